@@ -95,7 +95,7 @@ impl Bench {
     fn edit(&self, round: usize) -> Result<()> {
         let path = self.project.join("src/controllers/foo.rs");
         let before = fs::read_to_string(&path)?;
-        let after = before.replacen("{what} ", &format!("{{what}} ({round}) "), 1);
+        let after = before.replacen("{reason} ", &format!("{{reason}} ({round}) "), 1);
         ensure!(
             after != before,
             "the scaffold's controller has no such text any more"

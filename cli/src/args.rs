@@ -11,171 +11,171 @@ use crate::{
     names::{ApiVersion, Group, KindName, OperatorName},
 };
 
-/// Operators for Kubernetes in Rust: a project that works at once, and manifests that follow the code.
+/// Build Kubernetes operators in Rust: scaffolds a working project and generates its manifests from the code.
 #[derive(Debug, Parser)]
 #[command(name = "kubewright", version, after_help = exit::HELP)]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a project: an operator that already does something
+    /// Create a project with a working operator
     New(New),
-    /// Add to a project
+    /// Add a kind to a project
     #[command(subcommand)]
     Add(Add),
-    /// Bring the manifests, the roles and the API's documentation up to what the code says
+    /// Generate CRDs, roles, kustomizations and API documentation from the code
     Generate(Generate),
-    /// Run the project's operator beside an API server in memory, and again after each change of the source
+    /// Run the operator against an in-memory API server, and rebuild and restart it when the source changes
     Dev(Dev),
-    /// Run a Kubernetes API server in memory, for development and tests; it is not for production
+    /// Run an in-memory Kubernetes API server for development and tests; not for production
     ApiServer(ApiServer),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(Completions),
 }
 
-/// What to add.
+/// Subcommands of `kubewright add`.
 #[derive(Debug, Subcommand)]
 pub enum Add {
     /// Add a kind with its controller, test and sample
     Kind(AddKind),
 }
 
-/// `kubewright new`.
+/// Arguments of `kubewright new`.
 #[derive(Debug, Args)]
 pub struct New {
-    /// The operator: its crate, its binary, its Deployment
+    /// Name of the operator: of its crate, its binary and its Deployment
     pub name: OperatorName,
-    /// The first kind, in upper camel case
+    /// The first kind, in UpperCamelCase
     #[arg(long)]
     pub kind: KindName,
-    /// The API group of its kinds: a domain name of yours
+    /// API group of the kinds: a domain name that you own
     #[arg(long)]
     pub group: Group,
-    /// The version of the API
+    /// API version of the kind
     #[arg(long, default_value = "v1alpha1")]
     pub api_version: ApiVersion,
-    /// The folder to make [default: NAME]
+    /// The directory to create [default: NAME]
     #[arg(long, value_name = "DIR")]
     pub path: Option<PathBuf>,
-    /// The kind's objects live outside namespaces
+    /// The kind is cluster-scoped
     #[arg(long)]
     pub cluster_scoped: bool,
-    /// Print what would be written, and write nothing
+    /// Print the planned changes and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Depend on this published version of the library
+    /// Depend on this published version of the kubewright crate
     #[arg(long, value_name = "VERSION")]
     pub kubewright_version: Option<Version>,
-    /// Go on with `kubewright dev` in the new project
+    /// Run `kubewright dev` in the new project
     #[arg(long, conflicts_with = "dry_run")]
     pub dev: bool,
 }
 
-/// `kubewright add kind`.
+/// Arguments of `kubewright add kind`.
 #[derive(Debug, Args)]
 pub struct AddKind {
-    /// The kind, in upper camel case
+    /// The kind, in UpperCamelCase
     pub kind: KindName,
-    /// The API group [default: the one of kubewright.toml]
+    /// API group [default: `group` in kubewright.toml]
     #[arg(long)]
     pub group: Option<Group>,
-    /// The version of the API
+    /// API version of the kind
     #[arg(long, default_value = "v1alpha1")]
     pub api_version: ApiVersion,
-    /// The kind's objects live outside namespaces
+    /// The kind is cluster-scoped
     #[arg(long)]
     pub cluster_scoped: bool,
-    /// Print what would be written, and write nothing
+    /// Print the planned changes and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Change files that have uncommitted changes, too
+    /// Also change files that have uncommitted changes
     #[arg(long)]
     pub allow_dirty: bool,
 }
 
-/// `kubewright generate`.
+/// Arguments of `kubewright generate`.
 #[derive(Debug, Args)]
 pub struct Generate {
-    /// Write nothing; print a diff and exit with 1 when something is stale
+    /// Write nothing; print a diff and exit with 1 if a file is stale
     #[arg(long, conflicts_with = "dry_run")]
     pub check: bool,
-    /// Replace this file even though it was edited by hand (may be repeated)
+    /// Overwrite this file although it was edited by hand (may be repeated)
     #[arg(long, value_name = "PATH")]
     pub overwrite: Vec<PathBuf>,
-    /// Keep this shared file as it is where its changes conflict with kubewright's (may be repeated)
+    /// Resolve the merge conflict of this managed file with your version (may be repeated)
     #[arg(long, value_name = "PATH")]
     pub keep: Vec<PathBuf>,
-    /// Print what would be written, and write nothing
+    /// Print the planned changes and write nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
-/// `kubewright dev`.
+/// Arguments of `kubewright dev`.
 #[derive(Debug, Default, Args)]
 pub struct Dev {
-    /// Use the cluster of this context of your kubeconfig, instead of an API server in memory
+    /// Use the cluster of this kubeconfig context instead of an in-memory API server
     #[arg(long, value_name = "CONTEXT")]
     pub cluster: Option<String>,
-    /// Leave workloads as they are: no Deployment becomes pods, and no pod runs
+    /// Do not simulate workloads: Deployments get no pods, and pods do not start
     #[arg(long, conflicts_with = "cluster")]
     pub no_simulation: bool,
-    /// How many milliseconds a simulated pod takes to start [default: 500]
+    /// Start time of a simulated pod in milliseconds [default: 500]
     #[arg(long, value_name = "MILLISECONDS", conflicts_with_all = ["cluster", "no_simulation"])]
     pub pod_start: Option<u64>,
 }
 
-/// `kubewright api-server`.
+/// Arguments of `kubewright api-server`.
 #[derive(Debug, Args)]
 pub struct ApiServer {
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     pub bind_address: IpAddr,
-    /// Which port; 0 takes a free one
+    /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 0)]
     pub secure_port: u16,
-    /// The certificate to show, as PEM [default: one of its own]
+    /// Serving certificate, as PEM [default: generated]
     #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
     pub tls_cert_file: Option<PathBuf>,
-    /// The key of that certificate
+    /// Private key of the serving certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
-    /// Speak plain HTTP; kubectl then sends no token
+    /// Serve plain HTTP; kubectl sends no token over it
     #[arg(long, conflicts_with = "tls_cert_file")]
     pub plain_http: bool,
-    /// Believe client certificates that these authorities signed
+    /// CA bundle for verifying client certificates
     #[arg(long, value_name = "FILE", conflicts_with = "plain_http")]
     pub client_ca_file: Option<PathBuf>,
-    /// Users by tokens: a line a user, `token,user,uid,"group1,group2"`
+    /// Static tokens, one per line: `token,user,uid,"group1,group2"`
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
-    /// Who may do what; if several are named, any of them is enough
+    /// Authorization modes; a request is allowed if one of them allows it
     #[arg(long, value_enum, value_delimiter = ',', default_value = "RBAC")]
     pub authorization_mode: Vec<AuthorizationMode>,
-    /// Write a kubeconfig for the administrator to this file
+    /// Write the administrator's kubeconfig to this file
     #[arg(long, value_name = "FILE", default_value = "kubeconfig.json")]
     pub kubeconfig: PathBuf,
-    /// The version that it says it is
+    /// Kubernetes version to report
     #[arg(long, value_name = "VERSION", default_value = "v1.36.3")]
     pub report_version: String,
 }
 
-/// How it is decided who may do what.
+/// An authorization mode.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum AuthorizationMode {
-    /// Roles and bindings say it
+    /// Roles and role bindings
     #[value(name = "RBAC")]
     Rbac,
-    /// Everybody may do everything
+    /// All requests are allowed
     #[value(name = "AlwaysAllow")]
     AlwaysAllow,
 }
 
-/// `kubewright completions`.
+/// Arguments of `kubewright completions`.
 #[derive(Debug, Args)]
 pub struct Completions {
     /// The shell

@@ -1,6 +1,6 @@
-//! What cargo tells of the operator's crate, and what the operator tells of itself.
+//! Builds the operator with cargo and runs `<operator> manifests`.
 
-mod local;
+mod source_paths;
 
 use std::{
     collections::BTreeSet,
@@ -13,46 +13,46 @@ use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
 
 use crate::{Context, Error, exit, manifests::Manifests, plan::IoError, project::Project};
 
-const OURS: &str = env!("CARGO_PKG_VERSION");
+const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The operator does not build, or does not answer.
+/// The operator cannot be built, or does not print its manifests.
 #[derive(Debug, thiserror::Error)]
 pub enum CargoError {
-    /// A program does not start.
-    #[error("cannot run {}: {source}; is Rust installed? CARGO may name another cargo", .cargo.display())]
-    NoCargo {
-        /// What was called.
+    /// A program cannot be started.
+    #[error("cannot run {}: {source}; install Rust, or set CARGO to your cargo", .cargo.display())]
+    Spawn {
+        /// The program.
         cargo: PathBuf,
-        /// Why that failed.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Cargo does not understand the project.
+    /// `cargo metadata` failed.
     #[error("cargo cannot read the project{0}")]
     Metadata(String),
-    /// The project's folder holds no package.
-    #[error("{} defines no package: a project's kubewright.toml stands beside the Cargo.toml of its operator", .0.display())]
+    /// The project's directory has no package.
+    #[error("{} defines no package: move kubewright.toml beside the Cargo.toml of the operator", .0.display())]
     NoPackage(PathBuf),
-    /// The package depends on no kubewright.
-    #[error("{package} does not depend on kubewright: `cargo add kubewright@{OURS}`")]
-    NoLibrary {
+    /// The package does not depend on kubewright.
+    #[error("{package} does not depend on kubewright: run `cargo add kubewright@{CLI_VERSION}`")]
+    MissingDependency {
         /// The package.
         package: String,
     },
-    /// Library and command differ.
+    /// The crate and the command have different versions.
     #[error(
-        "the project uses version {library} of the library kubewright, and this command is version {OURS}: \
-         install the command for it, `cargo install kubewright-cli --version {library}`, or move the project to this \
-         version, `cargo add kubewright@{OURS}`"
+        "the project uses version {library} of the kubewright crate, and this command has version {CLI_VERSION}: \
+         run `cargo install kubewright-cli --version {library}` to change the command, or `cargo add \
+         kubewright@{CLI_VERSION}` to change the project"
     )]
-    Version {
-        /// The library's.
+    VersionMismatch {
+        /// The version of the crate.
         library: String,
     },
-    /// Several binaries, none of them called like the operator.
+    /// The package has several binaries, and none has the operator's name.
     #[error(
-        "{package} has the binaries {binaries}, and none is called {name}: say `default-run` in Cargo.toml"
+        "{package} has the binaries {binaries}, and none is called {name}: set `default-run` in Cargo.toml"
     )]
-    Binary {
+    AmbiguousBinary {
         /// The package.
         package: String,
         /// Its binaries.
@@ -60,90 +60,90 @@ pub enum CargoError {
         /// The operator.
         name: String,
     },
-    /// Cargo built something else.
-    #[error("cargo build does not say where it put the binary {name}; nothing was written")]
+    /// Cargo reported no artifact for the binary.
+    #[error("cargo build reported no artifact for the binary {name}; nothing was written")]
     NoExecutable {
         /// The binary.
         name: String,
     },
-    /// The compiler has said why.
+    /// The build failed; the compiler has printed the errors.
     #[error("the operator does not compile (see above); nothing was written")]
     Compile,
-    /// The operator has said why, as a rule.
-    #[error("`{name} manifests` failed{}; nothing was written", if *.said { " (see above)" } else { "" })]
+    /// `<operator> manifests` failed; as a rule the operator has printed the error.
+    #[error("`{name} manifests` failed{}; nothing was written", if *.wrote_stderr { " (see above)" } else { "" })]
     Manifests {
-        /// Whether it said something.
-        said: bool,
+        /// Whether it wrote to stderr.
+        wrote_stderr: bool,
         /// The binary.
         name: String,
     },
-    /// The operator's answer is not readable.
-    #[error(
-        "`{name} manifests` printed what this command does not understand: {message}; nothing was written"
-    )]
-    Answer {
+    /// The output of `<operator> manifests` cannot be parsed.
+    #[error("cannot parse the output of `{name} manifests`: {message}; nothing was written")]
+    InvalidManifests {
         /// The binary.
         name: String,
-        /// What is wrong with it.
+        /// The parser's error.
         message: String,
     },
 }
 
 impl CargoError {
-    /// The exit code that stands for it.
+    /// Returns the exit code of this error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NoCargo { .. } | Self::NoPackage(_) | Self::NoLibrary { .. } | Self::Version { .. } => {
-                exit::PROJECT
-            }
-            Self::Metadata(_) | Self::Binary { .. } | Self::NoExecutable { .. } | Self::Compile => {
+            Self::Spawn { .. }
+            | Self::NoPackage(_)
+            | Self::MissingDependency { .. }
+            | Self::VersionMismatch { .. } => exit::PROJECT,
+            Self::Metadata(_) | Self::AmbiguousBinary { .. } | Self::NoExecutable { .. } | Self::Compile => {
                 exit::COMPILE
             }
-            Self::Manifests { .. } | Self::Answer { .. } => exit::MANIFESTS,
+            Self::Manifests { .. } | Self::InvalidManifests { .. } => exit::MANIFESTS,
         }
     }
 }
 
-/// Builds the operator and asks it for its manifests. The compiler's messages go to stderr as they come.
+/// Builds the operator and returns what `<operator> manifests` prints. The compiler's messages go to stderr as they
+/// are printed.
 pub fn manifests(context: &mut Context<'_>, project: &Project) -> Result<Manifests, Error> {
-    let target = Target::of(&context.cargo, project)?;
-    let compiling = target.build(context.color).spawn();
-    let built = finish(context, compiling, &context.cargo.clone())?;
+    let target = OperatorTarget::resolve(&context.cargo, project)?;
+    let child = target.build_command(context.color).spawn();
+    let built = run_command(context, child, &context.cargo.clone())?;
     if !built.succeeded {
         return Err(CargoError::Compile.into());
     }
     let executable = target.executable(&built.stdout)?;
-    let asking = target.ask(&executable).spawn();
-    let answered = finish(context, asking, &executable)?;
-    Ok(target.answer(answered.succeeded, answered.said, &answered.stdout)?)
+    let child = target.manifests_command(&executable).spawn();
+    let printed = run_command(context, child, &executable)?;
+    Ok(target.parse_manifests(&printed)?)
 }
 
-/// What is built of a project: the operator's binary.
+/// The operator's binary target in a project.
 #[derive(Debug)]
-pub struct Target {
+pub struct OperatorTarget {
     cargo: PathBuf,
     root: PathBuf,
     manifest: PathBuf,
     binary: String,
-    sources: BTreeSet<PathBuf>,
+    source_paths: BTreeSet<PathBuf>,
 }
 
-impl Target {
-    /// The project's, if its library fits this command.
-    pub fn of(cargo: &Path, project: &Project) -> Result<Self, CargoError> {
-        let metadata = question(cargo, project)
+impl OperatorTarget {
+    /// Resolves the target with `cargo metadata`. Fails if the version of the kubewright crate is not this command's.
+    pub fn resolve(cargo: &Path, project: &Project) -> Result<Self, CargoError> {
+        let metadata = metadata_command(cargo, project)
             .exec()
-            .map_err(|error| unread(cargo, error))?;
-        Self::read(cargo, project, &metadata)
+            .map_err(|error| metadata_error(cargo, error))?;
+        Self::from_metadata(cargo, project, &metadata)
     }
 
-    /// How cargo is asked for what it is, for those who do not want to wait for the answer here: the first one takes downloads.
-    pub fn question(cargo: &Path, project: &Project) -> Command {
-        question(cargo, project).cargo_command()
+    /// Returns the `cargo metadata` command, for callers that run it themselves: the first run downloads crates.
+    pub fn metadata_command(cargo: &Path, project: &Project) -> Command {
+        metadata_command(cargo, project).cargo_command()
     }
 
-    /// The same as [`Target::of`] from what cargo answered to [`Target::question`].
-    pub fn of_answer(
+    /// Resolves the target from the output of [`OperatorTarget::metadata_command`], as [`OperatorTarget::resolve`] does.
+    pub fn from_metadata_output(
         cargo: &Path,
         project: &Project,
         succeeded: bool,
@@ -152,31 +152,31 @@ impl Target {
         if !succeeded {
             return Err(CargoError::Metadata(" (see above)".to_owned()));
         }
-        let metadata = MetadataCommand::parse(stdout).map_err(|error| unread(cargo, error))?;
-        Self::read(cargo, project, &metadata)
+        let metadata = MetadataCommand::parse(stdout).map_err(|error| metadata_error(cargo, error))?;
+        Self::from_metadata(cargo, project, &metadata)
     }
 
-    fn read(cargo: &Path, project: &Project, metadata: &Metadata) -> Result<Self, CargoError> {
+    fn from_metadata(cargo: &Path, project: &Project, metadata: &Metadata) -> Result<Self, CargoError> {
         let manifest = project.root.join("Cargo.toml");
-        let package = package(metadata, &manifest)?;
+        let package = find_package(metadata, &manifest)?;
         check_version(metadata, package)?;
-        let binary = binary(package, &project.settings.name)?;
+        let binary = find_binary(package, &project.settings.name)?;
         Ok(Self {
             cargo: cargo.to_owned(),
             root: project.root.clone(),
-            sources: local::sources(metadata, &package.id),
+            source_paths: source_paths::source_paths(metadata, &package.id),
             manifest,
             binary,
         })
     }
 
-    /// The files of which it is built, and the folders of which every file matters, as far as they are written on this machine.
-    pub fn sources(&self) -> impl Iterator<Item = &Path> {
-        self.sources.iter().map(PathBuf::as_path)
+    /// Returns the local files and directories that the binary is built from; every file of a directory counts.
+    pub fn source_paths(&self) -> impl Iterator<Item = &Path> {
+        self.source_paths.iter().map(PathBuf::as_path)
     }
 
-    /// How it is built, with both outputs piped.
-    pub fn build(&self, color: bool) -> Command {
+    /// Returns the build command, with both outputs piped.
+    pub fn build_command(&self, color: bool) -> Command {
         let mut command = self.command(&self.cargo);
         command
             .args(["build", "--manifest-path"])
@@ -187,7 +187,7 @@ impl Target {
         command
     }
 
-    /// Where cargo put the binary, by what it says of its artifacts.
+    /// Returns the path of the binary, from cargo's artifact messages.
     pub fn executable(&self, messages: &str) -> Result<PathBuf, CargoError> {
         let found = Message::parse_stream(messages.as_bytes())
             .filter_map(Result::ok)
@@ -204,20 +204,21 @@ impl Target {
         })
     }
 
-    /// How it is asked for its manifests, with both outputs piped.
-    pub fn ask(&self, executable: &Path) -> Command {
+    /// Returns the command `<operator> manifests`, with both outputs piped.
+    pub fn manifests_command(&self, executable: &Path) -> Command {
         let mut command = self.command(executable);
         command.arg("manifests");
         command
     }
 
-    /// What it answered.
-    pub fn answer(&self, succeeded: bool, said: bool, stdout: &str) -> Result<Manifests, CargoError> {
+    /// Parses the output of [`OperatorTarget::manifests_command`].
+    pub fn parse_manifests(&self, output: &CommandOutput) -> Result<Manifests, CargoError> {
         let name = self.binary.clone();
-        if !succeeded {
-            return Err(CargoError::Manifests { said, name });
+        if !output.succeeded {
+            let wrote_stderr = output.wrote_stderr;
+            return Err(CargoError::Manifests { wrote_stderr, name });
         }
-        Manifests::parse(stdout).map_err(|message| CargoError::Answer { name, message })
+        Manifests::parse(&output.stdout).map_err(|message| CargoError::InvalidManifests { name, message })
     }
 
     fn command(&self, program: &Path) -> Command {
@@ -231,21 +232,21 @@ impl Target {
     }
 }
 
-fn question(cargo: &Path, project: &Project) -> MetadataCommand {
-    let mut question = MetadataCommand::new();
-    question
+fn metadata_command(cargo: &Path, project: &Project) -> MetadataCommand {
+    let mut command = MetadataCommand::new();
+    command
         .cargo_path(cargo)
         .current_dir(&project.root)
         .manifest_path(project.root.join("Cargo.toml"))
-        // What other platforms alone need is neither built nor downloaded.
+        // Without the dependencies of other platforms: they would be downloaded for nothing.
         .other_options(["--filter-platform".to_owned(), "host-tuple".to_owned()]);
-    question
+    command
 }
 
-fn unread(cargo: &Path, error: cargo_metadata::Error) -> CargoError {
+fn metadata_error(cargo: &Path, error: cargo_metadata::Error) -> CargoError {
     match error {
         cargo_metadata::Error::CargoMetadata { stderr } => CargoError::Metadata(format!(":\n{stderr}")),
-        cargo_metadata::Error::Io(source) => CargoError::NoCargo {
+        cargo_metadata::Error::Io(source) => CargoError::Spawn {
             cargo: cargo.to_owned(),
             source,
         },
@@ -253,7 +254,7 @@ fn unread(cargo: &Path, error: cargo_metadata::Error) -> CargoError {
     }
 }
 
-fn package<'a>(metadata: &'a Metadata, manifest: &Path) -> Result<&'a Package, CargoError> {
+fn find_package<'a>(metadata: &'a Metadata, manifest: &Path) -> Result<&'a Package, CargoError> {
     let same = |package: &&Package| {
         let found = package.manifest_path.as_std_path();
         found == manifest || found.canonicalize().ok() == manifest.canonicalize().ok()
@@ -265,9 +266,9 @@ fn package<'a>(metadata: &'a Metadata, manifest: &Path) -> Result<&'a Package, C
         .ok_or_else(|| CargoError::NoPackage(manifest.to_owned()))
 }
 
-/// The scaffold, the derive and the manifests are made for each other: their versions are one.
+/// Checks that the crate has this command's version: scaffold, derive and manifest format match only within a version.
 fn check_version(metadata: &Metadata, package: &Package) -> Result<(), CargoError> {
-    let missing = || CargoError::NoLibrary {
+    let missing = || CargoError::MissingDependency {
         package: package.name.to_string(),
     };
     let resolve = metadata.resolve.as_ref().ok_or_else(missing)?;
@@ -282,14 +283,14 @@ fn check_version(metadata: &Metadata, package: &Package) -> Result<(), CargoErro
         .find(|found| found.name.as_str() == "kubewright" && node.dependencies.contains(&found.id))
         .ok_or_else(missing)?;
     let library = library.version.to_string();
-    if library == OURS {
+    if library == CLI_VERSION {
         Ok(())
     } else {
-        Err(CargoError::Version { library })
+        Err(CargoError::VersionMismatch { library })
     }
 }
 
-fn binary(package: &Package, name: &str) -> Result<String, CargoError> {
+fn find_binary(package: &Package, name: &str) -> Result<String, CargoError> {
     let binaries: Vec<_> = package
         .targets
         .iter()
@@ -303,7 +304,7 @@ fn binary(package: &Package, name: &str) -> Result<String, CargoError> {
             .as_deref()
             .or_else(|| binaries.contains(&name).then_some(name))
             .map(str::to_owned)
-            .ok_or_else(|| CargoError::Binary {
+            .ok_or_else(|| CargoError::AmbiguousBinary {
                 package: package.name.to_string(),
                 binaries: binaries.join(", "),
                 name: name.to_owned(),
@@ -311,53 +312,56 @@ fn binary(package: &Package, name: &str) -> Result<String, CargoError> {
     }
 }
 
-/// How a child ended.
-struct Finished {
-    succeeded: bool,
-    /// Whether it wrote to stderr.
-    said: bool,
-    stdout: String,
+/// Exit status and output of a command.
+#[derive(Debug)]
+pub struct CommandOutput {
+    /// Whether the exit status was success.
+    pub succeeded: bool,
+    /// Whether the command wrote to stderr.
+    pub wrote_stderr: bool,
+    /// The output on stdout.
+    pub stdout: String,
 }
 
-/// Waits for a child, and passes on what it says.
-fn finish(
+/// Waits for a child process and copies its stderr to ours.
+fn run_command(
     context: &mut Context<'_>,
     child: std::io::Result<Child>,
     program: &Path,
-) -> Result<Finished, Error> {
-    let failed = |source| CargoError::NoCargo {
+) -> Result<CommandOutput, Error> {
+    let failed = |source| CargoError::Spawn {
         cargo: program.to_owned(),
         source,
     };
     let mut child = child.map_err(failed)?;
     let mut pipe = child.stdout.take();
     let mut stdout = String::new();
-    let said = std::thread::scope(|scope| {
-        // Both pipes are read at once: neither may fill up.
+    let wrote_stderr = std::thread::scope(|scope| {
+        // Read both pipes concurrently: the child would block on a full one.
         let reader = scope.spawn(|| {
             pipe.as_mut()
                 .map_or(Ok(0), |pipe| pipe.read_to_string(&mut stdout))
         });
-        let said = child
+        let wrote_stderr = child
             .stderr
             .take()
-            .map_or(Ok(false), |mut pipe| copy(&mut pipe, context.stderr));
+            .map_or(Ok(false), |mut pipe| copy_stream(&mut pipe, context.stderr));
         match reader.join() {
-            Ok(result) => result.and(said),
-            Err(_) => said,
+            Ok(result) => result.and(wrote_stderr),
+            Err(_) => wrote_stderr,
         }
     });
-    let said = said.map_err(|source| IoError::new("read the output of", program, source))?;
+    let wrote_stderr = wrote_stderr.map_err(|source| IoError::new("read the output of", program, source))?;
     let succeeded = child.wait().map_err(failed)?.success();
-    Ok(Finished {
+    Ok(CommandOutput {
         succeeded,
-        said,
+        wrote_stderr,
         stdout,
     })
 }
 
-/// Copies as it comes: a first build takes a while, and its progress is worth seeing.
-fn copy(from: &mut impl Read, to: &mut dyn Write) -> std::io::Result<bool> {
+/// Copies a stream unbuffered, so that the progress of a long build shows. Returns whether there was any output.
+fn copy_stream(from: &mut impl Read, to: &mut dyn Write) -> std::io::Result<bool> {
     let mut buffer = [0; 4096];
     let mut any = false;
     loop {

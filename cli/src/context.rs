@@ -1,4 +1,4 @@
-//! What a command knows of the world around it.
+//! The environment of a command: directory, output streams and tools.
 
 use std::{
     env,
@@ -8,27 +8,27 @@ use std::{
 
 use crate::{Error, plan::IoError};
 
-/// The world around a command; tests make their own.
+/// The environment of a command; tests construct their own.
 pub struct Context<'a> {
-    /// Where relative paths start.
+    /// The current directory: relative paths start here.
     pub cwd: PathBuf,
-    /// Data.
+    /// For data.
     pub stdout: &'a mut dyn Write,
-    /// Talk.
+    /// For messages.
     pub stderr: &'a mut dyn Write,
-    /// The cargo to call.
+    /// The cargo executable.
     pub cargo: PathBuf,
-    /// The rustfmt to call; what it cannot format stays as it was rendered.
+    /// The rustfmt executable; without it, rendered code is left unformatted.
     pub rustfmt: PathBuf,
-    /// The git to call; all works without it.
+    /// The git executable; optional.
     pub git: PathBuf,
     /// Whether the compiler's messages may be coloured.
     pub color: bool,
 }
 
 impl<'a> Context<'a> {
-    /// The process's own: its folder, `CARGO` and `RUSTFMT` or those of the search path, colour on a terminal unless
-    /// `NO_COLOR` is set.
+    /// Returns the process's environment: its directory, the tools in `CARGO` and `RUSTFMT` or on `PATH`, and colour if
+    /// stderr is a terminal and `NO_COLOR` is not set.
     pub fn from_environment(stdout: &'a mut dyn Write, stderr: &'a mut dyn Write) -> Result<Self, Error> {
         let tool = |variable, name: &str| env::var_os(variable).map_or_else(|| name.into(), PathBuf::from);
         Ok(Self {
@@ -42,12 +42,12 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Writes a line of talk.
-    pub fn say(&mut self, line: impl std::fmt::Display) -> Result<(), Error> {
+    /// Writes a message line to stderr.
+    pub fn message(&mut self, line: impl std::fmt::Display) -> Result<(), Error> {
         writeln!(self.stderr, "{line}").map_err(|source| IoError::new("write to", "stderr", source).into())
     }
 
-    /// Writes data as it is.
+    /// Writes data to stdout, unchanged, and flushes it.
     pub fn print(&mut self, text: &str) -> Result<(), Error> {
         self.stdout
             .write_all(text.as_bytes())

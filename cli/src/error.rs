@@ -1,4 +1,4 @@
-//! Why a command failed, and with which exit code.
+//! Errors of commands and their exit codes.
 
 use std::path::PathBuf;
 
@@ -6,64 +6,64 @@ use crate::{
     cargo::CargoError,
     dev::ClusterError,
     exit,
-    ownership::{generated::Edited, managed::Conflicted},
+    ownership::{generated::EditedFile, managed::ConflictedFile},
     plan::{IoError, slashed},
     project::ProjectError,
     source::InsertError,
     yaml::YamlError,
 };
 
-/// Why a command failed. The message names the place and the mend.
+/// Error of a command. The message names the file and the fix.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// `new` makes no project where something is.
-    #[error("{} is there already and is not empty: choose another folder with --path, or empty it", .0.display())]
+    /// `new` does not write into a directory that has files.
+    #[error("{} already exists and is not empty: choose another directory with --path, or empty it", .0.display())]
     NotEmpty(PathBuf),
-    /// `new` makes no project where a file is.
-    #[error("{} is a file: choose another folder with --path", .0.display())]
-    NoFolder(PathBuf),
-    /// A kind of that name is there.
-    #[error("kind {kind} is there already, in {} ({has}): choose another name, or change that one", .path.display())]
+    /// The path given to `new` is a file.
+    #[error("{} is a file: choose another directory with --path", .0.display())]
+    NotADirectory(PathBuf),
+    /// The project already has a kind of that name.
+    #[error("kind {kind} already exists in {} ({existing}): choose another name, or change that kind", .path.display())]
     DuplicateKind {
         /// The kind.
         kind: String,
-        /// Where it stands.
+        /// The file that defines it.
         path: PathBuf,
         /// Its group and version.
-        has: String,
+        existing: String,
     },
-    /// A file of the new kind's name is there and is something else.
+    /// A file with the new kind's module name exists and does not define the kind.
     #[error(
-        "{} is there already and does not define kind {kind}: rename it, or choose another kind",
+        "{} already exists and does not define kind {kind}: rename the file, or choose another kind",
         .path.display()
     )]
-    ModuleTaken {
+    ModuleExists {
         /// The kind.
         kind: String,
         /// The file.
         path: PathBuf,
     },
-    /// `kubewright.toml` names a group that new kinds cannot have.
-    #[error("`group` of kubewright.toml is {group:?}: {source}; mend it there, or say --group")]
+    /// The group in `kubewright.toml` is not valid for new kinds.
+    #[error("invalid `group` {group:?} in kubewright.toml: {source}; change it there, or pass --group")]
     Group {
-        /// What it says.
+        /// The invalid group.
         group: String,
-        /// Why not.
+        /// The violated rule.
         source: crate::names::NameError,
     },
     /// See [`exit::STALE`].
     #[error("{0} stale: run `kubewright generate` and commit what it writes")]
     Stale(String),
     /// See [`exit::EDITED`].
-    #[error("{}", edited(.0))]
-    Edited(Vec<Edited>),
+    #[error("{}", edited_message(.0))]
+    Edited(Vec<EditedFile>),
     /// See [`exit::CONFLICT`].
-    #[error("{}", conflicts(.0))]
-    Conflict(Vec<Conflicted>),
+    #[error("{}", conflict_message(.0))]
+    Conflict(Vec<ConflictedFile>),
     /// See [`exit::UNCOMMITTED`].
     #[error(
-        "{} would be changed and has uncommitted changes: commit or stash them, or say --allow-dirty; nothing was written",
-        paths(.0)
+        "{} would be changed and has uncommitted changes: commit or stash them, or pass --allow-dirty; nothing was written",
+        path_list(.0)
     )]
     Uncommitted(Vec<PathBuf>),
     /// See [`exit::SAMPLE`].
@@ -72,48 +72,49 @@ pub enum Error {
     /// See [`exit::PROJECT`].
     #[error(transparent)]
     Project(#[from] ProjectError),
-    /// The operator does not build or does not answer.
+    /// The operator does not build, or does not print its manifests.
     #[error(transparent)]
     Cargo(#[from] CargoError),
-    /// See [`exit::NO_PLACE`].
+    /// See [`exit::NO_INSERTION_POINT`].
     #[error("{error}; nothing was written")]
     Insert {
-        /// What was not found, where, and what to write by hand.
+        /// The missing syntax, the file, and the line to add by hand.
         #[from]
         error: InsertError,
     },
     /// See [`exit::IO`].
     #[error(transparent)]
     Io(#[from] IoError),
-    /// A file of the project is no YAML.
-    #[error("{} is no YAML: {source}; mend it", .path.display())]
+    /// A file of the project is not valid YAML.
+    #[error("{} is not valid YAML: {source}; fix it", .path.display())]
     Yaml {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The parser's error.
         source: YamlError,
     },
-    /// What the operator printed does not go into YAML.
-    #[error("the manifests of the operator cannot be written as YAML: {0}")]
-    Unwritable(#[from] YamlError),
+    /// The operator's manifests cannot be written as YAML.
+    #[error("cannot write the operator's manifests as YAML: {0}")]
+    ManifestYaml(#[from] YamlError),
     /// The API server does not start.
-    #[error("the API server does not start: {0}")]
+    #[error("cannot start the API server: {0}")]
     ApiServer(String),
-    /// The cluster of `dev`.
+    /// `dev` cannot reach the cluster, or a request failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// A template of ours is wrong.
-    #[error("this is a mistake of kubewright's own: {0}")]
+    /// One of our templates does not render.
+    #[error("internal error: {0}; please report it")]
     Template(#[from] kubewright_templates::RenderError),
 }
 
 impl Error {
-    /// The exit code that stands for it.
+    /// Returns the exit code of this error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NotEmpty(_) | Self::NoFolder(_) | Self::DuplicateKind { .. } | Self::ModuleTaken { .. } => {
-                exit::USAGE
-            }
+            Self::NotEmpty(_)
+            | Self::NotADirectory(_)
+            | Self::DuplicateKind { .. }
+            | Self::ModuleExists { .. } => exit::USAGE,
             Self::Project(_) | Self::Group { .. } => exit::PROJECT,
             Self::Stale(_) => exit::STALE,
             Self::Edited(_) => exit::EDITED,
@@ -121,16 +122,16 @@ impl Error {
             Self::Uncommitted(_) => exit::UNCOMMITTED,
             Self::Samples(_) | Self::Yaml { .. } => exit::SAMPLE,
             Self::Cargo(error) => error.exit_code(),
-            Self::Insert { .. } => exit::NO_PLACE,
+            Self::Insert { .. } => exit::NO_INSERTION_POINT,
             Self::Io(_) | Self::Template(_) => exit::IO,
-            Self::Unwritable(_) => exit::MANIFESTS,
+            Self::ManifestYaml(_) => exit::MANIFESTS,
             Self::ApiServer(_) => exit::SERVER,
             Self::Cluster(_) => exit::CLUSTER,
         }
     }
 }
 
-fn paths(paths: &[PathBuf]) -> String {
+fn path_list(paths: &[PathBuf]) -> String {
     paths
         .iter()
         .map(|path| slashed(path))
@@ -138,23 +139,23 @@ fn paths(paths: &[PathBuf]) -> String {
         .join(", ")
 }
 
-fn edited(files: &[Edited]) -> String {
+fn edited_message(files: &[EditedFile]) -> String {
     use std::fmt::Write as _;
     // Writing to a string cannot fail.
     let mut message = String::new();
-    for Edited { path, diff } in files {
+    for EditedFile { path, diff } in files {
         let path = slashed(path);
         let _ = write!(
             message,
-            "{path} was edited by hand, and would be overwritten:\n\n{diff}\n\
-             move the edit into the code that it is generated from, or give it up with \
+            "{path} was edited by hand and would be overwritten:\n\n{diff}\n\
+             move the edit into the code that the file is generated from, or discard it with \
              `kubewright generate --overwrite {path}`\n"
         );
     }
     message + "nothing was written"
 }
 
-fn conflicts(files: &[Conflicted]) -> String {
+fn conflict_message(files: &[ConflictedFile]) -> String {
     use std::fmt::Write as _;
     // Writing to a string cannot fail.
     let mut message = String::new();
@@ -162,9 +163,9 @@ fn conflicts(files: &[Conflicted]) -> String {
         let path = slashed(&file.path);
         let _ = write!(
             message,
-            "{path} was changed by you and by kubewright at the same place:\n\n{file}\n\
-             make the change by hand, or decide with `kubewright generate --keep {path}` (yours) or \
-             `--overwrite {path}` (kubewright's)\n"
+            "{path} has a merge conflict between your changes and kubewright's:\n\n{file}\n\
+             merge by hand, or run `kubewright generate --keep {path}` to keep your version or \
+             `kubewright generate --overwrite {path}` to take kubewright's\n"
         );
     }
     message + "nothing was written"

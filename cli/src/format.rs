@@ -1,4 +1,4 @@
-//! Formats rendered Rust: how rustfmt breaks lines depends on how long the names are.
+//! Formats rendered Rust with rustfmt: line breaks depend on the length of the names in it.
 
 use std::{
     io::Write,
@@ -7,13 +7,13 @@ use std::{
 
 use crate::Context;
 
-/// The texts as rustfmt lays them out, all at once; a text as it is where there is no rustfmt.
-pub(crate) fn rust(context: &Context<'_>, texts: &[String]) -> Vec<String> {
+/// Formats all texts in parallel. A text that rustfmt cannot format (or without rustfmt) is returned unchanged.
+pub(crate) fn format_rust(context: &Context<'_>, texts: &[String]) -> Vec<String> {
     let rustfmt = context.rustfmt.as_path();
     std::thread::scope(|scope| {
         let threads: Vec<_> = texts
             .iter()
-            .map(|text| scope.spawn(move || run(rustfmt, text)))
+            .map(|text| scope.spawn(move || run_rustfmt(rustfmt, text)))
             .collect();
         let formatted = threads.into_iter().map(|thread| thread.join().ok().flatten());
         formatted
@@ -23,10 +23,10 @@ pub(crate) fn rust(context: &Context<'_>, texts: &[String]) -> Vec<String> {
     })
 }
 
-fn run(rustfmt: &std::path::Path, text: &str) -> Option<String> {
+fn run_rustfmt(rustfmt: &std::path::Path, text: &str) -> Option<String> {
     let mut child = Command::new(rustfmt)
         .args(["--edition", "2024", "--emit", "stdout"])
-        // Away from any rustfmt.toml: equal names give equal files.
+        // Outside the project, so that no rustfmt.toml applies: the same names always give the same files.
         .current_dir(std::env::temp_dir())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,30 +1,30 @@
-//! The little that we ask git. Without git, or outside a repository, everything works.
+//! Calls of git. git is optional: commands work without it and outside repositories.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Context;
 
-/// What became of `git init`.
-pub(crate) enum Init {
-    Done,
-    /// The folder already lies in a repository.
-    Inside,
-    NoGit,
+/// Result of [`init`].
+pub(crate) enum InitOutcome {
+    Created,
+    /// The directory is already in a repository.
+    InRepository,
+    GitUnavailable,
 }
 
-/// Makes `folder` a repository, and commits nothing.
-pub(crate) fn init(context: &Context<'_>, folder: &Path) -> Init {
+/// Runs `git init` in `folder` unless it is in a repository. Commits nothing.
+pub(crate) fn init(context: &Context<'_>, folder: &Path) -> InitOutcome {
     if succeeds(context, folder, &["rev-parse", "--is-inside-work-tree"]) {
-        Init::Inside
+        InitOutcome::InRepository
     } else if succeeds(context, folder, &["init", "--quiet"]) {
-        Init::Done
+        InitOutcome::Created
     } else {
-        Init::NoGit
+        InitOutcome::GitUnavailable
     }
 }
 
-/// Those of the files that are tracked and have changes that no commit holds.
+/// Returns the tracked files that have uncommitted changes.
 pub(crate) fn uncommitted(context: &Context<'_>, folder: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
     let is_dirty = |file: &&PathBuf| {
         let output = Command::new(&context.git)

@@ -1,14 +1,16 @@
-//! The command `kubewright`: scaffolds an operator, adds kinds to it, and keeps what is generated up to date.
+//! The `kubewright` command: scaffolds an operator, adds kinds to it, and keeps its generated files up to date.
 //!
-//! A command is a plan and its execution. Planning reads and never writes: it ends in a [`Plan`](plan::Plan), all
-//! files in memory. Applying it writes temporary files and renames them. So `--dry-run` and `--check` are the same
-//! code without the last step.
+//! Each command makes a plan, then applies it. Planning only reads; it returns a [`Plan`](plan::Plan) with all files
+//! in memory. Applying writes temporary files and renames them. `--dry-run` and `--check` run the same code without
+//! the last step.
 //!
-//! Read in this order: [`args`] and [`commands`]; [`plan`]; [`ownership`] (whose file is it); [`project`], [`cargo`] and
-//! [`manifests`] (what the operator says of itself, and the files that follow); [`samples`]; [`source`] (insertion into
-//! the user's code); [`dev`] (the operator live, which is the one command that goes on).
+//! Read in this order: [`args`] and [`commands`]; [`plan`]; [`ownership`] (generated, managed and user files);
+//! [`project`], [`cargo`] and [`manifests`] (the operator's output, and the files made from it); [`samples`];
+//! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code); [`dev`] (build, apply and
+//! run on every change).
 //!
-//! stdout is data (a plan, a diff, completions), stderr is talk. Nothing prompts. [`exit`] lists the exit codes.
+//! stdout is for data (a plan, a diff, completions), stderr for messages. No command prompts. [`exit`] lists the exit
+//! codes.
 
 pub mod args;
 pub mod cargo;
@@ -18,6 +20,7 @@ pub mod dev;
 mod error;
 pub mod exit;
 mod format;
+pub mod generation;
 mod git;
 pub mod manifests;
 pub mod names;
@@ -26,6 +29,7 @@ pub mod plan;
 pub mod project;
 pub mod samples;
 pub mod schema_diff;
+mod schema_type;
 pub mod source;
 pub mod yaml;
 
@@ -36,12 +40,12 @@ use clap::Parser;
 pub use context::Context;
 pub use error::Error;
 
-/// What `main` does: parses the arguments, runs, reports.
+/// Parses the arguments, runs the command and reports its error. Returns the process's exit code.
 pub fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are answers, on stdout with success; the rest is a mistake in the arguments.
+            // Help and version go to stdout and exit with success; everything else is a usage error.
             let code = if error.use_stderr() {
                 exit::USAGE
             } else {
@@ -56,7 +60,7 @@ pub fn main() -> ExitCode {
         Context::from_environment(&mut stdout, &mut stderr).and_then(|mut context| run(cli, &mut context));
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read our output has read enough.
+        // The reader of our output closed the pipe: not an error.
         Err(Error::Io(error)) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(stderr, "error: {error}");

@@ -1,50 +1,52 @@
-//! Names, validated before anything is rendered: what parses here is safe in Rust, in YAML and in paths.
+//! Validated names. A parsed name is safe in Rust code, in YAML and in paths.
 
 use std::{fmt, str::FromStr};
 
 mod reserved;
 
-/// A name that cannot be used, why, and what can.
+/// Why a name is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NameError {
-    /// The operator's name does not fit cargo and Kubernetes.
+    /// The operator's name is not valid in cargo and Kubernetes.
     #[error(
-        "an operator's name is 1 to 50 of a-z, 0-9 and '-', begins with a letter and ends with none of '-'"
+        "an operator's name has 1 to 50 characters of a-z, 0-9 and '-', begins with a letter and does not end with '-'"
     )]
     OperatorShape,
-    /// The operator's name means something else to Rust, cargo or the operating system.
-    #[error("this name is taken by {0}; choose another, as in `{1}-operator`")]
+    /// The operator's name is reserved by Rust, cargo or the operating system.
+    #[error("this name is reserved by {0}: choose another, as in `{1}-operator`")]
     OperatorReserved(&'static str, String),
-    /// The kind is no upper camel case name.
-    #[error("a kind is 1 to 50 of A-Z, a-z and 0-9 and begins with a capital, as in `Foo` or `BackupPlan`")]
-    KindShape,
-    /// The kind's module or variable would be a word of the language.
+    /// The kind is not in UpperCamelCase.
     #[error(
-        "`{0}` is a word of the Rust language, and the kind's module would be called so; choose another kind"
+        "a kind has 1 to 50 characters of A-Z, a-z and 0-9 and begins with a capital letter, as in `Foo` or `BackupPlan`"
     )]
+    KindShape,
+    /// The kind's module would be named like a keyword.
+    #[error("the kind's module would be called `{0}`, which is a keyword of Rust: choose another kind")]
     KindKeyword(String),
-    /// The kind, or a type that is derived for it, is called like something that its files use.
-    #[error("the kind's files would use `{0}` for two things; choose another kind, as in `{1}Plan`")]
-    KindReserved(String, String),
-    /// The group is no domain name with a dot.
-    #[error("a group is a domain name of yours with a dot: a-z, 0-9, '-' and '.', as in `demo.dev`")]
-    GroupShape,
-    /// Kubernetes keeps the group for itself.
+    /// The kind or one of its derived types has a name that the kind's files use already.
     #[error(
-        "groups under `{0}` are Kubernetes' own: the API server refuses CRDs of others there; use a domain of yours"
+        "the name `{0}` would conflict with another one in the kind's files: choose another kind, as in `{1}Plan`"
+    )]
+    KindReserved(String, String),
+    /// The group is not a domain name with a dot.
+    #[error("a group is a domain name that you own, of a-z, 0-9, '-' and with a dot, as in `demo.dev`")]
+    GroupShape,
+    /// The group is protected by Kubernetes.
+    #[error(
+        "groups under `{0}` are protected: the API server refuses CRDs there; use a domain name that you own"
     )]
     GroupProtected(&'static str),
-    /// The version is none of Kubernetes' form.
-    #[error("a version is `v1`, `v1beta2`, `v2alpha1` or the like")]
+    /// The version does not have the form of Kubernetes API versions.
+    #[error("a version has the form `v1`, `v1beta2` or `v2alpha1`")]
     ApiVersion,
 }
 
-/// The operator's name: a crate, a binary, and the name of Kubernetes objects.
+/// The operator's name, used for its crate, its binary and its Kubernetes objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorName(String);
 
 impl OperatorName {
-    /// The crate as Rust code calls it.
+    /// Returns the crate name in Rust code.
     pub fn crate_name(&self) -> String {
         self.0.replace('-', "_")
     }
@@ -58,14 +60,14 @@ impl FromStr for OperatorName {
             return Err(NameError::OperatorShape);
         }
         let name = Self(text.to_owned());
-        match reserved::crate_name(&name.crate_name()) {
-            Some(by) => Err(NameError::OperatorReserved(by, name.0)),
+        match reserved::crate_name_owner(&name.crate_name()) {
+            Some(owner) => Err(NameError::OperatorReserved(owner, name.0)),
             None => Ok(name),
         }
     }
 }
 
-/// A kind, with the names that follow from it.
+/// A kind, and the names derived from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KindName {
     kind: String,
@@ -73,22 +75,22 @@ pub struct KindName {
 }
 
 impl KindName {
-    /// The kind in lower case: singular, short name, the controller's name.
+    /// Returns the kind in lower case: singular name, short name and name of the controller.
     pub fn lower(&self) -> String {
         self.kind.to_ascii_lowercase()
     }
 
-    /// The kind in snake case: its module and its variables.
+    /// Returns the kind in snake case, for its module and variables.
     pub fn snake(&self) -> &str {
         &self.snake
     }
 
-    /// Several of them in snake case: what the informers' method is called.
+    /// Returns the plural in snake case: the method of the informer factory.
     pub fn snake_plural(&self) -> String {
         plural(&self.snake)
     }
 
-    /// The resource, as kube-derive makes it from the kind.
+    /// Returns the plural name of the resource, as kube-derive makes it.
     pub fn plural(&self) -> String {
         plural(&self.lower())
     }
@@ -111,14 +113,14 @@ impl FromStr for KindName {
         if reserved::is_keyword(&name.snake) {
             return Err(NameError::KindKeyword(name.snake));
         }
-        match reserved::clash(&name) {
+        match reserved::find_conflict(&name) {
             Some(used) => Err(NameError::KindReserved(used, name.kind)),
             None => Ok(name),
         }
     }
 }
 
-/// An API group of one's own.
+/// A valid API group that Kubernetes does not protect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group(String);
 
@@ -130,16 +132,20 @@ impl FromStr for Group {
         if labels.len() < 2 || text.len() > 253 || !labels.iter().all(|label| is_dns_label(label)) {
             return Err(NameError::GroupShape);
         }
-        for own in ["k8s.io", "kubernetes.io"] {
-            if text == own || text.strip_suffix(own).is_some_and(|rest| rest.ends_with('.')) {
-                return Err(NameError::GroupProtected(own));
+        for protected in ["k8s.io", "kubernetes.io"] {
+            if text == protected
+                || text
+                    .strip_suffix(protected)
+                    .is_some_and(|rest| rest.ends_with('.'))
+            {
+                return Err(NameError::GroupProtected(protected));
             }
         }
         Ok(Self(text.to_owned()))
     }
 }
 
-/// A version of an API.
+/// An API version, as in `v1beta2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiVersion(String);
 
@@ -166,10 +172,10 @@ impl FromStr for ApiVersion {
     }
 }
 
-macro_rules! text {
+macro_rules! impl_text {
     ($($name:ident . $field:tt),*) => {$(
         impl $name {
-            /// The name as it was written.
+            /// Returns the name as given.
             pub fn as_str(&self) -> &str {
                 &self.$field
             }
@@ -183,9 +189,9 @@ macro_rules! text {
     )*};
 }
 
-text!(OperatorName.0, KindName.kind, Group.0, ApiVersion.0);
+impl_text!(OperatorName.0, KindName.kind, Group.0, ApiVersion.0);
 
-/// Whether Kubernetes takes the text as a name that may be part of a host name (RFC 1123).
+/// Whether the text is a DNS label (RFC 1123), as Kubernetes validates it.
 pub fn is_dns_label(text: &str) -> bool {
     (1..=63).contains(&text.len())
         && text
@@ -210,7 +216,7 @@ fn snake_case(camel: &str) -> String {
     snake
 }
 
-/// kube-derive's rules, so that the scaffold's code and manifests say what the derive makes.
+/// Returns the plural by kube-derive's rules, so that the scaffold matches the derived names.
 fn plural(word: &str) -> String {
     let consonant_y = |stem: &str| !stem.is_empty() && !stem.ends_with(['a', 'e', 'i', 'o', 'u']);
     if word.ends_with(['s', 'x', 'z']) || word.ends_with("ch") || word.ends_with("sh") {
@@ -271,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_types_of_their_own() {
+    fn kinds_are_unused_type_names() {
         for kind in ["Foo", "BackupPlan", "DNSRecord", "V2Ray", "Job"] {
             assert_eq!(kind.parse::<KindName>().unwrap().as_str(), kind);
         }
@@ -314,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_modules_and_plurals() {
+    fn kinds_have_module_names_and_plurals() {
         let names = |kind: &str| {
             let kind: KindName = kind.parse().unwrap();
             (kind.snake().to_owned(), kind.plural())
@@ -328,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_domains_of_ones_own() {
+    fn groups_are_unprotected_domain_names() {
         for group in ["demo.dev", "a.b-c.example.com"] {
             assert_eq!(group.parse::<Group>().unwrap().as_str(), group);
         }
@@ -355,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_those_of_kubernetes() {
+    fn versions_have_the_form_of_kubernetes() {
         for version in ["v1", "v12", "v1alpha1", "v2beta10"] {
             assert_eq!(version.parse::<ApiVersion>().unwrap().as_str(), version);
         }

@@ -1,4 +1,4 @@
-//! What a command would write, in memory, and writing it.
+//! Planned file changes, in memory, and their application.
 
 use std::{
     collections::BTreeMap,
@@ -27,22 +27,22 @@ impl IoError {
         }
     }
 
-    /// Whether the reader of our output went away.
+    /// Whether the reader of our output closed the pipe.
     pub fn is_broken_pipe(&self) -> bool {
         self.source.kind() == io::ErrorKind::BrokenPipe
     }
 }
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
     /// Relative to the plan's root.
     pub path: PathBuf,
-    /// What stands there now; none: no such file.
+    /// The current text; none if the file does not exist.
     pub before: Option<String>,
-    /// What shall stand there; none: no such file.
+    /// The new text; none to delete the file.
     pub after: Option<String>,
-    /// What the change means, for people.
+    /// Notes on the change for the user, as in `BREAKING spec.a removed`.
     pub notes: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl FileChange {
         }
     }
 
-    /// The change as a unified diff.
+    /// Returns the change as a unified diff.
     pub fn diff(&self) -> String {
         let path = slashed(&self.path);
         let side = |prefix: &str, text: &Option<String>| match text {
@@ -82,20 +82,20 @@ impl fmt::Display for FileChange {
     }
 }
 
-/// All that a command would change under one folder. What is as it shall be is not in it.
+/// The file changes of a command, below one directory. Unchanged files are not in it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     changes: BTreeMap<PathBuf, FileChange>,
 }
 
 impl Plan {
-    /// The file shall hold `after`.
+    /// Plans to write `after` to the file.
     pub fn write(&mut self, path: impl Into<PathBuf>, before: Option<String>, after: String) {
         self.set(path.into(), before, Some(after), Vec::new());
     }
 
-    /// As [`write`](Self::write), with what it means.
-    pub fn write_noted(
+    /// Like [`write`](Self::write), with notes.
+    pub fn write_with_notes(
         &mut self,
         path: impl Into<PathBuf>,
         before: Option<String>,
@@ -105,7 +105,7 @@ impl Plan {
         self.set(path.into(), before, Some(after), notes);
     }
 
-    /// The file shall go.
+    /// Plans to delete the file.
     pub fn delete(&mut self, path: impl Into<PathBuf>, before: String, notes: Vec<String>) {
         self.set(path.into(), Some(before), None, notes);
     }
@@ -122,27 +122,27 @@ impl Plan {
         }
     }
 
-    /// Whether all is as it shall be.
+    /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The changes, by path.
+    /// Returns the changes, sorted by path.
     pub fn changes(&self) -> impl Iterator<Item = &FileChange> {
         self.changes.values()
     }
 
-    /// All changes as one unified diff.
+    /// Returns all changes as one unified diff.
     pub fn diff(&self) -> String {
         self.changes().map(FileChange::diff).collect()
     }
 
-    /// Writes all files under `root`, or none.
+    /// Applies all changes below `root`, or none.
     ///
-    /// New contents go to temporary files beside their targets first; only when all are written are they renamed. A
-    /// rename that fails all the same has those before it undone.
+    /// New texts are first written to temporary files beside their targets, and renamed when all are written. If a
+    /// rename fails, the ones before it are undone.
     pub fn apply(&self, root: &Path) -> Result<(), IoError> {
-        let mut staged = Staged::default();
+        let mut staged = StagedFiles::default();
         for change in self.changes.values() {
             if let Some(after) = &change.after {
                 staged.stage(&root.join(&change.path), after)?;
@@ -166,20 +166,20 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Temporary files and the folders that were made for them; what is not committed goes with it.
+/// Temporary files and the directories created for them. Dropping it removes the uncommitted ones.
 #[derive(Default)]
-struct Staged {
+struct StagedFiles {
     files: BTreeMap<PathBuf, tempfile::TempPath>,
     folders: Vec<PathBuf>,
     committed: bool,
 }
 
-impl Staged {
+impl StagedFiles {
     fn stage(&mut self, target: &Path, text: &str) -> Result<(), IoError> {
         let folder = target.parent().unwrap_or(Path::new("."));
         self.make_folder(folder)?;
         let failed = |source| IoError::new("write", target, source);
-        let mut file = builder().tempfile_in(folder).map_err(failed)?;
+        let mut file = temp_file_builder().tempfile_in(folder).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
         if let Ok(old) = fs::metadata(target) {
             file.as_file()
@@ -215,20 +215,20 @@ impl Staged {
     }
 }
 
-impl Drop for Staged {
+impl Drop for StagedFiles {
     fn drop(&mut self) {
         self.files.clear();
         if !self.committed {
             for folder in self.folders.drain(..).rev() {
-                // Somebody else may have put something there meanwhile.
+                // Fails if another process has created a file there.
                 let _ = fs::remove_dir(folder);
             }
         }
     }
 }
 
-/// Temporary files with the permissions that new files have; the default would hide them from others.
-fn builder() -> tempfile::Builder<'static, 'static> {
+/// Returns a builder of temporary files with the usual permissions of new files; the default is owner-only.
+fn temp_file_builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".kubewright-");
     #[cfg(unix)]
@@ -237,14 +237,14 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 }
 
 fn restore(path: &Path, before: Option<&str>) {
-    // Nothing better can be done where this fails, too: the first error is the one to tell.
+    // Ignore errors here: the caller reports the first one.
     let _ = match before {
         Some(text) => fs::write(path, text),
         None => fs::remove_file(path),
     };
 }
 
-/// The file's text; none when there is no such file.
+/// Returns a file's text; none if it does not exist.
 pub fn read(path: &Path) -> Result<Option<String>, IoError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -253,7 +253,7 @@ pub fn read(path: &Path) -> Result<Option<String>, IoError> {
     }
 }
 
-/// The files of a folder, by name; none when there is no such folder.
+/// Returns the files of a directory, sorted; empty if it does not exist.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
     Ok(entries(folder)?
         .into_iter()
@@ -261,13 +261,13 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
         .collect())
 }
 
-/// [`files`] whose names end with `.extension`.
-pub fn list(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, IoError> {
+/// Returns the [`files`] with that extension.
+pub fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, IoError> {
     let is_wanted = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
     Ok(files(folder)?.into_iter().filter(is_wanted).collect())
 }
 
-/// The folders in a folder, by name; none when there is no such folder.
+/// Returns the subdirectories of a directory, sorted; empty if it does not exist.
 pub fn folders(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
     Ok(entries(folder)?
         .into_iter()
@@ -288,7 +288,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
     Ok(paths)
 }
 
-/// What has to change to make `old` into `new`, each with the name that the diff shows.
+/// Returns the unified diff of two texts, each given with its name for the diff's header.
 pub fn unified_diff(old: (&str, &str), new: (&str, &str)) -> String {
     TextDiff::from_lines(old.1, new.1)
         .unified_diff()
@@ -296,7 +296,7 @@ pub fn unified_diff(old: (&str, &str), new: (&str, &str)) -> String {
         .to_string()
 }
 
-/// A path as messages and manifests write it, on every system.
+/// Returns the path with `/` as separator on all systems, for messages and manifests.
 pub fn slashed(path: &Path) -> String {
     path.iter()
         .map(|part| part.to_string_lossy())
@@ -309,16 +309,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_all_files_and_leaves_nothing_else() {
+    fn applies_all_changes_and_leaves_no_temporary_files() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("gone"), "x").unwrap();
         let mut plan = Plan::default();
         plan.write("a/b/new", None, "1\n".into());
         plan.write("same", Some("2".into()), "2".into());
-        plan.delete("gone", "x".into(), vec!["its kind is gone".into()]);
+        plan.delete("gone", "x".into(), vec!["its kind was removed".into()]);
         assert_eq!(
             plan.to_string(),
-            "create a/b/new\ndelete gone: its kind is gone\n"
+            "create a/b/new\ndelete gone: its kind was removed\n"
         );
 
         plan.apply(folder.path()).unwrap();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_nothing_when_one_file_cannot_be_staged() {
+    fn changes_nothing_if_a_file_cannot_be_staged() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("file"), "x").unwrap();
         let mut plan = Plan::default();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn undoes_what_was_renamed_before_a_failure() {
+    fn failed_rename_undoes_the_earlier_ones() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("first"), "old").unwrap();
         fs::create_dir_all(folder.path().join("second/full")).unwrap();
@@ -362,7 +362,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn keeps_permissions() {
+    fn file_permissions_are_kept() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("script");

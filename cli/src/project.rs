@@ -1,4 +1,4 @@
-//! A project: the folder with a `kubewright.toml`, and what that file says.
+//! A project: a directory with a `kubewright.toml`, and the settings in it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,29 +9,29 @@ use crate::{
     plan::{self, IoError},
 };
 
-/// The file that makes a folder a project.
+/// The project file.
 pub const FILE: &str = "kubewright.toml";
-/// The format of that file that this kubewright writes and reads.
+/// The supported format of the project file.
 pub const FORMAT: i64 = 1;
 
-/// Why there is no project to work with.
+/// The project cannot be found or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    /// Not found in the folder or above.
-    #[error("no {FILE} in {} or above it: go to a project's folder, or make one with `kubewright new`", .0.display())]
+    /// Neither the directory nor its ancestors have a project file.
+    #[error("no {FILE} in {} or its parents: change to a project's directory, or create one with `kubewright new`", .0.display())]
     Missing(PathBuf),
-    /// Not readable as what it should be.
-    #[error("{} is damaged: {message}; mend it, or take it from your version control", .path.display())]
-    Damaged {
+    /// The project file is invalid.
+    #[error("{} is invalid: {message}; fix it, or restore it from version control", .path.display())]
+    Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with the place.
+        /// The error, with its position.
         message: String,
     },
-    /// Written by a newer kubewright.
+    /// The project file has a newer format.
     #[error(
-        "{} has format {found}, and this kubewright ({ours}) knows formats up to {FORMAT}: \
-         update it with `cargo install kubewright-cli`",
+        "{} has format {found}, and this command (version {cli_version}) supports format {FORMAT}: \
+         run `cargo install kubewright-cli` to update it",
         .path.display()
     )]
     Newer {
@@ -39,35 +39,35 @@ pub enum ProjectError {
         path: PathBuf,
         /// Its format.
         found: i64,
-        /// The version of this program.
-        ours: &'static str,
+        /// The version of this command.
+        cli_version: &'static str,
     },
 }
 
-/// What the operator watches.
+/// Which namespaces the operator watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// All namespaces, by a ClusterRole.
+    /// All namespaces, with a ClusterRole.
     #[default]
     Cluster,
-    /// Some namespaces, by a Role in each.
+    /// Selected namespaces, with a Role in each.
     Namespaced,
 }
 
-/// What `kubewright.toml` says.
+/// The contents of `kubewright.toml`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     #[serde(rename = "version")]
     _format: i64,
-    /// The operator.
+    /// Name of the operator.
     pub name: String,
     /// The operator's own namespace.
     pub namespace: String,
     /// The API group of new kinds.
     pub group: String,
-    /// What the operator watches.
+    /// Which namespaces the operator watches.
     #[serde(default)]
     pub scope: Scope,
     #[serde(default)]
@@ -75,7 +75,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The namespaces that the operator watches; empty: all.
+    /// Returns the watched namespaces; empty means all.
     pub fn watched(&self) -> &[String] {
         match self.scope {
             Scope::Cluster => &[],
@@ -88,14 +88,14 @@ impl Settings {
 /// A project on disk.
 #[derive(Debug)]
 pub struct Project {
-    /// Its folder.
+    /// The project's directory.
     pub root: PathBuf,
-    /// What its file says.
+    /// The settings in the project file.
     pub settings: Settings,
 }
 
 impl Project {
-    /// The project that `folder` lies in.
+    /// Finds the project that contains `folder`.
     pub fn find(folder: &Path) -> Result<Self, crate::Error> {
         for root in folder.ancestors() {
             let path = root.join(FILE);
@@ -110,7 +110,7 @@ impl Project {
         Err(ProjectError::Missing(folder.to_owned()).into())
     }
 
-    /// The path of an argument, relative to the project, as plans have it.
+    /// Converts a path argument to a path relative to the project, as in plans.
     pub fn relative(&self, cwd: &Path, path: &Path) -> PathBuf {
         let absolute = normalised(&cwd.join(path));
         absolute
@@ -118,7 +118,7 @@ impl Project {
             .map_or_else(|_| path.to_owned(), Path::to_owned)
     }
 
-    /// The text of a file of the project; none when there is no such file.
+    /// Returns the text of a project's file; none if it does not exist.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Option<String>, IoError> {
         plan::read(&self.root.join(path))
     }
@@ -126,24 +126,24 @@ impl Project {
 
 fn parse(path: &Path, text: &str) -> Result<Settings, ProjectError> {
     // The parser's messages show the line, and end with a line break.
-    let damaged = |message: String| ProjectError::Damaged {
+    let invalid = |message: String| ProjectError::Invalid {
         path: path.to_owned(),
         message: message.trim_end().to_owned(),
     };
-    // The format first: what a newer one holds may not be readable otherwise.
-    let table: toml::Table = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    // Check the format first: newer ones may not deserialize.
+    let table: toml::Table = toml::from_str(text).map_err(|error| invalid(error.to_string()))?;
     match table.get("version").and_then(toml::Value::as_integer) {
         Some(FORMAT) => {}
         Some(found) if found > FORMAT => {
             return Err(ProjectError::Newer {
                 path: path.to_owned(),
                 found,
-                ours: env!("CARGO_PKG_VERSION"),
+                cli_version: env!("CARGO_PKG_VERSION"),
             });
         }
-        _ => return Err(damaged(format!("it lacks the line `version = {FORMAT}`"))),
+        _ => return Err(invalid(format!("the line `version = {FORMAT}` is missing"))),
     }
-    let settings: Settings = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    let settings: Settings = toml::from_str(text).map_err(|error| invalid(error.to_string()))?;
     for (key, text) in [("name", &settings.name), ("namespace", &settings.namespace)]
         .into_iter()
         .chain(
@@ -154,15 +154,15 @@ fn parse(path: &Path, text: &str) -> Result<Settings, ProjectError> {
         )
     {
         if !is_dns_label(text) {
-            return Err(damaged(format!(
-                "`{key}` holds {text:?}, which is no name in Kubernetes: at most 63 of a-z, 0-9 and '-'"
+            return Err(invalid(format!(
+                "`{key}` is {text:?}, which is not a valid name in Kubernetes: use at most 63 characters of a-z, 0-9 and '-'"
             )));
         }
     }
     Ok(settings)
 }
 
-/// Without `.` and `..`, as far as the text tells.
+/// Resolves `.` and `..` lexically, without the file system.
 fn normalised(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn says_which_namespaces_are_watched() {
+    fn scope_decides_the_watched_namespaces() {
         let watched = |more: &str| parsed(&format!("{GOOD}{more}")).unwrap().watched().to_vec();
         assert!(watched("").is_empty());
         assert!(watched("namespaces = [\"a\"]").is_empty(), "the scope decides");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn names_what_is_damaged() {
+    fn invalid_files_are_errors_with_the_cause() {
         let cases = [
             ("name = ", "line 1"),
             ("name = \"shop\"", "`version = 1`"),
@@ -209,14 +209,11 @@ mod tests {
             ("version = 1\nname = \"shop\"", "namespace"),
             (&format!("{GOOD}scpoe = \"cluster\""), "scpoe"),
             (&format!("{GOOD}scope = \"galaxy\""), "galaxy"),
-            (
-                &GOOD.replace("\"shop\"", "\"Shop: x\""),
-                "`name` holds \"Shop: x\"",
-            ),
+            (&GOOD.replace("\"shop\"", "\"Shop: x\""), "`name` is \"Shop: x\""),
         ];
         for (text, expected) in cases {
             let error = parsed(text).unwrap_err();
-            assert!(matches!(error, ProjectError::Damaged { .. }), "{error}");
+            assert!(matches!(error, ProjectError::Invalid { .. }), "{error}");
             let message = error.to_string();
             assert!(
                 message.contains(expected) && !message.contains("\n;"),
@@ -226,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_no_damage() {
+    fn newer_format_is_an_error_of_its_own() {
         let error = parsed("version = 2\nkinds = {}").unwrap_err();
         assert!(matches!(error, ProjectError::Newer { found: 2, .. }));
         assert!(

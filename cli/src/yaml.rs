@@ -1,25 +1,25 @@
-//! YAML, written and read in one place.
+//! Reading and writing of YAML.
 //!
-//! The writer quotes what YAML 1.1 reads as something else (`on`, `yes`, `1:30`), since kubectl still does.
+//! The writer quotes strings that YAML 1.1 parses as another type (`on`, `yes`, `1:30`): kubectl still reads YAML 1.1.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// A text that is no YAML, or a value that YAML cannot hold.
+/// Error of reading or writing YAML.
 #[derive(Debug, thiserror::Error)]
 pub enum YamlError {
     /// The text does not parse.
     #[error("{0}")]
     Read(#[from] Box<serde_saphyr::Error>),
-    /// The value does not serialise.
+    /// The value does not serialize.
     #[error("{0}")]
     Write(#[from] serde_saphyr::SerializeError),
 }
 
-/// One document.
+/// Serializes one document; it ends with a line break.
 pub fn write(value: &impl Serialize) -> Result<String, YamlError> {
     let mut text = String::new();
-    // Block scalars leave blanks at ends of lines, and some texts unreadable for other parsers.
+    // Block scalars leave trailing blanks, and other parsers cannot read some of them.
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_fmt_writer_with_options(&mut text, value, options)?;
     if !text.ends_with('\n') {
@@ -28,13 +28,13 @@ pub fn write(value: &impl Serialize) -> Result<String, YamlError> {
     Ok(text)
 }
 
-/// Several documents in one file.
+/// Serializes several documents, separated by `---`.
 pub fn write_all<T: Serialize>(values: &[T]) -> Result<String, YamlError> {
     let documents = values.iter().map(write).collect::<Result<Vec<_>, _>>()?;
     Ok(documents.join("---\n"))
 }
 
-/// All documents of a text; empty ones are left out.
+/// Parses all documents of a text; empty ones are left out.
 pub fn read_all(text: &str) -> Result<Vec<Value>, YamlError> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(Box::new)?;
     Ok(documents.into_iter().filter(|value| !value.is_null()).collect())
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_what_kubectl_reads_as_something_else() {
+    fn quotes_strings_that_yaml_1_1_parses_as_other_types() {
         for text in [
             "on",
             "yes",
@@ -78,7 +78,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strings_survive(text in any::<String>()) {
+        fn strings_round_trip(text in any::<String>()) {
             let value = json!({ "a": [text] });
             let yaml = write(&value).unwrap();
             prop_assert_eq!(read_all(&yaml).unwrap(), [value], "{}", yaml);

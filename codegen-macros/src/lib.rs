@@ -1,9 +1,8 @@
-//! The derive macros of kubewright, re-exported by it; do not depend on this crate directly.
+//! The derive macros of kubewright. kubewright re-exports them; do not depend on this crate directly.
 //!
-//! Read in the order in which a derive works: `attrs` reads the attributes, `model` makes of them what is known to be right or
-//! reports every mistake at its token, `expand` writes the code. `path`, `path_tree`, `value_type` and `names` are what the
-//! model knows of paths, of the types of their values and of how kinds are named. All of it works on `proc_macro2`, so that it is tested without a
-//! compiler.
+//! In the order of a derive: `attrs` parses the attributes, `model` validates them and reports every error at its token, `expand`
+//! generates the code. The model uses `path`, `path_tree`, `value_type` and `names` for paths, types of values and names of kinds.
+//! All modules use `proc_macro2`, so that they can be tested without a compiler.
 
 mod attrs;
 mod expand;
@@ -18,44 +17,44 @@ mod value_type;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Makes the typed client, lister and informer of a custom kind. Stands beside `CustomResource` on the struct of the spec.
+/// Generates the typed client, lister and informer of a custom kind. Derive it with `CustomResource` on the spec struct.
 ///
-/// For a kind `Foo` it emits, with the visibility of the struct:
+/// For a kind `Foo` it generates, with the visibility of the struct:
 ///
 /// - `FooClient<V>`, an alias of `TypedClient<Foo, V>`,
-/// - `FooLister`, a `Lister<Foo>` with one method per index, each a lookup by hash,
-/// - `FooInformer`, a `SharedInformer<Foo>` whose `lister()` is a `FooLister`,
-/// - `FooInformers`, a trait that adds `foos()` to `SharedInformerFactory`, and `foos_with(options)` for some of the objects, or another
-///   form in which they are kept,
-/// - `CustomKind for Foo`, and `WithStatus` and `WithScale` where `#[kube(…)]` declares these subresources.
+/// - `FooLister`, a `Lister<Foo>` with a method per index (a hash lookup),
+/// - `FooInformer`, a `SharedInformer<Foo>` with a `lister()` that returns a `FooLister`,
+/// - `FooInformers`, a trait that adds `foos()` to `SharedInformerFactory`, and `foos_with(options)` for a selection of the objects or
+///   another storage mode,
+/// - `CustomKind for Foo`, and `WithStatus` and `WithScale` if `#[kube(…)]` declares these subresources.
 ///
-/// The names follow `root` where `#[kube(root = "…")]` gives one, so that two kinds of one module never collide. The method is the
-/// kind's plural in snake case: `FooBar` has `foo_bars()`, and with `plural = "people"` it is `people()`.
-/// Where another method has that name, as with two versions of a kind, write `v1::FooInformers::foos(factory)`.
+/// With `#[kube(root = "…")]` the names start with that root, so that two kinds of the same name can be in one module. The method is
+/// the plural of the kind in snake case: `foo_bars()` for `FooBar`, `people()` with `plural = "people"`.
+/// If the method is ambiguous, as with two versions of a kind, write `v1::FooInformers::foos(factory)`.
 ///
 /// # `#[kube(…)]`
 ///
-/// `kind`, `group`, `version`, `root`, `plural`, `singular`, `status`, `scale` and `no_spec` are read; everything else is left to
+/// The derive reads `kind`, `group`, `version`, `root`, `plural`, `singular`, `status`, `scale` and `no_spec`. Other keys are left to
 /// `CustomResource`.
 ///
 /// # `#[informer(…)]`
 ///
-/// - `index(name = "path")` or `index(name: Type = "path")`, repeatable and with any number of indexes: the lister gets a method
-///   `name`, which finds the objects that have a value at `path`. An object without the value is not indexed. The path starts at the
+/// - `index(name = "path")` or `index(name: Type = "path")`, repeatable and with any number of indexes: adds the lister method
+///   `name`, which returns the objects with a value at `path`. Objects without the value are not indexed. The path starts at the
 ///   object's root: fields `spec.nodeName`, quoted fields `metadata.labels['a.b/c']`, all elements of a list `spec.ports[*].name`.
-///   `Type` is `String`, `bool`, an integer type up to 64 bits, or the path of an enum that serde writes as a string. It may be left
-///   out for a direct field of the struct that is a `String`, `bool` or integer, an `Option` of one, or with `[*]` a `Vec` of them;
-///   serde's renames are followed.
-/// - `sensitive`: the objects hold what must not stand anywhere else; caches compress none of them, and no error quotes them. So it is with
-///   all informers of the kind of a factory that was asked for `foos()` or `foos_with`; elsewhere say it with `InformerOptions::sensitive`.
-/// - `external`: the definition belongs to somebody else and is not among the operator's manifests.
-/// - `crate = "path"`: where kubewright is found when the dependency has another name.
+///   `Type` is `String`, `bool`, an integer type of up to 64 bits, or the path of an enum that serde writes as a string. It may be
+///   omitted for direct fields of the struct that are a `String`, `bool` or integer, an `Option` of one, or with `[*]` a `Vec` of
+///   them. Renames by serde are applied.
+/// - `sensitive`: the objects contain sensitive data: never compressed, never quoted in errors. Applies to all informers of the kind
+///   in a factory after its `foos()` or `foos_with` was called; otherwise set `InformerOptions::sensitive`.
+/// - `external`: the CRD belongs to another project and is not among the operator's manifests.
+/// - `crate = "path"`: the path of kubewright if the dependency has another name.
 #[proc_macro_derive(Informer, attributes(informer, kube))]
 pub fn informer(input: TokenStream) -> TokenStream {
     expand::informer(&parse_macro_input!(input as DeriveInput)).into()
 }
 
-/// Makes of a struct a view of some values of a kind's objects, for an informer that keeps no more than those.
+/// Generates a projection: a struct with selected values of a kind's objects. Informers of a projection cache only these values.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -81,7 +80,7 @@ pub fn informer(input: TokenStream) -> TokenStream {
 /// assert_eq!(PodPlace::info(), Pod::info());
 /// assert_eq!(PodPlace::PATHS[1], "status.phase");
 ///
-/// // A whole object, or one that was reduced to the paths.
+/// // From a whole object, or one reduced to the paths.
 /// let place: PodPlace = serde_json::from_str(
 ///     r#"{
 ///         "apiVersion": "v1", "kind": "Pod",
@@ -101,30 +100,30 @@ pub fn informer(input: TokenStream) -> TokenStream {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// The derive implements `Kind`, `Projection` and serde's `Deserialize`; do not derive the last beside it. The types of the fields read
-/// their values with serde, and own them. What stands elsewhere in the object is skipped, whatever it is. No tree is built, and the order
-/// in which things stand does not matter.
+/// The derive implements `Kind`, `Projection` and serde's `Deserialize`; do not also derive `Deserialize`. Fields are deserialized with
+/// serde and own their values. All other parts of the object are skipped, whatever their types. No tree is built, and the order of
+/// fields in the JSON does not matter.
 ///
 /// # On the struct: `#[projection(…)]`
 ///
-/// - `of = Pod`: the kind whose objects are shown, any type that is a `Kind`.
-/// - `crate = "path"`: where kubewright is found when the dependency has another name.
+/// - `of = Pod`: the kind of the objects; any type that implements `Kind`.
+/// - `crate = "path"`: the path of kubewright if the dependency has another name.
 ///
 /// # On every field: `#[projection(…)]`
 ///
-/// - `path = "…"`: where the value is, from the object's root, as paths of indexes are written: fields `spec.nodeName`, quoted fields
-///   `metadata.labels['a.b/c']`, all elements of a list `spec.ports[*].name`. No value is shown twice: a path may neither be that of
-///   another field nor lead into what another field shows.
-/// - `default`: the default of the field's type stands for a missing value.
+/// - `path = "…"`: the path of the value from the object's root, as in indexes: fields `spec.nodeName`, quoted fields
+///   `metadata.labels['a.b/c']`, all elements of a list `spec.ports[*].name`. Paths must not overlap: no path may be equal to another
+///   field's or a prefix of it.
+/// - `default`: a missing value becomes the default of the field's type.
 ///
-/// # What a field holds
+/// # Values of fields
 ///
-/// - **A missing value**, or a `null` at the path or on the way to it, is `None` for an `Option`, the default with `default`, and
-///   otherwise an error of the whole object, `status.phase is missing`.
-/// - **With `[*]`** the field is written as a `Vec`, with the values in the order of the elements. With several `[*]` those of all inner
-///   lists stand in one `Vec`, one after the other. Elements without the value are left out of a `Vec<T>`; in a `Vec<Option<T>>` each
-///   element of the innermost list has its place, `None` without the value. Without a list the `Vec` is empty.
-/// - **A value of another type** is serde's error, of the whole object. So is a name on the way to a value that stands twice in one object.
+/// - **A missing value**, or `null` at the path or at a prefix of it, is `None` for an `Option`, the default with `default`, and
+///   otherwise an error of the whole object, as in `status.phase is missing`.
+/// - **With `[*]`** the field is a `Vec`, with the values in the order of the elements. With several `[*]` the values of all inner
+///   lists are concatenated. Elements without the value are left out of a `Vec<T>`; in a `Vec<Option<T>>` they are `None`. Without a
+///   list the `Vec` is empty.
+/// - **A value of another type** is an error of the whole object, as reported by serde. So is a duplicate field on the path.
 #[proc_macro_derive(Projection, attributes(projection))]
 pub fn projection(input: TokenStream) -> TokenStream {
     expand::projection(&parse_macro_input!(input as DeriveInput)).into()

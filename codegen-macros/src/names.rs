@@ -1,9 +1,9 @@
-//! How a kind is named: in words, in the plural, in Rust.
+//! Names of a kind: plurals and Rust identifiers.
 
 use proc_macro2::Span;
 use syn::{Ident, ext::IdentExt};
 
-/// The plural that kube-derive makes of a singular where `plural` is not given.
+/// Returns kube-derive's default plural of a singular.
 pub(crate) fn plural(singular: &str) -> String {
     let before_y = singular
         .strip_suffix('y')
@@ -20,8 +20,8 @@ pub(crate) fn plural(singular: &str) -> String {
     }
 }
 
-/// A plural in snake case, its words divided where the kind's are: `FooBar` and `foobars` make `foo_bars`, `ShopPerson` and
-/// `shoppeople` make `shop_people`, and where the plural has nothing of the kind it stays whole. `-` becomes `_`.
+/// Returns the plural in snake case, split at the kind's words: `FooBar` and `foobars` give `foo_bars`, `ShopPerson` and `shoppeople`
+/// give `shop_people`. A plural unrelated to the kind is not split. `-` becomes `_`.
 pub(crate) fn snake_plural(kind: &str, plural: &str) -> String {
     let mut snake = String::with_capacity(plural.len() + 4);
     let mut kind = kind.chars().peekable();
@@ -39,27 +39,27 @@ pub(crate) fn snake_plural(kind: &str, plural: &str) -> String {
     snake
 }
 
-/// The identifier of that name, raw when it is a keyword; none when there is no such identifier.
+/// Returns the identifier with that name, raw if it is a keyword; none if the name is not a valid identifier.
 pub(crate) fn identifier(name: &str) -> Option<Ident> {
     syn::parse_str::<Ident>(name)
         .ok()
         .or_else(|| syn::parse_str::<Ident>(&format!("r#{name}")).ok())
 }
 
-/// The identifier itself, or raw when it is a keyword; none when it can be neither. It points
-/// at its text, and is code of the macro for lints.
+/// Returns the identifier, raw if it is a keyword; none if it is not valid even as a raw one. Its span points at the attribute and
+/// counts as macro code for lints.
 pub(crate) fn raw_if_keyword(name: &Ident) -> Option<Ident> {
     let mut identifier = identifier(&name.unraw().to_string())?;
     identifier.set_span(name.span().resolved_at(Span::call_site()));
     Some(identifier)
 }
 
-/// Whether `c` starts a word in an UpperCamelCase name: `HTTPRoute` has two words, `S3Bucket` has two.
-fn starts_word(before: Option<char>, c: Option<char>, behind: Option<char>) -> bool {
+/// Whether `c` starts a word in an UpperCamelCase name: `HTTPRoute` and `S3Bucket` have two words each.
+fn starts_word(before: Option<char>, c: Option<char>, next: Option<char>) -> bool {
     let (Some(before), Some(c)) = (before, c) else {
         return false;
     };
-    let in_acronym = before.is_ascii_uppercase() && !behind.is_some_and(|behind| behind.is_ascii_lowercase());
+    let in_acronym = before.is_ascii_uppercase() && !next.is_some_and(|next| next.is_ascii_lowercase());
     c.is_ascii_uppercase() && !in_acronym
 }
 
@@ -68,7 +68,7 @@ mod tests {
     use super::{identifier, plural, snake_plural};
 
     #[test]
-    fn makes_the_plurals_that_kube_derive_makes() {
+    fn plurals_match_kube_derive() {
         for (singular, expected) in [
             ("foo", "foos"),
             ("box", "boxes"),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn divides_the_plural_where_the_kind_is_divided() {
+    fn snake_plural_splits_at_the_words_of_the_kind() {
         for (kind, plural, expected) in [
             ("Foo", "foos", "foos"),
             ("FooBar", "foobars", "foo_bars"),

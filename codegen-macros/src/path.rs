@@ -15,11 +15,11 @@ pub(crate) enum Segment {
     Each,
 }
 
-/// A text that is no path, and why.
+/// A syntax error in a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PathError {
     text: String,
-    /// Bytes before the mistake.
+    /// Byte offset of the error.
     at: usize,
     expected: &'static str,
 }
@@ -28,14 +28,14 @@ impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, at, expected } = self;
         match text.get(*at..).filter(|rest| !rest.is_empty()) {
-            Some(rest) => write!(f, "`{text}` is no path: expected {expected} at `{rest}`"),
-            None => write!(f, "`{text}` is no path: expected {expected} at its end"),
+            Some(rest) => write!(f, "`{text}` is not a valid path: expected {expected} at `{rest}`"),
+            None => write!(f, "`{text}` is not a valid path: expected {expected} at the end"),
         }
     }
 }
 
 const FIELD: &str = "the name of a field";
-const NO_DOLLAR: &str = "the name of a field, without JSONPath's `$` or `.` before it,";
+const FIELD_WITHOUT_DOLLAR: &str = "the name of a field, without the `$` or `.` of JSONPath,";
 const BRACKET: &str = "`[*]` or a quoted field `['a.b/c']`";
 
 impl JsonPath {
@@ -53,7 +53,7 @@ impl JsonPath {
             expected,
         };
         if text.starts_with(['.', '$']) {
-            return Err(error(text, NO_DOLLAR));
+            return Err(error(text, FIELD_WITHOUT_DOLLAR));
         }
         let (first, mut rest) = field(text).ok_or_else(|| error(text, FIELD))?;
         let mut segments = vec![first];
@@ -73,7 +73,7 @@ impl JsonPath {
         Ok(Self(segments))
     }
 
-    /// The names of the fields up to the first list.
+    /// Returns the names of the fields before the first `[*]`.
     pub(crate) fn leading_fields(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map_while(|segment| match segment {
             Segment::Field(name) => Some(name.as_str()),
@@ -130,49 +130,55 @@ mod tests {
     }
 
     #[test]
-    fn says_what_it_expected_and_where() {
+    fn errors_name_the_expected_token_and_position() {
         for (text, message) in [
-            ("", "`` is no path: expected the name of a field at its end"),
+            (
+                "",
+                "`` is not a valid path: expected the name of a field at the end",
+            ),
             (
                 "spec.",
-                "`spec.` is no path: expected the name of a field at its end",
+                "`spec.` is not a valid path: expected the name of a field at the end",
             ),
             (
                 "spec..a",
-                "`spec..a` is no path: expected the name of a field at `.a`",
+                "`spec..a` is not a valid path: expected the name of a field at `.a`",
             ),
             (
                 "1spec",
-                "`1spec` is no path: expected the name of a field at `1spec`",
+                "`1spec` is not a valid path: expected the name of a field at `1spec`",
             ),
-            ("spec.a b", "`spec.a b` is no path: expected `.` or `[` at ` b`"),
+            (
+                "spec.a b",
+                "`spec.a b` is not a valid path: expected `.` or `[` at ` b`",
+            ),
             (
                 "spec.ä",
-                "`spec.ä` is no path: expected the name of a field at `ä`",
+                "`spec.ä` is not a valid path: expected the name of a field at `ä`",
             ),
             (
                 "spec.a[0]",
-                "`spec.a[0]` is no path: expected `[*]` or a quoted field `['a.b/c']` at `[0]`",
+                "`spec.a[0]` is not a valid path: expected `[*]` or a quoted field `['a.b/c']` at `[0]`",
             ),
             (
                 "spec.a['b",
-                "`spec.a['b` is no path: expected `[*]` or a quoted field `['a.b/c']` at `['b`",
+                "`spec.a['b` is not a valid path: expected `[*]` or a quoted field `['a.b/c']` at `['b`",
             ),
             (
                 "spec.a['']",
-                "`spec.a['']` is no path: expected `[*]` or a quoted field `['a.b/c']` at `['']`",
+                "`spec.a['']` is not a valid path: expected `[*]` or a quoted field `['a.b/c']` at `['']`",
             ),
             (
                 "spec.a[\"b\"]",
-                "`spec.a[\"b\"]` is no path: expected `[*]` or a quoted field `['a.b/c']` at `[\"b\"]`",
+                "`spec.a[\"b\"]` is not a valid path: expected `[*]` or a quoted field `['a.b/c']` at `[\"b\"]`",
             ),
             (
                 ".spec.a",
-                "`.spec.a` is no path: expected the name of a field, without JSONPath's `$` or `.` before it, at `.spec.a`",
+                "`.spec.a` is not a valid path: expected the name of a field, without the `$` or `.` of JSONPath, at `.spec.a`",
             ),
             (
                 "$.spec.a",
-                "`$.spec.a` is no path: expected the name of a field, without JSONPath's `$` or `.` before it, at `$.spec.a`",
+                "`$.spec.a` is not a valid path: expected the name of a field, without the `$` or `.` of JSONPath, at `$.spec.a`",
             ),
         ] {
             assert_eq!(JsonPath::parse(text).unwrap_err().to_string(), message);

@@ -1,57 +1,61 @@
-//! The paths of a projection as one tree, in which what they share stands once.
+//! The paths of a projection as a tree with shared prefixes.
 
 use crate::path::Segment;
 
-/// What is read of a value.
+/// The part of a value that is read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PathTree {
-    /// All of it, by the path with that number.
+    /// All of it, for the path with this number.
     Value(usize),
+    /// Fields of an object.
     Fields(Vec<(String, PathTree)>),
+    /// All elements of a list.
     Elements(Box<PathTree>),
 }
 
-/// Why two paths cannot be in one tree, with the number of the one that was there.
+/// A conflict of two paths, with the number of the one inserted first.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Conflict {
-    /// What one leads to is, or is part of, what the other leads to.
+pub(crate) enum PathConflict {
+    /// One path is equal to the other, or a prefix of it.
     Overlap(usize),
-    /// What is an object to one is a list to the other.
+    /// One path treats a value as an object, the other as a list.
     ObjectAndList(usize),
 }
 
 impl PathTree {
-    /// A tree without paths.
+    /// Returns a tree without paths.
     pub(crate) fn new() -> Self {
         Self::Fields(Vec::new())
     }
 
-    /// Adds a path under a number of its own; where it cannot be added, nothing changes.
-    pub(crate) fn insert(&mut self, path: &[Segment], number: usize) -> Result<(), Conflict> {
+    /// Inserts a path with its number. On a conflict nothing changes.
+    pub(crate) fn insert(&mut self, path: &[Segment], number: usize) -> Result<(), PathConflict> {
         match (self, path) {
             (Self::Fields(fields), [Segment::Field(name), rest @ ..]) => {
                 match fields.iter_mut().find(|(field, _)| field == name) {
                     Some((_, tree)) => tree.insert(rest, number)?,
-                    None => fields.push((name.clone(), Self::of(rest, number))),
+                    None => fields.push((name.clone(), Self::from_path(rest, number))),
                 }
                 Ok(())
             }
             (Self::Elements(tree), [Segment::Each, rest @ ..]) => tree.insert(rest, number),
-            (Self::Value(other), _) => Err(Conflict::Overlap(*other)),
-            (tree, []) => Err(Conflict::Overlap(tree.first())),
-            (tree, _) => Err(Conflict::ObjectAndList(tree.first())),
+            (Self::Value(other), _) => Err(PathConflict::Overlap(*other)),
+            (tree, []) => Err(PathConflict::Overlap(tree.first())),
+            (tree, _) => Err(PathConflict::ObjectAndList(tree.first())),
         }
     }
 
-    fn of(path: &[Segment], number: usize) -> Self {
+    fn from_path(path: &[Segment], number: usize) -> Self {
         match path {
             [] => Self::Value(number),
-            [Segment::Field(name), rest @ ..] => Self::Fields(vec![(name.clone(), Self::of(rest, number))]),
-            [Segment::Each, rest @ ..] => Self::Elements(Box::new(Self::of(rest, number))),
+            [Segment::Field(name), rest @ ..] => {
+                Self::Fields(vec![(name.clone(), Self::from_path(rest, number))])
+            }
+            [Segment::Each, rest @ ..] => Self::Elements(Box::new(Self::from_path(rest, number))),
         }
     }
 
-    /// The number of the first path; only the empty tree has none.
+    /// Returns the number of the first path; 0 for the empty tree.
     fn first(&self) -> usize {
         match self {
             Self::Value(number) => *number,
@@ -63,10 +67,10 @@ impl PathTree {
 
 #[cfg(test)]
 mod tests {
-    use super::{Conflict, PathTree};
+    use super::{PathConflict, PathTree};
     use crate::path::JsonPath;
 
-    fn inserted(paths: &[&str]) -> Result<PathTree, Conflict> {
+    fn inserted(paths: &[&str]) -> Result<PathTree, PathConflict> {
         let mut tree = PathTree::new();
         for (number, path) in paths.iter().enumerate() {
             tree.insert(&JsonPath::parse(path).unwrap().0, number)?;
@@ -75,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_paths_share_stands_once() {
+    fn common_prefixes_are_shared() {
         let field = |name: &str, tree| (name.to_owned(), tree);
         let ports = PathTree::Elements(Box::new(PathTree::Fields(vec![
             field("name", PathTree::Value(0)),
@@ -93,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_to_a_common_value_conflict() {
+    fn overlapping_paths_conflict() {
         for (first, second) in [
             ("spec.a", "spec.a"),
             ("spec.a", "spec.a.b"),
@@ -103,11 +107,11 @@ mod tests {
             ("spec.a[*]", "spec['a'][*]"),
         ] {
             let conflict = inserted(&["kind", first, second]).unwrap_err();
-            assert_eq!(conflict, Conflict::Overlap(1), "{first} {second}");
+            assert_eq!(conflict, PathConflict::Overlap(1), "{first} {second}");
         }
         for (first, second) in [("spec.a.b", "spec.a[*].b"), ("spec[*]", "spec.a")] {
             let conflict = inserted(&["kind", first, second]).unwrap_err();
-            assert_eq!(conflict, Conflict::ObjectAndList(1), "{first} {second}");
+            assert_eq!(conflict, PathConflict::ObjectAndList(1), "{first} {second}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Snapshots of what is emitted for `tests/inputs/pass`; `tests/README.md` says how to update them.
+//! Snapshots of the expansions of `tests/inputs/pass`; see `tests/README.md` for updating them.
 
 use std::{fs, path::Path};
 
@@ -45,7 +45,7 @@ fn expansions_of_the_pass_inputs() {
         for input in inputs {
             let mut expansions = Expansions::default();
             expansions.visit_file(&syn::parse_file(&fs::read_to_string(&input).unwrap()).unwrap());
-            // The derive of `macro_made` stands in a `macro_rules!` macro.
+            // The derive of `macro_made` is inside a `macro_rules!` macro, which is not expanded here.
             assert_eq!(
                 expansions.0.is_empty(),
                 input.ends_with("macro_made.rs"),

@@ -1,24 +1,24 @@
-//! The types of values: of an index, as the attribute writes them or as a field of the struct has them; of a projection's lists.
+//! Types of index values, from the attribute or inferred from a field, and types of projected lists.
 
 use darling::{Error, Result};
 use quote::ToTokens;
 use syn::{GenericArgument, Ident, Path, PathArguments, Type};
 
-/// What the values of an index are.
+/// The type of an index's values.
 pub(crate) enum ValueType {
     String,
     Bool,
-    /// An integer that an `i64` holds.
+    /// An integer type that fits into an `i64`.
     Integer(Ident),
     /// An enum that serde writes as a string.
     Enum(Path),
 }
 
-/// What a type is to an index.
-enum Shape<'a> {
+/// The kinds of types that an index distinguishes.
+enum TypeShape<'a> {
     /// The type of one value.
     Value(ValueType),
-    /// An integer that an `i64` does not hold.
+    /// An integer type that does not fit into an `i64`.
     WideInteger,
     Option(&'a Type),
     Vec(&'a Type),
@@ -27,29 +27,27 @@ enum Shape<'a> {
 }
 
 impl ValueType {
-    /// The type that stands in `index(name: Type = …)`.
-    pub(crate) fn written(ty: &Type) -> Result<Self> {
+    /// Validates the type in `index(name: Type = …)`.
+    pub(crate) fn from_annotation(ty: &Type) -> Result<Self> {
         let refused = |message: &str| Err(Error::custom(message).with_span(ty));
-        match shape(ty) {
-            Shape::Value(value) => Ok(value),
-            Shape::WideInteger => {
-                refused("the integers of an index are signed and have 64 bits: write `i64`")
+        match type_shape(ty) {
+            TypeShape::Value(value) => Ok(value),
+            TypeShape::WideInteger => {
+                refused("the integers of an index are signed with 64 bits: write `i64`")
             }
-            Shape::Option(_) => {
-                refused("absent values are not indexed: write the type inside of the `Option`")
+            TypeShape::Option(_) => refused("absent values are not indexed: write the type without `Option`"),
+            TypeShape::Vec(_) => {
+                refused("an index has single values: write the type of an element, and `[*]` in the path")
             }
-            Shape::Vec(_) => {
-                refused("an index finds single values: write the type of an element, and `[*]` in the path")
-            }
-            Shape::Other => refused(
-                "the type of an index is `String`, `bool`, an integer, or the path of an enum that serde writes as a string",
+            TypeShape::Other => refused(
+                "the type of an index must be `String`, `bool`, an integer, or the path of an enum that serde writes as a string",
             ),
         }
     }
 
-    /// The type of the values that a field of type `ty` has, behind `lists` times `[*]`. The error says what to do instead, without a
-    /// span; `declare` writes the index with a type.
-    pub(crate) fn of_field(
+    /// Infers the type of the values of a field of type `ty`, below `lists` levels of `[*]`. The error says what to write instead and
+    /// has no span; `declare` formats the index with a type.
+    pub(crate) fn infer_from_field(
         ty: &Type,
         path: &str,
         lists: usize,
@@ -58,35 +56,35 @@ impl ValueType {
         let (mut ty, mut left) = (ty, lists);
         let refused = |message: String| Err(Error::custom(message));
         loop {
-            match (shape(ty), left) {
-                (Shape::Option(inner), _) => ty = inner,
-                (Shape::Vec(_), 0) => return refused(format!("`{path}` is a list: write `{path}[*]`")),
-                (Shape::Vec(inner), _) => (ty, left) = (inner, left - 1),
-                (Shape::Value(ValueType::Enum(name)), 0) => {
+            match (type_shape(ty), left) {
+                (TypeShape::Option(inner), _) => ty = inner,
+                (TypeShape::Vec(_), 0) => return refused(format!("`{path}` is a list: write `{path}[*]`")),
+                (TypeShape::Vec(inner), _) => (ty, left) = (inner, left - 1),
+                (TypeShape::Value(ValueType::Enum(name)), 0) => {
                     let name = name.to_token_stream().to_string().replace(' ', "");
                     return refused(format!(
-                        "`{path}` is a `{name}`: if serde writes that as a string, write {}",
+                        "`{path}` is a `{name}`: if serde writes it as a string, write {}",
                         declare(&name)
                     ));
                 }
-                (Shape::Value(value), 0) => return Ok(value),
-                (Shape::WideInteger, 0) => {
+                (TypeShape::Value(value), 0) => return Ok(value),
+                (TypeShape::WideInteger, 0) => {
                     let declared = declare("i64");
                     return refused(format!(
-                        "the integers of an index are signed and have 64 bits: write {declared}"
+                        "the integers of an index are signed with 64 bits: write {declared}"
                     ));
                 }
-                (Shape::Other, 0) => {
+                (TypeShape::Other, 0) => {
                     return refused(format!(
-                        "the type of `{path}` does not say what its values are: if they are strings, booleans or integers, write \
-                         their type, as in {}",
+                        "cannot infer the type of the values at `{path}`: if they are strings, booleans or integers, write the \
+                         type, as in {}",
                         declare("String")
                     ));
                 }
                 (_, _) => {
                     let declared = declare("String");
                     return refused(format!(
-                        "`{path}` is no list that is known here: leave out `[*]`, or write the type of its elements, as in {declared}"
+                        "`{path}` is not known to be a list: remove `[*]`, or write the type of its elements, as in {declared}"
                     ));
                 }
             }
@@ -94,31 +92,31 @@ impl ValueType {
     }
 }
 
-/// `T` of a `Vec<T>`, where the type is written as one.
-pub(crate) fn of_vec(ty: &Type) -> Option<&Type> {
-    match shape(ty) {
-        Shape::Vec(element) => Some(element),
+/// Returns `T` if the type is written as `Vec<T>`.
+pub(crate) fn vec_element(ty: &Type) -> Option<&Type> {
+    match type_shape(ty) {
+        TypeShape::Vec(element) => Some(element),
         _ => None,
     }
 }
 
-/// `T` of an `Option<T>`, where the type is written as one.
-pub(crate) fn of_option(ty: &Type) -> Option<&Type> {
-    match shape(ty) {
-        Shape::Option(inner) => Some(inner),
+/// Returns `T` if the type is written as `Option<T>`.
+pub(crate) fn option_inner(ty: &Type) -> Option<&Type> {
+    match type_shape(ty) {
+        TypeShape::Option(inner) => Some(inner),
         _ => None,
     }
 }
 
-fn shape(ty: &Type) -> Shape<'_> {
+fn type_shape(ty: &Type) -> TypeShape<'_> {
     let path = match ty {
-        // A type that came through a `macro_rules!` macro.
-        Type::Group(group) => return shape(&group.elem),
+        // A type from a `macro_rules!` macro.
+        Type::Group(group) => return type_shape(&group.elem),
         Type::Path(path) if path.qself.is_none() => &path.path,
-        _ => return Shape::Other,
+        _ => return TypeShape::Other,
     };
     let Some(last) = path.segments.last() else {
-        return Shape::Other;
+        return TypeShape::Other;
     };
     let is_std = path.segments.len() == 1
         || ["std", "core", "alloc"]
@@ -127,27 +125,27 @@ fn shape(ty: &Type) -> Shape<'_> {
     let name = last.ident.to_string();
     if let Some(inner) = only_argument(&last.arguments) {
         return match name.as_str() {
-            "Option" if is_std => Shape::Option(inner),
-            "Vec" if is_std => Shape::Vec(inner),
-            _ => Shape::Other,
+            "Option" if is_std => TypeShape::Option(inner),
+            "Vec" if is_std => TypeShape::Vec(inner),
+            _ => TypeShape::Other,
         };
     }
     if path.segments.iter().any(|segment| !segment.arguments.is_none()) {
-        return Shape::Other;
+        return TypeShape::Other;
     }
     match name.as_str() {
-        "String" if is_std => Shape::Value(ValueType::String),
-        "bool" if is_std => Shape::Value(ValueType::Bool),
+        "String" if is_std => TypeShape::Value(ValueType::String),
+        "bool" if is_std => TypeShape::Value(ValueType::Bool),
         "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" if is_std => {
-            Shape::Value(ValueType::Integer(last.ident.clone()))
+            TypeShape::Value(ValueType::Integer(last.ident.clone()))
         }
-        "u64" | "u128" | "usize" | "i128" | "isize" if is_std => Shape::WideInteger,
-        "f32" | "f64" | "char" | "str" | "Option" | "Vec" if is_std => Shape::Other,
-        _ => Shape::Value(ValueType::Enum(path.clone())),
+        "u64" | "u128" | "usize" | "i128" | "isize" if is_std => TypeShape::WideInteger,
+        "f32" | "f64" | "char" | "str" | "Option" | "Vec" if is_std => TypeShape::Other,
+        _ => TypeShape::Value(ValueType::Enum(path.clone())),
     }
 }
 
-/// `T` of `<T>`.
+/// Returns `T` of `<T>`.
 fn only_argument(arguments: &PathArguments) -> Option<&Type> {
     match arguments {
         PathArguments::AngleBracketed(arguments) if arguments.args.len() == 1 => match &arguments.args[0] {

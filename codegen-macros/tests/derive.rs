@@ -1,4 +1,4 @@
-//! The inputs through the compiler: those of `pass` compile without a warning and run, those of `fail` give the recorded errors.
+//! Compiles the inputs: those of `pass` compile without warnings and run, those of `fail` give the recorded errors.
 
 #[test]
 fn inputs() {

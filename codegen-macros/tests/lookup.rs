@@ -1,4 +1,4 @@
-//! The methods of indexes find what is in the cache. This file is also where clippy sees the emitted code.
+//! Index methods return the cached objects. Clippy checks the generated code in this file.
 #![warn(clippy::pedantic, missing_docs)]
 
 use kubewright::{
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a Job should be.
+/// The desired state of a `BatchJob`.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "demo.dev",
@@ -26,39 +26,39 @@ use serde_json::{Value, json};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct BatchJobSpec {
-    /// Where it waits.
+    /// The queue of the job.
     pub queue_name: String,
-    /// Whether it waits for somebody.
+    /// Whether the job is paused.
     pub is_paused: Option<bool>,
-    /// How soon it runs.
+    /// The priority of the job.
     #[serde(default)]
     pub priority: i16,
-    /// What people call it.
+    /// Tags for searching.
     #[serde(default)]
     pub tags: Vec<String>,
 }
 
-/// What a Job is.
+/// The observed state of a `BatchJob`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct BatchJobStatus {
-    /// How far it is.
+    /// The phase of the job.
     pub phase: Phase,
 }
 
-/// How far a Job is.
+/// The phase of a `BatchJob`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Phase {
-    /// It runs.
+    /// The job runs.
     InProgress,
-    /// It ran.
+    /// The job has ended.
     Done,
 }
 
 /// An enum that serde does not write as a string.
 #[derive(Serialize)]
 pub enum Size {
-    /// Of so many.
+    /// A number.
     Of(u8),
 }
 
@@ -82,7 +82,7 @@ fn names(items: Items<BatchJob>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn methods_of_indexes_find_what_was_seeded() {
+async fn index_methods_return_matching_objects() {
     let factory = SharedInformerFactory::new(Connection::late().0);
     let informer = factory.batch_jobs();
     let spec = json!({ "queueName": "slow", "isPaused": true, "priority": -3, "tags": ["a", "b"] });
@@ -110,17 +110,17 @@ async fn methods_of_indexes_find_what_was_seeded() {
     assert_eq!(
         names(lister.by_size(&Size::Of(1))),
         [""; 0],
-        "no string, so nothing is found"
+        "the enum is not written as a string, so nothing matches"
     );
     assert_eq!(
         names(lister.list()),
         ["one", "two"],
-        "the methods of `Lister` are there too"
+        "the methods of `Lister` are available, too"
     );
 }
 
 #[tokio::test]
-async fn the_factory_remembers_the_kind_and_makes_one_informer() {
+async fn factory_returns_one_informer_per_kind() {
     let factory = SharedInformerFactory::new(Connection::late().0);
     let (first, second) = (factory.batch_jobs(), factory.batch_jobs());
     first

@@ -1,23 +1,23 @@
-//! The files that each kind brings along.
+//! Contexts of the files of a kind.
 
 use serde::Serialize;
 
 use crate::Template;
 
-/// `src/api/<module>.rs`: the struct from which everything else follows.
+/// `src/api/<module>.rs`: the struct of the kind.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApiModule<'a> {
     /// The API group.
     pub group: &'a str,
     /// The version within the group.
     pub version: &'a str,
-    /// The kind, in upper camel case.
+    /// The kind, in UpperCamelCase.
     pub kind: &'a str,
-    /// The kind in lower case: its singular and short name.
+    /// The kind in lower case: singular and short name.
     pub lower: &'a str,
-    /// The resource.
+    /// Plural name of the resource.
     pub plural: &'a str,
-    /// Whether its objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
 }
 
@@ -25,18 +25,18 @@ impl Template for ApiModule<'_> {
     const SOURCE: &'static str = "kind/api.rs.hbs";
 }
 
-/// `src/controllers/<module>.rs`: a controller that already does something.
+/// `src/controllers/<module>.rs`: a working controller.
 #[derive(Debug, Clone, Serialize)]
 pub struct Controller<'a> {
-    /// The kind, in upper camel case.
+    /// The kind, in UpperCamelCase.
     pub kind: &'a str,
-    /// The kind in lower case: the controller's name.
+    /// The kind in lower case: name of the controller.
     pub lower: &'a str,
-    /// The kind in snake case: what variables are called.
+    /// The kind in snake case, for variables.
     pub snake: &'a str,
-    /// Several of them in snake case: what variables are called, and the method of the informers.
+    /// The plural in snake case, for variables and the method of the informer factory.
     pub snakes: &'a str,
-    /// Whether its objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
 }
 
@@ -44,22 +44,22 @@ impl Template for Controller<'_> {
     const SOURCE: &'static str = "kind/controller.rs.hbs";
 }
 
-/// `tests/<module>.rs`: single reconciles, and the operator beside an API server.
+/// `tests/<module>.rs`: tests of single reconciles, and of the operator against an API server.
 #[derive(Debug, Clone, Serialize)]
 pub struct ControllerTest<'a> {
-    /// The crate's name in Rust.
+    /// The crate name in Rust code.
     pub crate_name: &'a str,
     /// The API group.
     pub group: &'a str,
-    /// The kind, in upper camel case.
+    /// The kind, in UpperCamelCase.
     pub kind: &'a str,
-    /// The kind in snake case: what variables are called.
+    /// The kind in snake case, for variables.
     pub snake: &'a str,
-    /// Several of them in snake case: what variables are called.
+    /// The plural in snake case, for variables.
     pub snakes: &'a str,
-    /// The resource.
+    /// Plural name of the resource.
     pub plural: &'a str,
-    /// Whether its objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
 }
 
@@ -74,11 +74,11 @@ pub struct Sample<'a> {
     pub group: &'a str,
     /// The version within the group.
     pub version: &'a str,
-    /// The kind, in upper camel case.
+    /// The kind, in UpperCamelCase.
     pub kind: &'a str,
     /// The kind in lower case.
     pub lower: &'a str,
-    /// Whether its objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
 }
 

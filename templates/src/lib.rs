@@ -1,9 +1,8 @@
-//! The files of the scaffold: handlebars templates, embedded in the binary, each with a typed context.
+//! The templates of the scaffold: handlebars files, embedded in the binary, each with a typed context.
 //!
-//! Templates hold no logic beyond leaving a block out. Whoever renders them validates the names first: nothing is
-//! escaped here.
+//! Templates have no logic except conditional blocks. Nothing is escaped: callers validate names before rendering.
 //!
-//! Read `project` and `kind` for what there is; `files/` for the texts.
+//! `project` and `kind` define the contexts; the templates are in `files/`.
 
 mod kind;
 mod project;

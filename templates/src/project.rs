@@ -1,4 +1,4 @@
-//! The files that a project has once.
+//! Contexts of the files of a project.
 
 use serde::Serialize;
 
@@ -7,11 +7,11 @@ use crate::Template;
 /// `Cargo.toml`.
 #[derive(Debug, Clone, Serialize)]
 pub struct CargoToml<'a> {
-    /// The package.
+    /// Name of the package.
     pub name: &'a str,
-    /// How it depends on kubewright, as the right side of a TOML line.
+    /// The dependency on kubewright, as a TOML value.
     pub dependency: &'a str,
-    /// How its tests depend on the testkit, in the same way.
+    /// The dev-dependency on the testkit, as a TOML value.
     pub testkit: &'a str,
 }
 
@@ -22,9 +22,9 @@ impl Template for CargoToml<'_> {
 /// `kubewright.toml`.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProjectFile<'a> {
-    /// The operator.
+    /// Name of the operator.
     pub name: &'a str,
-    /// The API group of its kinds.
+    /// API group of its kinds.
     pub group: &'a str,
 }
 
@@ -51,7 +51,7 @@ impl Template for Dockerignore {
 /// `Dockerfile`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Dockerfile<'a> {
-    /// The binary.
+    /// Name of the binary.
     pub name: &'a str,
 }
 
@@ -62,7 +62,7 @@ impl Template for Dockerfile<'_> {
 /// `.github/workflows/ci.yml`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Ci<'a> {
-    /// The version of the CLI that checks the manifests.
+    /// Version of kubewright-cli that checks the manifests.
     pub kubewright_version: &'a str,
 }
 
@@ -73,15 +73,15 @@ impl Template for Ci<'_> {
 /// `README.md`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Readme<'a> {
-    /// The operator.
+    /// Name of the operator.
     pub name: &'a str,
-    /// Its first kind.
+    /// The first kind.
     pub kind: &'a str,
     /// The module of that kind.
     pub module: &'a str,
-    /// The resource of that kind.
+    /// Plural name of that kind.
     pub plural: &'a str,
-    /// Whether its objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
 }
 
@@ -92,11 +92,11 @@ impl Template for Readme<'_> {
 /// `src/main.rs`.
 #[derive(Debug, Clone, Serialize)]
 pub struct MainRs<'a> {
-    /// The operator.
+    /// Name of the operator.
     pub name: &'a str,
-    /// The crate's name in Rust.
+    /// The crate name in Rust code.
     pub crate_name: &'a str,
-    /// Its first kind.
+    /// The first kind.
     pub kind: &'a str,
 }
 
@@ -107,7 +107,7 @@ impl Template for MainRs<'_> {
 /// `src/lib.rs`.
 #[derive(Debug, Clone, Serialize)]
 pub struct LibRs<'a> {
-    /// The operator.
+    /// Name of the operator.
     pub name: &'a str,
 }
 
@@ -142,7 +142,7 @@ impl Template for ControllersRoot<'_> {
 /// `manifests/deploy/Kustomization`.
 #[derive(Debug, Clone, Serialize)]
 pub struct DeployKustomization<'a> {
-    /// The operator, which is also the name of its image.
+    /// Name of the operator and of its image.
     pub name: &'a str,
 }
 
@@ -153,11 +153,11 @@ impl Template for DeployKustomization<'_> {
 /// `manifests/deploy/operator.yaml`: the operator's namespace and Deployment.
 #[derive(Debug, Clone, Serialize)]
 pub struct OperatorManifest<'a> {
-    /// The operator.
+    /// Name of the operator.
     pub name: &'a str,
-    /// Where it runs.
+    /// The operator's own namespace.
     pub namespace: &'a str,
-    /// The namespaces that it watches, with commas between; empty: all.
+    /// The watched namespaces, separated by commas; empty means all.
     pub watched: &'a str,
 }
 

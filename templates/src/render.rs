@@ -1,4 +1,4 @@
-//! From a typed context to a text.
+//! Renders templates.
 
 use handlebars::{Handlebars, no_escape};
 use include_dir::{Dir, include_dir};
@@ -6,29 +6,29 @@ use serde::Serialize;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/files");
 
-/// A template: its context is the type itself.
+/// A template; the implementing type is its context.
 pub trait Template: Serialize {
-    /// The template's place under `files/`.
+    /// The template's path below `files/`.
     const SOURCE: &'static str;
 }
 
-/// A template of ours is wrong. Its message names the template and the place.
+/// A template cannot be rendered: a bug of this crate. The message names the template and the position.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// No such file was embedded.
+    /// The file is not embedded.
     #[error("template {0} is not embedded")]
     Missing(&'static str),
-    /// Handlebars refuses the template, or the context lacks a name that it uses.
-    #[error("template {name} does not render: {source}")]
+    /// The template is invalid, or uses a name that the context lacks.
+    #[error("cannot render template {name}: {source}")]
     Render {
         /// The template.
         name: &'static str,
-        /// What handlebars says.
+        /// The error of handlebars.
         source: Box<handlebars::RenderError>,
     },
 }
 
-/// The text of the file.
+/// Renders the context's template.
 pub fn render<T: Template>(context: &T) -> Result<String, RenderError> {
     let name = T::SOURCE;
     let source = FILES
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_has_its_context() {
+    fn every_template_has_a_context() {
         let mut names = BTreeSet::new();
         embedded(&FILES, &mut names);
         let sources = [
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_escaped_and_actions_keep_their_braces() {
+    fn nothing_is_escaped_and_escaped_braces_are_kept() {
         let ci = render(&Ci {
             kubewright_version: "<1>",
         })
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_the_context_lacks_is_an_error() {
+    fn missing_context_names_are_errors() {
         #[derive(Serialize)]
         struct Nothing {}
         impl Template for Nothing {

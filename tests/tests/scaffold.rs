@@ -9,10 +9,10 @@ fn tests_of_a_new_project_pass() {
         let tested = project.cargo(&["test", "--offline"]).expect_success();
         for test in [
             "becomes_ready_with_its_deployment",
-            "tries_again_after_a_conflict",
-            "finds_out_what_a_broken_watch_missed",
-            "deployment_goes_with_its_owner",
-            "has_exactly_the_rights_that_it_uses",
+            "retries_after_a_conflict",
+            "relists_after_a_broken_watch",
+            "deployment_is_deleted_with_its_owner",
+            "uses_exactly_its_permissions",
         ] {
             assert!(
                 tested.stdout.contains(&format!("test {test} ... ok")),

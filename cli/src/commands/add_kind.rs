@@ -1,4 +1,4 @@
-//! `kubewright add kind`: a kind with its controller, test and sample.
+//! `kubewright add kind`: adds a kind with its controller, test and sample.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::{
     source::{self, InsertError},
 };
 
-/// Adds the kind; what is there already is left alone.
+/// Adds the kind. Existing files and lines are kept.
 pub fn run(args: &AddKind, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let plan = plan(args, &project, context)?;
@@ -32,14 +32,14 @@ pub fn run(args: &AddKind, context: &mut Context<'_>) -> Result<(), Error> {
         return context.print(&plan.to_string());
     }
     if plan.is_empty() {
-        return context.say(format_args!("kind {} is there already, nothing to do", args.kind));
+        return context.message(format_args!("kind {} already exists, nothing to do", args.kind));
     }
     plan.apply(&project.root)?;
-    context.say(plan.to_string().trim_end())?;
-    context.say("\nnext:\n  kubewright generate")
+    context.message(plan.to_string().trim_end())?;
+    context.message("\nnext:\n  kubewright generate")
 }
 
-/// All that the kind still lacks.
+/// Plans the files and lines that the kind still lacks.
 fn plan(args: &AddKind, project: &Project, context: &Context<'_>) -> Result<Plan, Error> {
     let group = group(args, project)?;
     let crate_name = crate_name(project)?;
@@ -54,7 +54,7 @@ fn plan(args: &AddKind, project: &Project, context: &Context<'_>) -> Result<Plan
 
     let mut plan = Plan::default();
     for (path, text) in new.files(context)? {
-        // The user's files are written once; a kind that is there keeps what it has, and lacks what was deleted.
+        // User files are written once: an existing kind keeps its files, and deleted ones are not written again.
         if !exists && project.read(&path)?.is_none() {
             plan.write(path, None, text);
         }
@@ -91,7 +91,7 @@ fn group(args: &AddKind, project: &Project) -> Result<Group, Error> {
     })
 }
 
-/// The package's name, as Rust code calls its library.
+/// Returns the crate name of the package's library.
 fn crate_name(project: &Project) -> Result<String, Error> {
     let text = project.read("Cargo.toml")?.unwrap_or_default();
     let table = text.parse::<toml::Table>().unwrap_or_default();
@@ -102,7 +102,7 @@ fn crate_name(project: &Project) -> Result<String, Error> {
     Ok(name.replace('-', "_"))
 }
 
-/// Whether just this kind is there. Another one of its name is an error, as is a file that stands in the way.
+/// Returns whether exactly this kind exists. Another kind of the same name is an error, and so is a file at its path.
 fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error> {
     let mut files = Vec::new();
     rust_files(&project.root.join("src"), &mut files)?;
@@ -121,13 +121,13 @@ fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error>
             return Err(Error::DuplicateKind {
                 kind: found.kind,
                 path: file.strip_prefix(&project.root).unwrap_or(&file).to_owned(),
-                has: format!("{}/{}", found.group, found.version),
+                existing: format!("{}/{}", found.group, found.version),
             });
         }
     }
     let path = new.api_path();
     match project.read(&path)? {
-        Some(_) => Err(Error::ModuleTaken {
+        Some(_) => Err(Error::ModuleExists {
             kind: new.kind.to_string(),
             path,
         }),
@@ -136,14 +136,14 @@ fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error>
 }
 
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    files.extend(crate::plan::list(folder, "rs")?);
+    files.extend(crate::plan::files_with_extension(folder, "rs")?);
     for below in crate::plan::folders(folder)? {
         rust_files(&below, files)?;
     }
     Ok(())
 }
 
-/// Plans an edit of the first of the files that is there.
+/// Plans an edit of the first candidate file that exists.
 fn edit(
     plan: &mut Plan,
     project: &Project,

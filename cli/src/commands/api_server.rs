@@ -1,26 +1,27 @@
-//! `kubewright api-server`: the embedded API server as a program of its own.
+//! `kubewright api-server`: the embedded API server as a standalone program.
 
 use std::path::Path;
 
 use kubewright_apiserver::{ApiServer, Tls, auth::AuthorizationMode};
 
-use super::signals::interruption;
+use super::signals::termination_signal;
 use crate::{Context, Error, args, plan::IoError};
 
-/// Runs until it is interrupted.
+/// Runs the API server until it is interrupted.
 pub fn run(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), Error> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Error::ApiServer(error.to_string()))?;
     runtime.block_on(serve(args, context))
 }
 
 async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), Error> {
-    // Before it says that it serves: who reads that may end it at once. Under nohup it outlives its terminal.
-    let interrupted = interruption()?;
+    // Listen for signals before reporting the address: a reader may end the server at once. SIGHUP is not handled, so
+    // that the server outlives its terminal under nohup.
+    let terminated = termination_signal()?;
     let mut builder = ApiServer::builder()
         .address(args.bind_address)
         .port(args.secure_port)
         .version(&args.report_version)
-        // Nobody can read them.
+        // The command cannot show the audit log: keep no entries.
         .audit_capacity(0);
     if let (Some(certificates), Some(key)) = (&args.tls_cert_file, &args.tls_private_key_file) {
         builder = builder.tls(Tls::Given {
@@ -37,7 +38,7 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
         let text = read(file)?;
         builder = builder
             .token_file(&text)
-            .map_err(|why| Error::ApiServer(format!("{}: {why}", file.display())))?;
+            .map_err(|error| Error::ApiServer(format!("{}: {error}", file.display())))?;
     }
     let modes: Vec<AuthorizationMode> = args
         .authorization_mode
@@ -55,7 +56,7 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
     server
         .write_kubeconfig(&args.kubeconfig)
         .map_err(|source| IoError::new("write", args.kubeconfig.as_path(), source))?;
-    context.say(format_args!(
+    context.message(format_args!(
         "serving at {}, for development and tests only",
         server.url()
     ))?;
@@ -63,7 +64,7 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
     context.print(&line)?;
     tokio::select! {
         () = server.wait() => {}
-        () = interrupted => {}
+        () = terminated => {}
     }
     server.stop().await;
     Ok(())

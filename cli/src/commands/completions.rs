@@ -7,7 +7,7 @@ use crate::{
     args::{Cli, Completions},
 };
 
-/// Prints the completions for a shell.
+/// Prints the completion script of a shell.
 pub fn run(args: &Completions, context: &mut Context<'_>) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "kubewright", &mut script);

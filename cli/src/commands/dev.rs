@@ -1,10 +1,10 @@
-//! `kubewright dev`: the operator beside an API server, and again after each change of the source.
+//! `kubewright dev`: runs the operator against an API server, and rebuilds and restarts it when the source changes.
 
 use std::future::Future;
 
 use tokio::sync::mpsc;
 
-use super::signals::{hangup, interruption};
+use super::signals::{hangup_signal, termination_signal};
 use crate::{
     Context, Error, args,
     dev::{Console, Line, Session},
@@ -12,19 +12,19 @@ use crate::{
     project::Project,
 };
 
-/// Runs until it is interrupted; then ends all that it started, and returns.
+/// Runs until it is interrupted, then stops everything that it started.
 pub fn run(args: &args::Dev, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let runtime =
         tokio::runtime::Runtime::new().map_err(|source| IoError::new("start", "threads", source))?;
-    runtime.block_on(live(args, project, context))
+    runtime.block_on(run_session(args, project, context))
 }
 
-async fn live(args: &args::Dev, project: Project, context: &mut Context<'_>) -> Result<(), Error> {
-    let (interruption, hangup) = (interruption()?, hangup()?);
+async fn run_session(args: &args::Dev, project: Project, context: &mut Context<'_>) -> Result<(), Error> {
+    let (terminated, hangup) = (termination_signal()?, hangup_signal()?);
     let mut interrupted = std::pin::pin!(async {
         tokio::select! {
-            () = interruption => {}
+            () = terminated => {}
             () = hangup => {}
         }
     });
@@ -32,25 +32,25 @@ async fn live(args: &args::Dev, project: Project, context: &mut Context<'_>) -> 
     let (cargo, color) = (context.cargo.clone(), context.color);
     let start = Session::start(args, project, cargo, color, console);
     let started = tokio::select! {
-        started = printing(context, &mut lines, start) => started??,
+        started = print_lines_during(context, &mut lines, start) => started??,
         () = &mut interrupted => return Ok(()),
     };
     let mut session = started;
     if let Some(path) = session.kubeconfig() {
-        // For a shell beside this one: kubectl works with it.
+        // For kubectl in another terminal.
         let line = format!("KUBECONFIG={}\n", path.display());
         context.print(&line)?;
     }
     let ended = tokio::select! {
-        ended = printing(context, &mut lines, session.run()) => ended,
+        ended = print_lines_during(context, &mut lines, session.run()) => ended,
         () = &mut interrupted => Ok(()),
     };
-    let stopped = printing(context, &mut lines, session.stop()).await;
+    let stopped = print_lines_during(context, &mut lines, session.stop()).await;
     ended.and(stopped)
 }
 
-/// Waits for `work`, and prints what comes meanwhile, and what is left then.
-async fn printing<T>(
+/// Awaits `work` while printing the console's lines; prints the remaining lines when it completes.
+async fn print_lines_during<T>(
     context: &mut Context<'_>,
     lines: &mut mpsc::Receiver<Line>,
     work: impl Future<Output = T>,
@@ -59,12 +59,12 @@ async fn printing<T>(
     let result = loop {
         tokio::select! {
             biased;
-            Some(line) = lines.recv() => context.say(line.show(context.color))?,
+            Some(line) = lines.recv() => context.message(line.render(context.color))?,
             result = &mut work => break result,
         }
     };
     while let Ok(line) = lines.try_recv() {
-        context.say(line.show(context.color))?;
+        context.message(line.render(context.color))?;
     }
     Ok(result)
 }

@@ -9,9 +9,9 @@ use crate::{
     names::{ApiVersion, Group, KindName},
 };
 
-/// A kind to be.
+/// The names from which a kind's files are rendered.
 pub(super) struct NewKind<'a> {
-    /// The crate's name in Rust.
+    /// The crate name in Rust code.
     pub(super) crate_name: &'a str,
     pub(super) kind: &'a KindName,
     pub(super) group: &'a Group,
@@ -20,12 +20,12 @@ pub(super) struct NewKind<'a> {
 }
 
 impl NewKind<'_> {
-    /// Where the struct stands.
+    /// Returns the path of the file with the kind's struct.
     pub(super) fn api_path(&self) -> PathBuf {
         format!("src/api/{}.rs", self.kind.snake()).into()
     }
 
-    /// All its files, formatted.
+    /// Renders all files of the kind, formatted.
     pub(super) fn files(&self, context: &Context<'_>) -> Result<Vec<(PathBuf, String)>, RenderError> {
         let (group, version) = (self.group.as_str(), self.version.as_str());
         let (kind, snake) = (self.kind.as_str(), self.kind.snake());
@@ -69,7 +69,7 @@ impl NewKind<'_> {
         ];
         let mut files: Vec<_> = paths
             .into_iter()
-            .zip(format::rust(context, &[api, controller, test]))
+            .zip(format::format_rust(context, &[api, controller, test]))
             .collect();
         files.push((format!("manifests/samples/{snake}.yaml").into(), sample));
         Ok(files)

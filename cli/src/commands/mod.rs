@@ -1,4 +1,4 @@
-//! The commands, one a file: each makes a plan, then prints or applies it.
+//! The commands, one per file. Each makes a plan, then prints or applies it.
 
 pub mod add_kind;
 pub mod api_server;
@@ -6,6 +6,5 @@ pub mod completions;
 pub mod dev;
 pub mod generate;
 mod kind_files;
-mod managed_files;
 pub mod new;
 mod signals;

@@ -1,4 +1,4 @@
-//! `kubewright new`: a project that already does something.
+//! `kubewright new`: creates a project with a working operator.
 
 use std::{
     fs,
@@ -11,22 +11,24 @@ use kubewright_templates::{
     RenderError, render,
 };
 
-use super::{kind_files::NewKind, managed_files::ManagedFiles};
+use super::kind_files::NewKind;
 use crate::{
     Context, Error,
     args::{Dev, New},
-    format, git,
+    format,
+    generation::ManagedFiles,
+    git,
     ownership::managed,
     plan::{IoError, Plan},
 };
 
-const OURS: &str = env!("CARGO_PKG_VERSION");
+const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Makes the project.
+/// Creates the project.
 pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
-    let shown = args.path.clone().unwrap_or_else(|| args.name.as_str().into());
-    let folder = context.cwd.join(&shown);
-    check_folder(&folder, &shown)?;
+    let display_path = args.path.clone().unwrap_or_else(|| args.name.as_str().into());
+    let folder = context.cwd.join(&display_path);
+    check_folder(&folder, &display_path)?;
     let dependency = Dependency::choose(args.kubewright_version.as_ref());
     let plan = plan(args, &dependency, context)?;
     if args.dry_run {
@@ -35,20 +37,23 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
     plan.apply(&folder)?;
 
     let count = plan.changes().count();
-    context.say(format_args!("created {} with {count} files", shown.display()))?;
-    if let git::Init::NoGit = git::init(context, &folder) {
-        context.say("note: git is not at hand; the folder is no repository yet")?;
+    context.message(format_args!(
+        "created {} with {count} files",
+        display_path.display()
+    ))?;
+    if let git::InitOutcome::GitUnavailable = git::init(context, &folder) {
+        context.message("note: git is not available: the directory is not a repository yet")?;
     }
     if let Dependency::Path(path) = &dependency {
-        context.say(format_args!(
-            "note: it uses the library at {}, where this kubewright was built; for a container image, depend on the \
-             published version",
+        context.message(format_args!(
+            "note: the project uses the kubewright crate at {}, from which this command was built; to build a container \
+             image, depend on the published version",
             path.join("runtime").display()
         ))?;
     }
     if let Some(workspace) = surrounding_workspace(&folder) {
-        context.say(format_args!(
-            "note: it lies in the workspace of {}: add it to `members` or `exclude` there",
+        context.message(format_args!(
+            "note: the project is inside the workspace of {}: add it to `members` or `exclude` there",
             workspace.display()
         ))?;
     }
@@ -56,14 +61,14 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
         context.cwd = folder;
         return super::dev::run(&Dev::default(), context);
     }
-    context.say(format_args!(
-        "\nnext:\n  cd {}\n  cargo test            # the operator beside an API server in the test's process\n  kubewright dev        \
-         # the same, live",
-        shown.display()
+    context.message(format_args!(
+        "\nnext:\n  cd {}\n  cargo test            # test the operator against an in-process API server\n  kubewright dev        \
+         # run it against an in-memory API server",
+        display_path.display()
     ))
 }
 
-/// All files of a new project.
+/// Plans all files of a new project.
 fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Plan, RenderError> {
     let (name, kind) = (args.name.as_str(), args.kind.as_str());
     let (crate_name, module) = (&*args.name.crate_name(), args.kind.snake());
@@ -122,7 +127,11 @@ fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Pl
     };
 
     let mut plan = Plan::default();
-    for (path, text) in paths.into_iter().zip(format::rust(context, &texts)).chain(others) {
+    for (path, text) in paths
+        .into_iter()
+        .zip(format::format_rust(context, &texts))
+        .chain(others)
+    {
         plan.write(path, None, text);
     }
     for (path, text) in files {
@@ -135,44 +144,45 @@ fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Pl
     Ok(plan)
 }
 
-/// Where the project's kubewright comes from.
+/// How the project depends on the kubewright crate.
 enum Dependency {
-    /// The source workspace that this program was built from.
+    /// On the source workspace that this command was built from.
     Path(PathBuf),
-    /// A published version.
+    /// On a published version.
     Version(String),
 }
 
 impl Dependency {
-    /// The source, as long as it is there in the version of this program; a version that was asked for wins.
+    /// Chooses the requested version; otherwise the source workspace if it exists and has this command's version;
+    /// otherwise the published version of this command.
     fn choose(version: Option<&Version>) -> Self {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
         match (version, source) {
             (Some(version), _) => Self::Version(version.to_string()),
             (None, Some(path)) if is_source(path) => Self::Path(path.to_owned()),
-            (None, _) => Self::Version(OURS.to_owned()),
+            (None, _) => Self::Version(CLI_VERSION.to_owned()),
         }
     }
 
-    /// The right side of the line for one of our packages, which lies in that folder.
+    /// Returns the TOML value of the dependency on the package in that folder of the workspace.
     fn to_toml(&self, folder: &str) -> String {
         match self {
             Self::Path(workspace) => {
                 let path = slashed_absolute(&workspace.join(folder));
                 format!("{{ path = {} }}", toml::Value::String(path))
             }
-            // The command works with a library of just its version.
+            // The command supports only its own version of the crate.
             Self::Version(version) => toml::Value::String(format!("={version}")).to_string(),
         }
     }
 }
 
-/// Whether the library's source is there, in a workspace of our version.
+/// Whether `workspace` contains the kubewright crate in this command's version.
 fn is_source(workspace: &Path) -> bool {
     let table = |path: PathBuf| fs::read_to_string(path).ok()?.parse::<toml::Table>().ok();
     let workspace_version = || {
         let table = table(workspace.join("Cargo.toml"))?;
-        Some(table.get("workspace")?.get("package")?.get("version")?.as_str()? == OURS)
+        Some(table.get("workspace")?.get("package")?.get("version")?.as_str()? == CLI_VERSION)
     };
     let name = || {
         let table = table(workspace.join("runtime/Cargo.toml"))?;
@@ -185,23 +195,23 @@ fn slashed_absolute(path: &Path) -> String {
     path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
-fn check_folder(folder: &Path, shown: &Path) -> Result<(), Error> {
+fn check_folder(folder: &Path, display_path: &Path) -> Result<(), Error> {
     match fs::read_dir(folder) {
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
-            Some(_) => Err(Error::NotEmpty(shown.to_owned())),
+            Some(_) => Err(Error::NotEmpty(display_path.to_owned())),
         },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
-            Err(Error::NoFolder(shown.to_owned()))
+            Err(Error::NotADirectory(display_path.to_owned()))
         }
-        Err(source) => Err(IoError::new("read", shown, source).into()),
+        Err(source) => Err(IoError::new("read", display_path, source).into()),
     }
 }
 
-/// The workspace that cargo would take the project for a member of. The folder is there by now.
+/// Returns the manifest of the enclosing workspace, which would claim the project as a member. `folder` must exist.
 fn surrounding_workspace(folder: &Path) -> Option<PathBuf> {
-    // Without `..`: what lies beside a workspace does not lie in it.
+    // Resolve `..`: a sibling of a workspace is not inside it.
     let folder = fs::canonicalize(folder).ok()?;
     folder
         .ancestors()

@@ -1,4 +1,4 @@
-//! Signals that end the commands that go on.
+//! Signals that end the long-running commands.
 
 use std::future::Future;
 
@@ -9,9 +9,9 @@ use crate::Error;
 #[cfg(unix)]
 use crate::plan::IoError;
 
-/// Ends at Ctrl-C or SIGTERM. It listens from when this returns.
+/// Returns a future that completes on SIGINT or SIGTERM. Signals count from this call, not from the first poll.
 #[cfg(unix)]
-pub(super) fn interruption() -> Result<impl Future<Output = ()>, Error> {
+pub(super) fn termination_signal() -> Result<impl Future<Output = ()>, Error> {
     let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {
@@ -21,9 +21,9 @@ pub(super) fn interruption() -> Result<impl Future<Output = ()>, Error> {
     })
 }
 
-/// Ends when the terminal goes. Who listens dies of it under `nohup`, too.
+/// Returns a future that completes on SIGHUP, when the terminal closes. A caller ends on SIGHUP under `nohup`, too.
 #[cfg(unix)]
-pub(super) fn hangup() -> Result<impl Future<Output = ()>, Error> {
+pub(super) fn hangup_signal() -> Result<impl Future<Output = ()>, Error> {
     let mut hangup = listen(SignalKind::hangup())?;
     Ok(async move {
         let _ = hangup.recv().await;
@@ -35,16 +35,16 @@ fn listen(kind: SignalKind) -> Result<Signal, Error> {
     Ok(signal(kind).map_err(|source| IoError::new("listen for", "signals", source))?)
 }
 
-/// Ends at Ctrl-C.
+/// Returns a future that completes on Ctrl-C.
 #[cfg(not(unix))]
-pub(super) fn interruption() -> Result<impl Future<Output = ()>, Error> {
+pub(super) fn termination_signal() -> Result<impl Future<Output = ()>, Error> {
     Ok(async {
         let _ = tokio::signal::ctrl_c().await;
     })
 }
 
-/// There is no such signal.
+/// Returns a future that never completes: this platform lacks SIGHUP.
 #[cfg(not(unix))]
-pub(super) fn hangup() -> Result<impl Future<Output = ()>, Error> {
+pub(super) fn hangup_signal() -> Result<impl Future<Output = ()>, Error> {
     Ok(std::future::pending())
 }

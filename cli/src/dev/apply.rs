@@ -1,4 +1,4 @@
-//! Objects as the API server shall have them: server-side apply, as `kubectl apply --server-side --force-conflicts`.
+//! Server-side apply, as `kubectl apply --server-side --force-conflicts` does it.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 
 use super::cluster::ClusterError;
 
-/// As whom fields are owned.
-pub(super) const MANAGER: &str = "kubewright-dev";
-/// How long a definition may take until its kind is served.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// The pause between two looks.
-const PAUSE: Duration = Duration::from_millis(50);
+/// The field manager of applied objects.
+pub(super) const FIELD_MANAGER: &str = "kubewright-dev";
+/// Longest wait for a CRD to be established and its kind to be served.
+const SERVED_TIMEOUT: Duration = Duration::from_secs(10);
+/// Interval between two checks.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Applies, and remembers where kinds are served.
+/// Applies objects, and caches the resources of their kinds.
 pub(super) struct Applier {
     client: Client,
     kinds: HashMap<GroupVersionKind, (ApiResource, Scope)>,
@@ -32,32 +32,32 @@ impl Applier {
         Self { client, kinds }
     }
 
-    /// Applies a document. One without a namespace lands in `default`, as with kubectl.
+    /// Applies an object. Without a namespace it goes into `default`, as with kubectl.
     pub(super) async fn apply(&mut self, document: &Value) -> Result<(), ClusterError> {
         let name = document["metadata"]["name"].as_str().unwrap_or_default();
-        let what = || {
+        let action = || {
             format!(
                 "apply {} {name}",
                 document["kind"].as_str().unwrap_or("an object")
             )
         };
-        let (resource, scope) = self.served(document).await?;
+        let (resource, scope) = self.resolve_kind(document).await?;
         let namespace = document["metadata"]["namespace"].as_str().unwrap_or("default");
         let api: Api<DynamicObject> = match scope {
             Scope::Cluster => Api::all_with(self.client.clone(), &resource),
             Scope::Namespaced => Api::namespaced_with(self.client.clone(), namespace, &resource),
         };
-        let params = PatchParams::apply(MANAGER).force();
+        let params = PatchParams::apply(FIELD_MANAGER).force();
         let patched = api.patch(name, &params, &Patch::Apply(document)).await;
         patched
             .map(drop)
-            .map_err(|source| ClusterError::request(what(), source))
+            .map_err(|source| ClusterError::request(action(), source))
     }
 
-    /// Applies a definition, and waits until its kind is served.
-    pub(super) async fn define(&mut self, crd: &Value) -> Result<(), ClusterError> {
+    /// Applies a CRD and waits until it is established.
+    pub(super) async fn apply_crd(&mut self, crd: &Value) -> Result<(), ClusterError> {
         self.apply(crd).await?;
-        let (resource, _) = self.served(crd).await?;
+        let (resource, _) = self.resolve_kind(crd).await?;
         let name = crd["metadata"]["name"].as_str().unwrap_or_default();
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
         let waiting = async {
@@ -67,26 +67,24 @@ impl Applier {
                 if is_established(&found.data) {
                     return Ok(());
                 }
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| {
-            let why =
-                format!("{name} was not established in {PATIENCE:?}: `kubectl describe crd {name}` says why");
-            Err(ClusterError::Missing(why))
+        tokio::time::timeout(SERVED_TIMEOUT, waiting).await.unwrap_or_else(|_| {
+            let message = format!(
+                "{name} was not established within {SERVED_TIMEOUT:?}: run `kubectl describe crd {name}` for its conditions"
+            );
+            Err(ClusterError::UnexpectedState(message))
         })
     }
 
-    /// Deletes a definition, and with it all objects of its kind. Where there is none, nothing happens.
-    pub(super) async fn undefine(&mut self, name: &str) -> Result<(), ClusterError> {
+    /// Deletes a CRD, and with it all objects of its kind. A missing CRD is not an error.
+    pub(super) async fn delete_crd(&mut self, name: &str) -> Result<(), ClusterError> {
         let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         match api.delete(name, &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             Err(source) => {
-                return Err(ClusterError::request(
-                    format!("delete the definition {name}"),
-                    source,
-                ));
+                return Err(ClusterError::request(format!("delete the CRD {name}"), source));
             }
             Ok(_) => {}
         }
@@ -94,14 +92,14 @@ impl Applier {
         Ok(())
     }
 
-    /// Makes a namespace, where there is none.
-    pub(super) async fn namespace(&mut self, name: &str) -> Result<(), ClusterError> {
+    /// Creates a namespace if it does not exist.
+    pub(super) async fn apply_namespace(&mut self, name: &str) -> Result<(), ClusterError> {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         self.apply(&namespace).await
     }
 
-    /// Where the document's kind is served; discovery may lag behind a definition.
-    async fn served(&mut self, document: &Value) -> Result<(ApiResource, Scope), ClusterError> {
+    /// Resolves the object's kind to its resource. Retries, since discovery may lag behind a new CRD.
+    async fn resolve_kind(&mut self, document: &Value) -> Result<(ApiResource, Scope), ClusterError> {
         let text = |key: &str| document[key].as_str().unwrap_or_default();
         let (group, version) = text("apiVersion")
             .rsplit_once('/')
@@ -118,11 +116,11 @@ impl Applier {
                     self.kinds.insert(kind, found.clone());
                     return Ok(found);
                 }
-                Err(source) if start.elapsed() > PATIENCE => {
-                    let what = format!("find out where {}/{} is served", text("apiVersion"), text("kind"));
-                    return Err(ClusterError::request(what, source));
+                Err(source) if start.elapsed() > SERVED_TIMEOUT => {
+                    let action = format!("discover the resource of {}/{}", text("apiVersion"), text("kind"));
+                    return Err(ClusterError::request(action, source));
                 }
-                Err(_) => tokio::time::sleep(PAUSE).await,
+                Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
     }

@@ -1,116 +1,116 @@
-//! The API server of a session, and who we are there: the administrator of an embedded one, or the user of a kubeconfig's context.
+//! The API server of a session and our credentials: the administrator of an embedded one, or the user of a kubeconfig context.
 
 use std::path::{Path, PathBuf};
 
 use kube::{
     Client, Config,
-    config::{Cluster as Address, KubeConfigOptions, Kubeconfig, KubeconfigError},
+    config::{Cluster as ClusterEndpoint, KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
 use kubewright_apiserver::ApiServer;
 
 use crate::{Error, plan::IoError};
 
-/// The folder of a session's own files, under the project: git ignores it, and `cargo clean` sweeps it out.
-const FOLDER: &str = "target/kubewright";
+/// Directory of the session's files in the project: git ignores it, and `cargo clean` removes it.
+const SESSION_FOLDER: &str = "target/kubewright";
 
-/// What a cluster did not do for us.
+/// Error of connecting to the cluster, or of a request.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// The kubeconfig does not lead there.
+    /// The kubeconfig context is not usable.
     #[error(
-        "cannot use the context {context:?} of your kubeconfig: {source}; `kubectl config get-contexts` lists what there is"
+        "cannot use the context {context:?} of your kubeconfig: {source}; run `kubectl config get-contexts` to list the contexts"
     )]
     Context {
         /// The context.
         context: String,
-        /// Why not.
+        /// The error of loading it.
         source: Box<KubeconfigError>,
     },
-    /// No client can be made of what it says.
-    #[error("cannot connect: {}", said(.0))]
+    /// No client can be built from the kubeconfig.
+    #[error("cannot connect: {}", error_text(.0))]
     Client(Box<kube::Error>),
     /// A request failed.
-    #[error("cannot {what}: {}", said(source))]
+    #[error("cannot {action}: {}", error_text(source))]
     Request {
-        /// What was tried.
-        what: String,
-        /// Why it failed.
+        /// The attempted action, as in `apply Foo a`.
+        action: String,
+        /// The error of the request.
         source: Box<kube::Error>,
     },
-    /// Something did not come.
+    /// The cluster did not reach the expected state, or a response lacks a value.
     #[error("{0}")]
-    Missing(String),
+    UnexpectedState(String),
 }
 
 impl ClusterError {
-    /// A request that failed.
-    pub(super) fn request(what: impl Into<String>, source: kube::Error) -> Self {
+    /// Returns the error of a failed request.
+    pub(super) fn request(action: impl Into<String>, source: kube::Error) -> Self {
         Self::Request {
-            what: what.into(),
+            action: action.into(),
             source: Box::new(source),
         }
     }
 }
 
-/// An API server, and what is needed to reach it.
+/// An API server with the credentials to use it.
 pub(super) struct Cluster {
-    /// Acts as the administrator.
+    /// A client with the credentials of the administrator, or of the kubeconfig's user.
     pub(super) client: Client,
-    /// How the server is reached.
-    pub(super) address: Address,
-    /// A kubeconfig for people; None where they have one.
+    /// Address and CA of the server, as in a kubeconfig.
+    pub(super) endpoint: ClusterEndpoint,
+    /// A kubeconfig for the user; None with `--cluster`, where the user has one.
     pub(super) kubeconfig: Option<PathBuf>,
-    /// The folder of this session's files.
+    /// Directory of the session's files.
     pub(super) folder: PathBuf,
     server: Option<ApiServer>,
 }
 
 impl Cluster {
-    /// An API server of this session's own.
+    /// Starts an embedded API server.
     pub(super) async fn embedded(root: &Path) -> Result<Self, Error> {
-        let folder = folder(root)?;
+        let folder = create_session_folder(root)?;
         let failed = |error: &dyn std::fmt::Display| Error::ApiServer(error.to_string());
         let server = ApiServer::start().await.map_err(|error| failed(&error))?;
         let path = folder.join("kubeconfig");
         write_private(&path, &server.kubeconfig())?;
         let config = Kubeconfig::read_from(&path).map_err(|error| failed(&error))?;
-        let (client, address) = connect(config, None).await?;
+        let (client, endpoint) = connect(config, None).await?;
         Ok(Self {
             client,
-            address,
+            endpoint,
             kubeconfig: Some(path),
             folder,
             server: Some(server),
         })
     }
 
-    /// The one of a context of the user's kubeconfig.
-    pub(super) async fn of_context(root: &Path, context: &str) -> Result<Self, Error> {
+    /// Connects to the cluster of a context of the user's kubeconfig.
+    pub(super) async fn from_context(root: &Path, context: &str) -> Result<Self, Error> {
         let failed = |source| ClusterError::Context {
             context: context.to_owned(),
             source: Box::new(source),
         };
         let config = Kubeconfig::read().map_err(failed)?;
-        let (client, address) = connect(config, Some(context)).await?;
+        let (client, endpoint) = connect(config, Some(context)).await?;
         let version = client.apiserver_version().await;
         version.map_err(|error| {
             ClusterError::request(format!("reach the cluster of context {context:?}"), error)
         })?;
         Ok(Self {
             client,
-            address,
+            endpoint,
             kubeconfig: None,
-            folder: folder(root)?,
+            folder: create_session_folder(root)?,
             server: None,
         })
     }
 
-    /// Whether it is this session's own.
+    /// Whether this is the session's embedded API server.
     pub(super) fn is_embedded(&self) -> bool {
         self.server.is_some()
     }
 
-    /// Ends what is this session's own.
+    /// Stops the API server if it is embedded.
     pub(super) async fn stop(self) {
         if let Some(server) = self.server {
             server.stop().await;
@@ -118,46 +118,49 @@ impl Cluster {
     }
 }
 
-async fn connect(config: Kubeconfig, context: Option<&str>) -> Result<(Client, Address), ClusterError> {
-    let wanted = context
+async fn connect(
+    config: Kubeconfig,
+    context: Option<&str>,
+) -> Result<(Client, ClusterEndpoint), ClusterError> {
+    let context_name = context
         .or(config.current_context.as_deref())
         .unwrap_or_default()
         .to_owned();
     let failed = |source| ClusterError::Context {
-        context: wanted.clone(),
+        context: context_name.clone(),
         source: Box::new(source),
     };
     let cluster = config
         .contexts
         .iter()
-        .find(|named| named.name == wanted)
+        .find(|named| named.name == context_name)
         .and_then(|named| named.context.as_ref())
         .map(|context| context.cluster.clone())
-        .ok_or_else(|| failed(KubeconfigError::LoadContext(wanted.clone())))?;
-    let address = config
+        .ok_or_else(|| failed(KubeconfigError::LoadContext(context_name.clone())))?;
+    let endpoint = config
         .clusters
         .iter()
         .find(|named| named.name == cluster)
         .and_then(|named| named.cluster.clone())
         .ok_or_else(|| failed(KubeconfigError::LoadClusterOfContext(cluster)))?;
     let options = KubeConfigOptions {
-        context: Some(wanted.clone()),
+        context: Some(context_name.clone()),
         ..KubeConfigOptions::default()
     };
     let config = Config::from_custom_kubeconfig(config, &options)
         .await
         .map_err(failed)?;
     let client = Client::try_from(config).map_err(|error| ClusterError::Client(Box::new(error)))?;
-    Ok((client, address))
+    Ok((client, endpoint))
 }
 
-fn folder(root: &Path) -> Result<PathBuf, IoError> {
-    let folder = root.join(FOLDER);
+fn create_session_folder(root: &Path) -> Result<PathBuf, IoError> {
+    let folder = root.join(SESSION_FOLDER);
     std::fs::create_dir_all(&folder).map_err(|source| IoError::new("create", &folder, source))?;
     Ok(folder)
 }
 
-/// Writes a file that only its owner may read, at once as a whole.
+/// Writes a file atomically, readable by its owner only.
 pub(super) fn write_private(path: &Path, text: &str) -> Result<(), IoError> {
     use std::io::Write as _;
     let failed = |source| IoError::new("write", path, source);
@@ -168,8 +171,8 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<(), IoError> {
     Ok(())
 }
 
-/// What the API server said, without the rest of its answer.
-fn said(error: &kube::Error) -> String {
+/// Formats a client error; of an API error only message, code and reason.
+fn error_text(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => format!("{} ({} {})", status.message, status.code, status.reason),
         other => other.to_string(),

@@ -1,38 +1,38 @@
-//! The lines that are shown, by whom.
+//! The session's output lines, each with its origin.
 
 use tokio::sync::mpsc;
 
-/// How many lines may wait; who writes more has to wait itself.
-const WAITING: usize = 1024;
+/// Most lines that are buffered; writers wait while the buffer is full.
+const MAX_BUFFERED_LINES: usize = 1024;
 
-/// Who says something.
+/// The origin of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speaker {
-    /// The command itself.
+pub enum LineOrigin {
+    /// `kubewright dev` itself.
     Dev,
-    /// The compiler, and cargo.
+    /// Cargo and the compiler.
     Cargo,
     /// The operator.
     Operator,
-    /// The API server's objects.
+    /// Changes of objects in the API server.
     Objects,
 }
 
-/// A line and who says it.
+/// A line with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    speaker: Speaker,
+    origin: LineOrigin,
     text: String,
 }
 
 impl Line {
-    /// As it is written: plain, or coloured for a terminal.
-    pub fn show(&self, color: bool) -> String {
-        let (name, code) = match self.speaker {
-            Speaker::Dev => ("dev", "1"),
-            Speaker::Cargo => ("cargo", "2"),
-            Speaker::Operator => ("operator", "34"),
-            Speaker::Objects => ("objects", "32"),
+    /// Formats the line with its origin; `color` adds ANSI colours for a terminal.
+    pub fn render(&self, color: bool) -> String {
+        let (name, code) = match self.origin {
+            LineOrigin::Dev => ("dev", "1"),
+            LineOrigin::Cargo => ("cargo", "2"),
+            LineOrigin::Operator => ("operator", "34"),
+            LineOrigin::Objects => ("objects", "32"),
         };
         let text = &self.text;
         if color {
@@ -43,22 +43,22 @@ impl Line {
     }
 }
 
-/// Where lines go.
+/// The sending half of the session's output; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Console(mpsc::Sender<Line>);
 
 impl Console {
-    /// A console, and the end at which its lines come out.
+    /// Creates a console, and the receiver of its lines.
     pub fn new() -> (Self, mpsc::Receiver<Line>) {
-        let (sender, receiver) = mpsc::channel(WAITING);
+        let (sender, receiver) = mpsc::channel(MAX_BUFFERED_LINES);
         (Self(sender), receiver)
     }
 
-    /// Says something, a line at a time. Nobody listens any more once the command ends.
-    pub async fn say(&self, speaker: Speaker, text: impl std::fmt::Display) {
+    /// Sends the text line by line. Lines are dropped when the receiver is gone, at the end of the command.
+    pub async fn log(&self, origin: LineOrigin, text: impl std::fmt::Display) {
         for text in text.to_string().lines() {
             let text = text.to_owned();
-            let _ = self.0.send(Line { speaker, text }).await;
+            let _ = self.0.send(Line { origin, text }).await;
         }
     }
 }
@@ -68,12 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_plain_where_there_is_no_terminal() {
+    fn lines_are_coloured_on_terminals_only() {
         let line = Line {
-            speaker: Speaker::Cargo,
+            origin: LineOrigin::Cargo,
             text: "Compiling shop".into(),
         };
-        assert_eq!(line.show(false), "   cargo | Compiling shop");
-        assert!(line.show(true).starts_with("\x1b[2m"));
+        assert_eq!(line.render(false), "   cargo | Compiling shop");
+        assert!(line.render(true).starts_with("\x1b[2m"));
     }
 }

@@ -1,24 +1,25 @@
-//! What `kubewright dev` is made of.
+//! The implementation of `kubewright dev`.
 //!
-//! A [`Session`] holds an API server, embedded or a cluster's, and goes round: build the operator, write what `generate` would write,
-//! apply CRDs and roles, restart the operator under its generated Role, apply the samples; then wait for a change. What fails is said, and
-//! the next change is waited for; the operator that ran before goes on meanwhile, and is started again when it ends.
+//! A [`Session`] has an API server, embedded or of a cluster, and repeats: build the operator, write the files that `generate` would
+//! write, apply CRDs and roles, restart the operator under its generated roles, apply the samples, wait for a change. An error is
+//! printed, and the session waits for the next change; the running operator keeps running, and is restarted if it exits.
 //!
-//! Read in this order: [`session`], `cluster` (the API server and who we are there), `apply`, `account` (who the operator is), `process`
-//! (children and their output), `restarts`, `sources` (what is a change), `changes` and `difference` (the objects' changes, as lines), `console`.
+//! Read in this order: [`session`], `cluster` (the API server and our credentials), `apply`, `service_account` (the operator's
+//! credentials), `process` (child processes and their output), `restart_backoff`, `source_watcher`, `object_watcher` and `object_diff`
+//! (changes of objects as lines), `console`.
 //!
-//! Everything here asks the API server as any client does, so the embedded one and a cluster's are one case.
+//! All of it uses the API server as a client, so that the embedded API server and a cluster take the same code path.
 
-mod account;
 mod apply;
-mod changes;
 mod cluster;
 mod console;
-mod difference;
+mod object_diff;
+mod object_watcher;
 mod process;
-mod restarts;
+mod restart_backoff;
+mod service_account;
 pub mod session;
-mod sources;
+mod source_watcher;
 
 pub use cluster::ClusterError;
 pub use console::{Console, Line};

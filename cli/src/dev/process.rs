@@ -1,4 +1,4 @@
-//! Children: cargo, and the operator. None outlives its value, nor do those that it started.
+//! Child processes: cargo and the operator. Dropping a [`Process`] kills the child's process group.
 
 use std::{
     path::Path,
@@ -12,38 +12,40 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::console::{Console, Speaker};
-use crate::cargo::CargoError;
+use super::console::{Console, LineOrigin};
+use crate::cargo::{CargoError, CommandOutput};
 
-/// How long a child may take to end when it is asked to.
-const GRACE: Duration = Duration::from_secs(10);
+/// Time between SIGTERM and SIGKILL.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Becomes the program, after it has left a watchdog behind in its process group. The kernel closes the watchdog's pipe when we are gone,
-/// in whatever way, and the watchdog kills the group.
+/// Starts a watchdog in the process group, then execs the program. When our process ends in any way, the kernel closes
+/// the watchdog's pipe, and the watchdog kills the group.
 #[cfg(unix)]
-const SUPERVISED: &str = r#"
+const WATCHDOG_SCRIPT: &str = r#"
 exec 3<&0 </dev/null
 (trap '' HUP INT QUIT TERM; while read -r _; do :; done <&3; kill -s KILL 0) >/dev/null 2>&1 &
 exec 3<&- "$@"
 "#;
 
-/// A child in a process group of its own, so that a terminal's Ctrl-C reaches us alone, and we end it in order.
+/// A child in its own process group: a terminal's Ctrl-C reaches only us, and we stop the child.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
     group: Option<u32>,
     /// The watchdog's pipe.
-    lifeline: Option<ChildStdin>,
-    /// What passes its lines on.
+    watchdog_pipe: Option<ChildStdin>,
+    /// Tasks that forward the child's output to the console.
     readers: Vec<JoinHandle<()>>,
 }
 
-/// The same command, of a program that ends with us even when we are killed, which Unix alone allows. Its standard input is empty.
-fn supervised(command: &std::process::Command) -> Command {
+/// Wraps a command in the watchdog script, so that the child ends even if we are killed (Unix only). stdin is empty.
+fn with_watchdog(command: &std::process::Command) -> Command {
     #[cfg(unix)]
     let mut supervised = {
         let mut shell = Command::new("sh");
-        shell.args(["-c", SUPERVISED, "sh"]).arg(command.get_program());
+        shell
+            .args(["-c", WATCHDOG_SCRIPT, "sh"])
+            .arg(command.get_program());
         shell.stdin(Stdio::piped());
         shell
     };
@@ -67,43 +69,35 @@ fn supervised(command: &std::process::Command) -> Command {
     supervised
 }
 
-/// How a child ended that was asked for its output.
-pub(super) struct Finished {
-    pub(super) succeeded: bool,
-    /// Whether it wrote to stderr.
-    pub(super) said: bool,
-    pub(super) stdout: String,
-}
-
 impl Process {
-    /// Starts a child whose lines `speaker` says.
+    /// Starts a child and forwards its stdout and stderr to the console.
     pub(super) fn start(
         command: &std::process::Command,
-        speaker: Speaker,
+        origin: LineOrigin,
         console: &Console,
     ) -> Result<Self, CargoError> {
         let mut process = Self::spawn(command)?;
         if let Some(pipe) = process.child.stdout.take() {
             process
                 .readers
-                .push(tokio::spawn(pass_on(pipe, speaker, console.clone())));
+                .push(tokio::spawn(forward_lines(pipe, origin, console.clone())));
         }
         if let Some(pipe) = process.child.stderr.take() {
             process
                 .readers
-                .push(tokio::spawn(pass_on(pipe, speaker, console.clone())));
+                .push(tokio::spawn(forward_lines(pipe, origin, console.clone())));
         }
         Ok(process)
     }
 
-    /// Runs a child, returns what it writes to stdout, and lets `speaker` say the rest.
-    pub(super) async fn finish(
+    /// Runs a child to its end. Returns its stdout; stderr is forwarded to the console.
+    pub(super) async fn run(
         command: &std::process::Command,
-        speaker: Speaker,
+        origin: LineOrigin,
         console: &Console,
-    ) -> Result<Finished, CargoError> {
+    ) -> Result<CommandOutput, CargoError> {
         let program = Path::new(command.get_program()).to_owned();
-        let failed = |source| CargoError::NoCargo {
+        let failed = |source| CargoError::Spawn {
             cargo: program.clone(),
             source,
         };
@@ -116,108 +110,108 @@ impl Process {
                 None => Ok(()),
             }
         };
-        let talk = async {
+        let forward = async {
             match err {
-                Some(pipe) => say_lines(pipe, speaker, console).await,
+                Some(pipe) => log_lines(pipe, origin, console).await,
                 None => false,
             }
         };
-        let (read, said) = tokio::join!(read, talk);
+        let (read, wrote_stderr) = tokio::join!(read, forward);
         read.map_err(failed)?;
         let status = process.child.wait().await.map_err(failed)?;
         process.group = None;
-        // The shell's words for a program that it cannot become.
+        // Exit codes of the shell if it cannot exec the program.
         match status.code() {
             Some(126) => return Err(failed(std::io::ErrorKind::PermissionDenied.into())),
             Some(127) => return Err(failed(std::io::ErrorKind::NotFound.into())),
             _ => {}
         }
-        Ok(Finished {
+        Ok(CommandOutput {
             succeeded: status.success(),
-            said,
+            wrote_stderr,
             stdout: String::from_utf8_lossy(&stdout).into_owned(),
         })
     }
 
     fn spawn(command: &std::process::Command) -> Result<Self, CargoError> {
-        let mut command = supervised(command);
+        let mut command = with_watchdog(command);
         #[cfg(unix)]
         command.process_group(0);
         let mut child = command
             .kill_on_drop(true)
             .spawn()
-            .map_err(|source| CargoError::NoCargo {
+            .map_err(|source| CargoError::Spawn {
                 cargo: Path::new(command.as_std().get_program()).to_owned(),
                 source,
             })?;
         let group = child.id();
         Ok(Self {
-            lifeline: child.stdin.take(),
+            watchdog_pipe: child.stdin.take(),
             child,
             group,
             readers: Vec::new(),
         })
     }
 
-    /// Waits until it ends by itself, and until its last line was passed on.
-    pub(super) async fn ended(&mut self) -> std::io::Result<ExitStatus> {
+    /// Waits until the child exits and all of its output is forwarded.
+    pub(super) async fn wait(&mut self) -> std::io::Result<ExitStatus> {
         let status = self.child.wait().await?;
         self.group = None;
-        self.lifeline = None;
+        self.watchdog_pipe = None;
         for reader in self.readers.drain(..) {
             let _ = reader.await;
         }
         Ok(status)
     }
 
-    /// Asks it to end, and makes it end when it does not.
+    /// Stops the process group with SIGTERM, and with SIGKILL after [`STOP_TIMEOUT`].
     pub(super) async fn stop(mut self) {
-        self.signal(Signal::Terminate);
-        if tokio::time::timeout(GRACE, self.ended()).await.is_err() {
-            self.signal(Signal::Kill);
-            let _ = self.ended().await;
+        self.signal(StopSignal::Terminate);
+        if tokio::time::timeout(STOP_TIMEOUT, self.wait()).await.is_err() {
+            self.signal(StopSignal::Kill);
+            let _ = self.wait().await;
         }
     }
 
-    /// While the child was not waited for, no other group has its number.
+    /// Signals the process group. Its id cannot be reused before the child was waited for.
     #[cfg(unix)]
-    fn signal(&self, signal: Signal) {
-        use rustix::process::{Pid, Signal as Number, kill_process_group};
+    fn signal(&self, signal: StopSignal) {
+        use rustix::process::{Pid, Signal as UnixSignal, kill_process_group};
         let group = self.group.and_then(|group| Pid::from_raw(group.try_into().ok()?));
         let number = match signal {
-            Signal::Terminate => Number::TERM,
-            Signal::Kill => Number::KILL,
+            StopSignal::Terminate => UnixSignal::TERM,
+            StopSignal::Kill => UnixSignal::KILL,
         };
         if let Some(group) = group {
-            // An error says that it has ended.
+            // Fails only if the group has ended.
             let _ = kill_process_group(group, number);
         }
     }
 
     #[cfg(not(unix))]
-    fn signal(&mut self, _: Signal) {
+    fn signal(&mut self, _: StopSignal) {
         let _ = self.child.start_kill();
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.signal(Signal::Kill);
+        self.signal(StopSignal::Kill);
     }
 }
 
 #[derive(Clone, Copy)]
-enum Signal {
+enum StopSignal {
     Terminate,
     Kill,
 }
 
-async fn pass_on(pipe: impl AsyncRead + Unpin, speaker: Speaker, console: Console) {
-    say_lines(pipe, speaker, &console).await;
+async fn forward_lines(pipe: impl AsyncRead + Unpin, origin: LineOrigin, console: Console) {
+    log_lines(pipe, origin, &console).await;
 }
 
-/// Says what comes, line by line. Whether anything came.
-async fn say_lines(pipe: impl AsyncRead + Unpin, speaker: Speaker, console: &Console) -> bool {
+/// Forwards a pipe to the console line by line. Returns whether there was any output.
+async fn log_lines(pipe: impl AsyncRead + Unpin, origin: LineOrigin, console: &Console) -> bool {
     let mut pipe = BufReader::new(pipe);
     let (mut line, mut any) = (Vec::new(), false);
     loop {
@@ -227,7 +221,7 @@ async fn say_lines(pipe: impl AsyncRead + Unpin, speaker: Speaker, console: &Con
             Ok(_) => {
                 any = true;
                 console
-                    .say(speaker, String::from_utf8_lossy(&line).trim_end())
+                    .log(origin, String::from_utf8_lossy(&line).trim_end())
                     .await;
             }
         }

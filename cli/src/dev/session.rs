@@ -1,4 +1,4 @@
-//! The round: build, write, apply, run, wait.
+//! The loop of `kubewright dev`: build, write, apply, run, wait for a change.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,29 +12,29 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{
-    account::Account,
     apply::Applier,
-    changes::{Changes, Resource},
     cluster::{Cluster, ClusterError},
-    console::{Console, Speaker},
+    console::{Console, LineOrigin},
+    object_watcher::{ObjectWatcher, ResourceName},
     process::Process,
-    restarts::Restarts,
-    sources::Sources,
+    restart_backoff::RestartBackoff,
+    service_account::OperatorAccount,
+    source_watcher::SourceWatcher,
 };
 use crate::{
     Error, args,
-    cargo::{CargoError, Target},
-    commands::generate::{self, Decisions},
+    cargo::{CargoError, OperatorTarget},
+    generation::{self, Decisions},
     manifests::{Manifests, rbac},
     plan::{self, slashed},
     project::Project,
     samples, yaml,
 };
 
-/// The pause after a token was refused.
-const RETRY: Duration = Duration::from_secs(10);
+/// Delay before a failed token renewal is retried.
+const TOKEN_RETRY_DELAY: Duration = Duration::from_secs(10);
 
-/// An API server, an operator, and what stands between them and the source.
+/// An API server and an operator, kept in step with the source.
 pub struct Session {
     root: PathBuf,
     cargo: PathBuf,
@@ -42,31 +42,32 @@ pub struct Session {
     console: Console,
     cluster: Cluster,
     applier: Applier,
-    changes: Changes,
+    object_watcher: ObjectWatcher,
     simulation: Option<Simulation>,
-    account: Option<Account>,
+    account: Option<OperatorAccount>,
     operator: Option<Process>,
-    running: Option<Launch>,
-    started: Instant,
-    restarts: Restarts,
-    /// When an operator that ended is started again.
-    restart: Option<Instant>,
-    /// The definitions that were applied, by name, and their kinds.
-    defined: BTreeMap<String, String>,
-    /// The samples that were applied, as texts by file: what the user does to them in the cluster stays.
+    launched: Option<LaunchSpec>,
+    started_at: Instant,
+    backoff: RestartBackoff,
+    /// When an operator that exited is restarted.
+    restart_at: Option<Instant>,
+    /// Kinds of the applied CRDs, by name of the CRD.
+    applied_crds: BTreeMap<String, String>,
+    /// Text of the applied samples, by file: unchanged samples are not applied again, so that changes made in the
+    /// cluster persist.
     samples: BTreeMap<PathBuf, String>,
 }
 
-/// What is run, and with what; another one is a reason to start again.
+/// The operator's executable and environment; it is restarted if they change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Launch {
+struct LaunchSpec {
     executable: PathBuf,
-    built: Option<SystemTime>,
+    built_at: Option<SystemTime>,
     environment: Vec<(&'static str, String)>,
 }
 
 impl Session {
-    /// Brings the API server up, or finds the user's.
+    /// Starts the API server, or connects to the user's cluster.
     pub async fn start(
         args: &args::Dev,
         project: Project,
@@ -77,7 +78,7 @@ impl Session {
         let root = project.root;
         let cluster = match &args.cluster {
             None => Cluster::embedded(&root).await?,
-            Some(context) => Cluster::of_context(&root, context).await?,
+            Some(context) => Cluster::from_context(&root, context).await?,
         };
         let client = cluster.client.clone();
         let simulation = if cluster.is_embedded() && !args.no_simulation {
@@ -91,7 +92,7 @@ impl Session {
         };
         Ok(Self {
             applier: Applier::new(client.clone()),
-            changes: Changes::new(client, console.clone()),
+            object_watcher: ObjectWatcher::new(client, console.clone()),
             root,
             cargo,
             color,
@@ -100,102 +101,114 @@ impl Session {
             simulation,
             account: None,
             operator: None,
-            running: None,
-            started: Instant::now(),
-            restarts: Restarts::default(),
-            restart: None,
-            defined: BTreeMap::new(),
+            launched: None,
+            started_at: Instant::now(),
+            backoff: RestartBackoff::default(),
+            restart_at: None,
+            applied_crds: BTreeMap::new(),
             samples: BTreeMap::new(),
         })
     }
 
-    /// A kubeconfig for people; None where they have one of their own.
+    /// Returns the kubeconfig for the user; None with `--cluster`, where the user has one.
     pub fn kubeconfig(&self) -> Option<&Path> {
         self.cluster.kubeconfig.as_deref()
     }
 
-    /// Goes round for ever.
+    /// Runs the loop; never returns.
     pub async fn run(&mut self) {
-        let mut sources = Sources::of(&self.root);
+        let mut sources = SourceWatcher::new(&self.root);
         loop {
-            if let Err(error) = self.round(&mut sources).await {
-                self.say(format_args!("error: {error}")).await;
-                self.say("waiting for the next change").await;
+            if let Err(error) = self.rebuild(&mut sources).await {
+                self.log(format_args!("error: {error}")).await;
+                self.log("waiting for the next change").await;
             }
-            self.wait(&sources).await;
-            sources.look();
+            self.wait_for_change(&sources).await;
+            sources.refresh();
         }
     }
 
-    /// Ends the operator, then the rest.
+    /// Stops the operator, then the simulation, the watches and the API server.
     pub async fn stop(mut self) {
         if let Some(operator) = self.operator.take() {
             operator.stop().await;
         }
         drop(self.simulation);
-        drop(self.changes);
+        drop(self.object_watcher);
         self.cluster.stop().await;
     }
 
-    async fn round(&mut self, sources: &mut Sources) -> Result<(), Error> {
+    /// Builds the operator, applies its manifests, restarts it and applies the samples.
+    async fn rebuild(&mut self, sources: &mut SourceWatcher) -> Result<(), Error> {
         let project = Project::find(&self.root)?;
-        let question = Target::question(&self.cargo, &project);
-        let answer = Process::finish(&question, Speaker::Cargo, &self.console).await?;
-        let target = Target::of_answer(&self.cargo, &project, answer.succeeded, &answer.stdout)?;
-        sources.follow(target.sources());
-        self.say("building").await;
-        let built = Process::finish(&target.build(self.color), Speaker::Cargo, &self.console).await?;
+        let metadata = OperatorTarget::metadata_command(&self.cargo, &project);
+        let metadata = Process::run(&metadata, LineOrigin::Cargo, &self.console).await?;
+        let target = OperatorTarget::from_metadata_output(
+            &self.cargo,
+            &project,
+            metadata.succeeded,
+            &metadata.stdout,
+        )?;
+        sources.add_paths(target.source_paths());
+        self.log("building").await;
+        let built = Process::run(
+            &target.build_command(self.color),
+            LineOrigin::Cargo,
+            &self.console,
+        )
+        .await?;
         if !built.succeeded {
             return Err(CargoError::Compile.into());
         }
         let executable = target.executable(&built.stdout)?;
-        let asked = Process::finish(&target.ask(&executable), Speaker::Operator, &self.console).await?;
-        let manifests = target.answer(asked.succeeded, asked.said, &asked.stdout)?;
-        self.write(&project, &manifests).await?;
-        self.apply(&project, &manifests).await?;
-        self.changes
-            .watch(shown(&manifests, self.simulation.is_some()))
+        let printed = target.manifests_command(&executable);
+        let printed = Process::run(&printed, LineOrigin::Operator, &self.console).await?;
+        let manifests = target.parse_manifests(&printed)?;
+        self.write_generated(&project, &manifests).await?;
+        self.apply_manifests(&project, &manifests).await?;
+        self.object_watcher
+            .watch(printed_resources(&manifests, self.simulation.is_some()))
             .await?;
-        self.launch(&project, &manifests, executable).await?;
-        self.drop_definitions(&manifests).await?;
+        self.launch_if_changed(&project, &manifests, executable).await?;
+        self.delete_stale_crds(&manifests).await?;
         self.apply_samples().await
     }
 
-    /// What `generate` would write. What it would refuse to touch is said, and keeps nobody from trying things out.
-    async fn write(&self, project: &Project, manifests: &Manifests) -> Result<(), Error> {
-        let outcome = generate::plan(project, manifests, &Decisions::default())?;
+    /// Writes the files that `generate` would write. Edited files and conflicts are only warnings here: they do not
+    /// block the session.
+    async fn write_generated(&self, project: &Project, manifests: &Manifests) -> Result<(), Error> {
+        let outcome = generation::plan(project, manifests, &Decisions::default())?;
         for warning in manifests.warnings.iter().chain(&outcome.warnings) {
-            self.say(format_args!("warning: {warning}")).await;
+            self.log(format_args!("warning: {warning}")).await;
         }
         if !outcome.edited.is_empty() {
-            self.say(format_args!("warning: {}", Error::Edited(outcome.edited)))
+            self.log(format_args!("warning: {}", Error::Edited(outcome.edited)))
                 .await;
         } else if !outcome.conflicts.is_empty() {
-            self.say(format_args!("warning: {}", Error::Conflict(outcome.conflicts)))
+            self.log(format_args!("warning: {}", Error::Conflict(outcome.conflicts)))
                 .await;
         } else if !outcome.plan.is_empty() {
             outcome.plan.apply(&project.root)?;
-            self.say(&outcome.plan).await;
+            self.log(&outcome.plan).await;
         }
         for problem in outcome.problems {
-            self.say(format_args!("warning: {problem}")).await;
+            self.log(format_args!("warning: {problem}")).await;
         }
         Ok(())
     }
 
-    /// CRDs and roles as the code has them, whatever the files say.
-    async fn apply(&mut self, project: &Project, manifests: &Manifests) -> Result<(), Error> {
+    /// Applies the CRDs and roles from the manifests, not from the files: edited files may differ.
+    async fn apply_manifests(&mut self, project: &Project, manifests: &Manifests) -> Result<(), Error> {
         let settings = &project.settings;
         let namespaces: BTreeSet<&String> = settings.watched().iter().chain([&settings.namespace]).collect();
         for namespace in namespaces {
-            self.applier.namespace(namespace).await?;
+            self.applier.apply_namespace(namespace).await?;
         }
-        for (kind, crd) in manifests.definitions() {
-            self.applier.define(crd).await?;
+        for (kind, crd) in manifests.defined_crds() {
+            self.applier.apply_crd(crd).await?;
             let name = crd["metadata"]["name"].as_str().unwrap_or_default();
-            self.defined.insert(name.to_owned(), kind.kind.clone());
-            self.say(format_args!("applied the definition of {}", kind.kind))
-                .await;
+            self.applied_crds.insert(name.to_owned(), kind.kind.clone());
+            self.log(format_args!("applied the CRD of {}", kind.kind)).await;
         }
         for (_, text) in rbac::files(manifests, &settings.namespace, settings.watched())? {
             for document in yaml::read_all(&text)? {
@@ -205,25 +218,25 @@ impl Session {
         Ok(())
     }
 
-    /// Drops the definitions of kinds that the project no longer has, once no operator asks for them. In a user's cluster that would
-    /// delete what is not ours: there it is told.
-    async fn drop_definitions(&mut self, manifests: &Manifests) -> Result<(), Error> {
-        let left = manifests.definitions().map(|(_, crd)| &crd["metadata"]["name"]);
-        let left: BTreeSet<&str> = left.filter_map(Value::as_str).collect();
-        let gone = self
-            .defined
-            .extract_if(.., |name, _| !left.contains(name.as_str()));
-        for (name, kind) in gone.collect::<Vec<_>>() {
+    /// Deletes the CRDs of kinds that were removed from the project, after the operator that used them has stopped. In a
+    /// user's cluster that could delete the user's objects: there, only prints how.
+    async fn delete_stale_crds(&mut self, manifests: &Manifests) -> Result<(), Error> {
+        let current = manifests.defined_crds().map(|(_, crd)| &crd["metadata"]["name"]);
+        let current: BTreeSet<&str> = current.filter_map(Value::as_str).collect();
+        let stale = self
+            .applied_crds
+            .extract_if(.., |name, _| !current.contains(name.as_str()));
+        for (name, kind) in stale.collect::<Vec<_>>() {
             if self.cluster.is_embedded() {
-                self.applier.undefine(&name).await?;
-                self.say(format_args!(
-                    "{kind} is no longer a kind of the project: deleted its definition and objects"
+                self.applier.delete_crd(&name).await?;
+                self.log(format_args!(
+                    "{kind} was removed from the project: deleted its CRD and objects"
                 ))
                 .await;
             } else {
-                self.say(format_args!(
-                    "{kind} is no longer a kind of the project, and stays in the cluster: `kubectl delete crd {name}` deletes its \
-                     definition and all its objects"
+                self.log(format_args!(
+                    "{kind} was removed from the project but not from the cluster: run `kubectl delete crd {name}` to delete its \
+                     CRD and all its objects"
                 ))
                 .await;
             }
@@ -231,21 +244,22 @@ impl Session {
         Ok(())
     }
 
-    /// Starts the operator, unless the very same one runs.
-    async fn launch(
+    /// Starts the operator, unless it runs with the same executable and environment.
+    async fn launch_if_changed(
         &mut self,
         project: &Project,
         manifests: &Manifests,
         executable: PathBuf,
     ) -> Result<(), Error> {
         let settings = &project.settings;
-        let built = std::fs::metadata(&executable)
+        let built_at = std::fs::metadata(&executable)
             .and_then(|found| found.modified())
             .ok();
-        let account = Account::open(&self.cluster, &settings.namespace, &manifests.operator).await?;
-        let wanted = Launch {
+        let account =
+            OperatorAccount::obtain(&self.cluster, &settings.namespace, &manifests.operator).await?;
+        let launch = LaunchSpec {
             executable,
-            built,
+            built_at,
             environment: vec![
                 ("POD_NAMESPACE", settings.namespace.clone()),
                 ("WATCH_NAMESPACE", settings.watched().join(",")),
@@ -254,43 +268,43 @@ impl Session {
             ],
         };
         self.account = Some(account);
-        if self.operator.is_some() && self.running.as_ref() == Some(&wanted) {
+        if self.operator.is_some() && self.launched.as_ref() == Some(&launch) {
             return Ok(());
         }
         if let Some(operator) = self.operator.take() {
-            self.say("stopping the operator").await;
+            self.log("stopping the operator").await;
             operator.stop().await;
         }
-        self.say(format_args!(
+        self.log(format_args!(
             "starting the operator as the service account {}/{}",
             settings.namespace, manifests.operator
         ))
         .await;
-        self.restarts = Restarts::default();
-        self.running = Some(wanted);
+        self.backoff = RestartBackoff::default();
+        self.launched = Some(launch);
         self.start_operator()
     }
 
-    /// Starts what was launched last.
+    /// Starts the operator as it was last launched.
     fn start_operator(&mut self) -> Result<(), Error> {
-        self.restart = None;
-        if let Some(launch) = &self.running {
+        self.restart_at = None;
+        if let Some(launch) = &self.launched {
             let mut command = Command::new(&launch.executable);
             command
                 .current_dir(&self.root)
                 .envs(launch.environment.iter().cloned());
-            self.operator = Some(Process::start(&command, Speaker::Operator, &self.console)?);
-            self.started = Instant::now();
+            self.operator = Some(Process::start(&command, LineOrigin::Operator, &self.console)?);
+            self.started_at = Instant::now();
         }
         Ok(())
     }
 
-    /// Applies the samples that are new or changed.
+    /// Applies new and changed samples.
     async fn apply_samples(&mut self) -> Result<(), Error> {
         let folder = self.root.join(samples::FOLDER);
-        for file in plan::list(&folder, "yaml")?
+        for file in plan::files_with_extension(&folder, "yaml")?
             .into_iter()
-            .chain(plan::list(&folder, "yml")?)
+            .chain(plan::files_with_extension(&folder, "yml")?)
         {
             let text = plan::read(&file)?.unwrap_or_default();
             if self.samples.get(&file) == Some(&text) {
@@ -304,48 +318,48 @@ impl Session {
             for document in &documents {
                 self.apply_sample(document).await?;
             }
-            self.say(format_args!("applied {}", slashed(&path))).await;
+            self.log(format_args!("applied {}", slashed(&path))).await;
             self.samples.insert(file, text);
         }
         Ok(())
     }
 
     async fn apply_sample(&mut self, document: &Value) -> Result<(), ClusterError> {
-        // In an API server of our own, nobody else makes namespaces.
+        // In a cluster, namespaces are the user's; in the embedded API server, create them.
         if let Some(namespace) = document["metadata"]["namespace"].as_str()
             && self.cluster.is_embedded()
         {
-            self.applier.namespace(namespace).await?;
+            self.applier.apply_namespace(namespace).await?;
         }
         self.applier.apply(document).await
     }
 
-    /// Waits for a change, and meanwhile keeps the operator alive.
-    async fn wait(&mut self, seen: &Sources) {
+    /// Waits for a source change. Restarts the operator if it exits, and renews its token.
+    async fn wait_for_change(&mut self, sources: &SourceWatcher) {
         let root = self.root.clone();
-        let mut changed = std::pin::pin!(seen.changed(&root));
+        let mut changed = std::pin::pin!(sources.wait_for_change(&root));
         loop {
             tokio::select! {
-                path = &mut changed => return self.say(format_args!("{} changed", slashed(&path))).await,
-                status = ended(self.operator.as_mut()) => self.operator_ended(status).await,
-                () = at(self.restart) => {
-                    self.say("starting the operator again").await;
+                path = &mut changed => return self.log(format_args!("{} changed", slashed(&path))).await,
+                status = operator_exit(self.operator.as_mut()) => self.handle_operator_exit(status).await,
+                () = sleep_until(self.restart_at) => {
+                    self.log("restarting the operator").await;
                     if let Err(error) = self.start_operator() {
-                        self.say(format_args!("error: {error}")).await;
+                        self.log(format_args!("error: {error}")).await;
                     }
                 }
-                () = at(self.account.as_ref().map(|account| account.renewal)) => self.renew().await,
+                () = sleep_until(self.account.as_ref().map(|account| account.renew_at)) => self.renew().await,
             }
         }
     }
 
-    async fn operator_ended(&mut self, status: std::io::Result<ExitStatus>) {
+    async fn handle_operator_exit(&mut self, status: std::io::Result<ExitStatus>) {
         let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
         self.operator = None;
-        let pause = self.restarts.pause(self.started.elapsed());
-        self.restart = Some(Instant::now() + pause);
-        self.say(format_args!(
-            "the operator ended ({status}); it starts again in {pause:?}, or at the next change"
+        let delay = self.backoff.next_delay(self.started_at.elapsed());
+        self.restart_at = Some(Instant::now() + delay);
+        self.log(format_args!(
+            "the operator exited ({status}); restarting in {delay:?} or on the next change"
         ))
         .await;
     }
@@ -354,35 +368,35 @@ impl Session {
         if let Some(account) = &mut self.account
             && let Err(error) = account.renew(&self.cluster).await
         {
-            account.renewal = Instant::now() + RETRY;
-            self.say(format_args!("error: {error}; trying again in {RETRY:?}"))
+            account.renew_at = Instant::now() + TOKEN_RETRY_DELAY;
+            self.log(format_args!("error: {error}; retrying in {TOKEN_RETRY_DELAY:?}"))
                 .await;
         }
     }
 
-    async fn say(&self, text: impl std::fmt::Display) {
-        self.console.say(Speaker::Dev, text).await;
+    async fn log(&self, text: impl std::fmt::Display) {
+        self.console.log(LineOrigin::Dev, text).await;
     }
 }
 
-/// The end of the operator; never, where none runs.
-async fn ended(operator: Option<&mut Process>) -> std::io::Result<ExitStatus> {
+/// Waits for the operator to exit; never completes without one.
+async fn operator_exit(operator: Option<&mut Process>) -> std::io::Result<ExitStatus> {
     match operator {
-        Some(operator) => operator.ended().await,
+        Some(operator) => operator.wait().await,
         None => std::future::pending().await,
     }
 }
 
-/// That moment; never, where there is none.
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
+/// Sleeps until an instant; never completes without one.
+async fn sleep_until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
         None => std::future::pending().await,
     }
 }
 
-/// Whose changes are shown: the operator's kinds, what else it watches, events, and the pods where they are simulated.
-fn shown(manifests: &Manifests, pods: bool) -> BTreeSet<Resource> {
+/// Returns the resources to print changes of: the operator's kinds, all that it watches, events, and simulated pods.
+fn printed_resources(manifests: &Manifests, pods: bool) -> BTreeSet<ResourceName> {
     let own = manifests
         .kinds
         .iter()
@@ -401,10 +415,10 @@ fn shown(manifests: &Manifests, pods: bool) -> BTreeSet<Resource> {
             };
             permission.api_groups.iter().flat_map(pairs).collect::<Vec<_>>()
         });
-    let mut shown: BTreeSet<Resource> = own.chain(watched).collect();
-    shown.insert(("events.k8s.io".to_owned(), "events".to_owned()));
+    let mut resources: BTreeSet<ResourceName> = own.chain(watched).collect();
+    resources.insert(("events.k8s.io".to_owned(), "events".to_owned()));
     if pods {
-        shown.insert((String::new(), "pods".to_owned()));
+        resources.insert((String::new(), "pods".to_owned()));
     }
-    shown
+    resources
 }

@@ -1,18 +1,19 @@
-//! The documentation of the API, for readers without the code.
+//! Generates the API documentation from the CRDs.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use super::{KindManifest, Manifests};
+use crate::schema_type::type_name;
 
-/// The file.
+/// Path of the generated file.
 pub const PATH: &str = "docs/api.md";
 
-/// The text: each kind and version with a table of its fields.
+/// Returns the Markdown text: a table of fields per kind and version.
 pub fn text(manifests: &Manifests) -> String {
     let mut text = format!("# The API of {}\n", manifests.operator);
-    for (kind, crd) in manifests.definitions() {
+    for (kind, crd) in manifests.defined_crds() {
         for version in crd["spec"]["versions"].as_array().into_iter().flatten() {
             write_version(&mut text, kind, version);
         }
@@ -24,9 +25,9 @@ fn write_version(text: &mut String, kind: &KindManifest, version: &Value) {
     let schema = &version["schema"]["openAPIV3Schema"];
     let name = version["name"].as_str().unwrap_or_default();
     let scope = if kind.namespaced {
-        "In namespaces"
+        "Namespaced"
     } else {
-        "Outside namespaces"
+        "Cluster-scoped"
     };
     let served = if version["served"] == false {
         "; not served"
@@ -51,7 +52,7 @@ fn write_version(text: &mut String, kind: &KindManifest, version: &Value) {
         collect(&mut rows, part, schema);
         if !rows.is_empty() {
             text.push_str(
-                "\n| field | type | required | default | limits | meaning |\n|---|---|---|---|---|---|\n",
+                "\n| field | type | required | default | constraints | description |\n|---|---|---|---|---|---|\n",
             );
             text.push_str(&rows.concat());
         }
@@ -75,7 +76,7 @@ fn write_version(text: &mut String, kind: &KindManifest, version: &Value) {
     }
 }
 
-/// The rows of all fields below `path`, depth first.
+/// Appends the rows of all fields below `path`, depth first.
 fn collect(rows: &mut Vec<String>, path: &str, schema: &Value) {
     if let Some(items) = schema.get("items") {
         collect(rows, &format!("{path}[]"), items);
@@ -103,15 +104,15 @@ fn collect(rows: &mut Vec<String>, path: &str, schema: &Value) {
             .get("default")
             .map(|value| format!("`{value}`"))
             .unwrap_or_default();
-        let meaning = field["description"].as_str().map(one_line).unwrap_or_default();
-        let limits = limits(field).join(", ");
+        let description = field["description"].as_str().map(one_line).unwrap_or_default();
+        let constraints = constraints(field).join(", ");
         let cells = [
             &format!("`{path}`"),
             &type_name(field),
             required,
             &default,
-            &limits,
-            &meaning,
+            &constraints,
+            &description,
         ];
         rows.push(format!(
             "| {} |\n",
@@ -121,29 +122,10 @@ fn collect(rows: &mut Vec<String>, path: &str, schema: &Value) {
     }
 }
 
-/// The type as its user thinks of it.
-pub fn type_name(schema: &Value) -> String {
-    if schema["x-kubernetes-int-or-string"] == true {
-        return "integer or string".into();
-    }
-    let name = match schema["type"].as_str() {
-        Some("array") => format!("list of {}", type_name(&schema["items"])),
-        Some("object") if schema["additionalProperties"].is_object() => {
-            format!("map of {}", type_name(&schema["additionalProperties"]))
-        }
-        Some(name) => name.to_owned(),
-        None => "any".to_owned(),
-    };
-    match schema["format"].as_str() {
-        Some(format) if name == "string" => format!("{name} ({format})"),
-        _ => name,
-    }
-}
-
-fn limits(schema: &Value) -> Vec<String> {
-    let mut limits = Vec::new();
+fn constraints(schema: &Value) -> Vec<String> {
+    let mut constraints = Vec::new();
     if let Some(values) = schema["enum"].as_array() {
-        limits.push(
+        constraints.push(
             values
                 .iter()
                 .map(|value| format!("`{value}`"))
@@ -169,11 +151,11 @@ fn limits(schema: &Value) -> Vec<String> {
                 "maximum" if schema["exclusiveMaximum"] == true => ", exclusive",
                 _ => "",
             };
-            limits.push(format!("{words} {bound}{exclusive}"));
+            constraints.push(format!("{words} {bound}{exclusive}"));
         }
     }
     if let Some(pattern) = schema["pattern"].as_str() {
-        limits.push(format!("matches `{pattern}`"));
+        constraints.push(format!("matches `{pattern}`"));
     }
     for rule in schema["x-kubernetes-validations"]
         .as_array()
@@ -184,9 +166,9 @@ fn limits(schema: &Value) -> Vec<String> {
             || format!("`{}`", rule["rule"].as_str().unwrap_or_default()),
             one_line,
         );
-        limits.push(rule);
+        constraints.push(rule);
     }
-    limits
+    constraints
 }
 
 fn one_line(text: &str) -> String {
@@ -200,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_all_that_the_schema_says() {
+    fn lists_all_fields_and_constraints() {
         let schema = json!({"properties": {"spec": {
         "type": "object",
         "required": ["size"],
@@ -227,8 +209,8 @@ mod tests {
         };
         assert_eq!(
             text(&manifests),
-            "# The API of shop\n\n## Foo (demo.dev/v1)\n\nOutside namespaces.\n\n\
-             | field | type | required | default | limits | meaning |\n|---|---|---|---|---|---|\n\
+            "# The API of shop\n\n## Foo (demo.dev/v1)\n\nCluster-scoped.\n\n\
+             | field | type | required | default | constraints | description |\n|---|---|---|---|---|---|\n\
              | `spec.mode` | string |  | `\"a\"` | `\"a\"` or `\"b\"` |  |\n\
              | `spec.ports` | list of object |  |  |  |  |\n\
              | `spec.ports[].port` | integer or string |  |  |  |  |\n\

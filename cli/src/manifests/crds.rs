@@ -1,4 +1,4 @@
-//! The files of CRDs.
+//! Generates the CRD files.
 
 use std::path::PathBuf;
 
@@ -7,23 +7,23 @@ use serde_json::Value;
 use super::KindManifest;
 use crate::{schema_diff, yaml, yaml::YamlError};
 
-/// The folder of the CRDs.
+/// Directory of the CRD files.
 pub const FOLDER: &str = "manifests/crds";
 
-/// Client-side apply keeps the whole object in an annotation, and annotations together may be so long.
-const ANNOTATIONS: usize = 262_144;
+/// Limit of the API server for all annotations of an object; client-side apply stores the whole object in one.
+const MAX_ANNOTATIONS_BYTES: usize = 262_144;
 
-/// The file of a kind's CRD.
+/// Returns the path of a kind's CRD file.
 pub fn path(kind: &KindManifest) -> PathBuf {
     format!("{FOLDER}/{}_{}.yaml", kind.group, kind.plural).into()
 }
 
-/// The CRD as YAML.
+/// Returns the CRD as YAML.
 pub fn text(crd: &Value) -> Result<String, YamlError> {
     yaml::write(crd)
 }
 
-/// Takes out what only the API server fills in, and writes whole numbers as such: bounds come as floating point.
+/// Removes fields that only the API server sets, and turns whole floats into integers: schemars writes bounds as floats.
 pub(super) fn clean(crd: &mut Value) {
     if let Some(object) = crd.as_object_mut() {
         object.remove("status");
@@ -31,17 +31,17 @@ pub(super) fn clean(crd: &mut Value) {
     if let Some(metadata) = crd.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("creationTimestamp");
     }
-    whole_numbers(crd);
+    floats_to_integers(crd);
 }
 
 #[expect(
     clippy::cast_possible_truncation,
     reason = "whole and in the range in which floats hold integers exactly"
 )]
-fn whole_numbers(value: &mut Value) {
+fn floats_to_integers(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(whole_numbers),
-        Value::Object(fields) => fields.values_mut().for_each(whole_numbers),
+        Value::Array(items) => items.iter_mut().for_each(floats_to_integers),
+        Value::Object(fields) => fields.values_mut().for_each(floats_to_integers),
         Value::Number(number) if number.is_f64() => {
             let whole = |float: &f64| float.fract() == 0.0 && float.abs() < 9e15;
             if let Some(float) = number.as_f64().filter(whole) {
@@ -52,7 +52,7 @@ fn whole_numbers(value: &mut Value) {
     }
 }
 
-/// What a new CRD changes, against the file that there is.
+/// Returns the changes from the existing file to the new CRD, for the plan's notes.
 pub fn notes(file: &str, crd: &Value) -> Vec<String> {
     match yaml::read_all(file).as_deref() {
         Ok([old]) => schema_diff::compare(old, crd)
@@ -63,12 +63,12 @@ pub fn notes(file: &str, crd: &Value) -> Vec<String> {
     }
 }
 
-/// A warning when the CRD is, or will soon be, too long for client-side apply.
+/// Returns a warning if the CRD is near or above the size limit of client-side apply.
 pub fn size_warning(kind: &KindManifest, crd: &Value) -> Option<String> {
     let size = crd.to_string().len();
-    (size > ANNOTATIONS / 10 * 8).then(|| {
+    (size > MAX_ANNOTATIONS_BYTES / 10 * 8).then(|| {
         format!(
-            "the CRD of {} is {size} bytes long, and client-side apply takes at most {ANNOTATIONS}: \
+            "the CRD of {} has {size} bytes, and client-side apply supports at most {MAX_ANNOTATIONS_BYTES}: \
              use `kubectl apply --server-side`",
             kind.kind
         )
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cleans_what_is_no_part_of_the_definition() {
+    fn clean_removes_server_fields_and_whole_floats() {
         let mut crd = json!({"status": {}, "metadata": {"name": "a", "creationTimestamp": null},
             "spec": [{"minimum": 0.0, "maximum": 1.5, "multipleOf": 1e300}]});
         clean(&mut crd);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn warns_before_the_limit_is_reached() {
+    fn warns_from_80_percent_of_the_limit() {
         let kind = KindManifest {
             group: "demo.dev".into(),
             kind: "Foo".into(),

@@ -1,7 +1,7 @@
-//! Kustomizations that list what was generated, so that `kubectl apply -k manifests` deploys all of it.
+//! Generates kustomizations that list the generated files, so that `kubectl apply -k manifests` deploys all of them.
 //!
-//! They are called `Kustomization`, without extension: `kubectl apply -f manifests/crds` reads every `.yaml` of the
-//! folder, and would stumble over one.
+//! The files are called `Kustomization`, without extension: `kubectl apply -f manifests/crds` reads every `.yaml` file of
+//! the directory, and fails on a kustomization.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,12 @@ use serde_json::json;
 
 use crate::{plan::slashed, yaml, yaml::YamlError};
 
-/// The file of a folder.
+/// Returns the path of a directory's kustomization.
 pub fn path(folder: &str) -> PathBuf {
     Path::new(folder).join("Kustomization")
 }
 
-/// The text that lists these files and folders; both are relative to the project.
+/// Returns the kustomization that lists these files and directories; all paths are relative to the project.
 pub fn text<'a>(folder: &str, resources: impl IntoIterator<Item = &'a Path>) -> Result<String, YamlError> {
     let mut resources: Vec<_> = resources
         .into_iter()
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_what_lies_below_in_order() {
+    fn resources_are_relative_and_sorted() {
         let files = ["manifests/crds/b.yaml", "manifests/crds/a.yaml"].map(Path::new);
         let text = text("manifests/crds", files).unwrap();
         assert!(text.ends_with("resources:\n- a.yaml\n- b.yaml\n"), "{text}");

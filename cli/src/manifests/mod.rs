@@ -1,8 +1,8 @@
-//! What the operator says of itself, and the files that follow from it.
+//! The operator's manifests, and the texts that are generated from them.
 //!
-//! The operator prints JSON, version 1 ([`Manifests`]). From it come [`crds`], [`rbac`], the kustomization that lists
-//! them, and the API's documentation ([`api_docs`]). These modules make texts; whose files they become is the business
-//! of [`ownership`](crate::ownership).
+//! `<operator> manifests` prints JSON ([`Manifests`]). From it come [`crds`], [`rbac`], the [`kustomization`] that lists
+//! them, and the API documentation ([`api_docs`]). These modules return texts; [`ownership`](crate::ownership) decides
+//! whether they may be written.
 
 pub mod api_docs;
 pub mod crds;
@@ -12,20 +12,20 @@ pub mod rbac;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The version of the answer that this command reads.
-const VERSION: u64 = 1;
+/// The supported `manifestsVersion`.
+const MANIFESTS_VERSION: u64 = 1;
 
-/// The answer of `<operator> manifests`.
+/// The output of `<operator> manifests`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifests {
-    /// The operator: its roles bear this name.
+    /// Name of the operator and of its roles.
     pub operator: String,
-    /// The kinds, a CRD each.
+    /// The kinds with their CRDs.
     pub kinds: Vec<KindManifest>,
-    /// What the operator does to whom.
+    /// The permissions that the operator needs.
     pub permissions: Vec<Permission>,
-    /// What its author should know.
+    /// Warnings for the operator's author.
     #[serde(default)]
     pub warnings: Vec<String>,
 }
@@ -38,19 +38,19 @@ pub struct KindManifest {
     pub group: String,
     /// The kind.
     pub kind: String,
-    /// The resource.
+    /// Plural name of the resource.
     pub plural: String,
-    /// Whether its objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
-    /// Whether somebody else owns the definition.
+    /// Whether the CRD belongs to another project.
     #[serde(default)]
     pub external: bool,
-    /// The definition; none for an external kind, perhaps.
+    /// The CRD; may be absent for an external kind.
     #[serde(default)]
     pub crd: Option<Value>,
 }
 
-/// Where a permission is needed.
+/// The scope of a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PermissionScope {
@@ -65,36 +65,35 @@ pub enum PermissionScope {
     DefaultNamespace,
 }
 
-/// What one type of the code stands for.
+/// The permissions of one typed handle in the operator's code.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Permission {
-    /// Where it is needed.
-    #[serde(rename = "place")]
+    /// Where the permission is needed.
     pub scope: PermissionScope,
-    /// The API groups; the core group is empty.
+    /// API groups; the core group is the empty string.
     #[serde(default)]
     pub api_groups: Vec<String>,
-    /// The resources, with their subresources.
+    /// Resources and subresources.
     #[serde(default)]
     pub resources: Vec<String>,
-    /// Only objects of these names; empty: of any.
+    /// Names of objects; empty means all.
     #[serde(default)]
     pub resource_names: Vec<String>,
-    /// Paths outside resources.
+    /// Non-resource URLs.
     #[serde(default, rename = "nonResourceURLs")]
     pub non_resource_urls: Vec<String>,
-    /// What is done.
+    /// Verbs.
     pub verbs: Vec<String>,
 }
 
 impl Manifests {
-    /// Reads the operator's answer, or says what is wrong with it.
+    /// Parses the output of `<operator> manifests`. The error is a message.
     pub fn parse(text: &str) -> Result<Self, String> {
-        // The version first: another one may be unreadable otherwise.
+        // Check the version first: other versions may not deserialize.
         let value: Value = serde_json::from_str(text).map_err(|error| format!("{error}"))?;
         match value.get("manifestsVersion").and_then(Value::as_u64) {
-            Some(VERSION) => {
+            Some(MANIFESTS_VERSION) => {
                 let mut manifests: Self =
                     serde_json::from_value(value).map_err(|error| format!("{error}"))?;
                 manifests
@@ -105,17 +104,18 @@ impl Manifests {
                 Ok(manifests)
             }
             Some(other) => Err(format!(
-                "manifests of version {other}, where this command knows version {VERSION}; \
-                 install the command in the version of the library"
+                "the manifests have version {other}, and this command supports version {MANIFESTS_VERSION}: \
+                 install the version of the command that matches the kubewright crate"
             )),
             None => Err(
-                "no `manifestsVersion`: does main run a `kubewright::Manager` made with `from_args`?".into(),
+                "`manifestsVersion` is missing: run a `kubewright::Manager` made with `from_args` in main"
+                    .into(),
             ),
         }
     }
 
-    /// The kinds that this operator defines, with their CRDs.
-    pub fn definitions(&self) -> impl Iterator<Item = (&KindManifest, &Value)> {
+    /// Returns the kinds that this operator defines, with their CRDs. External kinds are left out.
+    pub fn defined_crds(&self) -> impl Iterator<Item = (&KindManifest, &Value)> {
         self.kinds
             .iter()
             .filter(|kind| !kind.external)
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_version_1_and_names_the_mend_for_others() {
+    fn other_versions_are_errors_with_a_fix() {
         let text = r#"{"manifestsVersion":1,"kubewrightVersion":"0.1.0","operator":"shop","kinds":[],"permissions":[
             {"unit":"informer Foo","place": "watched","apiGroups":["demo.dev"],"resources":["foos"],"verbs":["list"],
              "why":"informer"}],"warnings":[],"later":true}"#;

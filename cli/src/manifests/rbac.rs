@@ -1,4 +1,4 @@
-//! Roles and bindings, from what the operator's types stand for.
+//! Generates roles and bindings from the operator's permissions.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,38 +10,38 @@ use serde_json::{Value, json};
 use super::{Manifests, Permission, PermissionScope};
 use crate::{yaml, yaml::YamlError};
 
-/// The folder of the roles.
+/// Directory of the RBAC files.
 pub const FOLDER: &str = "manifests/rbac";
 
-/// Where events about cluster-scoped objects lie.
-const DEFAULT: &str = "default";
+/// The namespace of events about cluster-scoped objects.
+const DEFAULT_NAMESPACE: &str = "default";
 
-const API: &str = "rbac.authorization.k8s.io";
+const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Who may do what where: the files, each with its text. A file without content is left out.
+/// Returns the RBAC files with their texts. Files without objects are left out.
 ///
-/// `watched` are the namespaces that the operator watches, none for all.
+/// `namespace` is the operator's own; `watched` are the watched namespaces, empty for all.
 pub fn files(
     manifests: &Manifests,
     namespace: &str,
     watched: &[String],
 ) -> Result<Vec<(PathBuf, String)>, YamlError> {
     let operator = manifests.operator.as_str();
-    let granted = |places: &[PermissionScope]| {
-        merge(
+    let rules_for = |scopes: &[PermissionScope]| {
+        merge_rules(
             manifests
                 .permissions
                 .iter()
-                .filter(|permission| places.contains(&permission.scope)),
+                .filter(|permission| scopes.contains(&permission.scope)),
         )
     };
     let everywhere = if watched.is_empty() {
-        granted(&[PermissionScope::Cluster, PermissionScope::Watched])
+        rules_for(&[PermissionScope::Cluster, PermissionScope::Watched])
     } else {
-        granted(&[PermissionScope::Cluster])
+        rules_for(&[PermissionScope::Cluster])
     };
-    let in_watched = granted(&[PermissionScope::Watched]);
-    let own = granted(&[PermissionScope::Operator]);
+    let in_watched = rules_for(&[PermissionScope::Watched]);
+    let own = rules_for(&[PermissionScope::Operator]);
 
     let mut roles = Vec::new();
     let mut bindings = Vec::new();
@@ -55,10 +55,10 @@ pub fn files(
             (operator, namespace),
         ));
     }
-    let in_default = granted(&[PermissionScope::DefaultNamespace]);
-    let watches_default = watched.iter().any(|name| name == DEFAULT);
-    // An operator that watches all namespaces, or this one, has there what it has in those.
-    let also_default = (!watched.is_empty() && !watches_default).then_some((DEFAULT, &in_default));
+    let in_default = rules_for(&[PermissionScope::DefaultNamespace]);
+    let watches_default = watched.iter().any(|name| name == DEFAULT_NAMESPACE);
+    // An operator that watches `default` has these permissions there already, by the watched scope.
+    let also_default = (!watched.is_empty() && !watches_default).then_some((DEFAULT_NAMESPACE, &in_default));
     let watched = watched.iter().map(|name| (name.as_str(), &in_watched));
     for (namespaced, rules) in watched.chain(also_default).filter(|(_, rules)| !rules.is_empty()) {
         roles.push(role("Role", operator, Some(namespaced), rules));
@@ -109,15 +109,15 @@ pub fn files(
 }
 
 fn role(kind: &str, name: &str, namespace: Option<&str>, rules: &[Value]) -> Value {
-    json!({"apiVersion": format!("{API}/v1"), "kind": kind, "metadata": metadata(name, namespace), "rules": rules})
+    json!({"apiVersion": format!("{RBAC_GROUP}/v1"), "kind": kind, "metadata": metadata(name, namespace), "rules": rules})
 }
 
 fn binding(kind: &str, name: &str, namespace: Option<&str>, role: &str, account: (&str, &str)) -> Value {
     json!({
-        "apiVersion": format!("{API}/v1"),
+        "apiVersion": format!("{RBAC_GROUP}/v1"),
         "kind": kind,
         "metadata": metadata(name, namespace),
-        "roleRef": {"apiGroup": API, "kind": role, "name": name},
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": role, "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": account.0, "namespace": account.1}],
     })
 }
@@ -129,11 +129,11 @@ fn metadata(name: &str, namespace: Option<&str>) -> Value {
     )
 }
 
-/// As few rules as say the same, in an order that does not depend on the code's.
-fn merge<'a>(permissions: impl Iterator<Item = &'a Permission>) -> Vec<Value> {
+/// Merges permissions into the fewest rules, in an order independent of the code's.
+fn merge_rules<'a>(permissions: impl Iterator<Item = &'a Permission>) -> Vec<Value> {
     type Texts = BTreeSet<String>;
     let texts = |texts: &[String]| texts.iter().cloned().collect::<Texts>();
-    // What may be done with each resource; then, which resources may be treated alike.
+    // First the verbs of each resource, then the resources that share the same verbs.
     let mut verbs: BTreeMap<(String, Texts, String), Texts> = BTreeMap::new();
     let mut urls: BTreeMap<String, Texts> = BTreeMap::new();
     for permission in permissions {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_the_code_does_not_matter() {
+    fn output_is_independent_of_the_permissions_order() {
         let mut other = manifests();
         other.permissions.reverse();
         assert_eq!(
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_in_each_watched_namespace() {
+    fn namespaced_scope_gets_a_role_per_watched_namespace() {
         let files = files(&manifests(), "shop-system", &["a".into(), "b".into()]).unwrap();
         let roles = documents(&files, "role.yaml");
         let kinds: Vec<_> = roles
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(
             roles[0]["rules"].as_array().unwrap().len(),
             1,
-            "only what lies outside namespaces"
+            "only cluster-scoped permissions"
         );
         let bindings = documents(&files, "role_binding.yaml");
         assert_eq!(bindings.len(), 3);
@@ -301,11 +301,10 @@ mod tests {
         }
     }
 
-    /// What is needed in `default` alone, whatever the operator watches.
     #[test]
-    fn a_role_in_default_unless_others_cover_it() {
+    fn default_namespace_gets_a_role_unless_it_is_watched() {
         let mut manifests = manifests();
-        let events = |place| permission(place, "events.k8s.io", &["events"], &["create", "patch"]);
+        let events = |scope| permission(scope, "events.k8s.io", &["events"], &["create", "patch"]);
         manifests.permissions.extend([
             events(PermissionScope::Watched),
             events(PermissionScope::DefaultNamespace),
@@ -329,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_for_names_and_paths_stay_apart() {
+    fn rules_with_resource_names_and_urls_are_not_merged() {
         let mut named = permission(PermissionScope::Cluster, "", &["nodes"], &["delete"]);
         named.resource_names = vec!["a".into()];
         let path = Permission {
@@ -339,7 +338,7 @@ mod tests {
         };
         let plain = permission(PermissionScope::Cluster, "", &["nodes"], &["get"]);
         assert_eq!(
-            merge([&named, &path, &plain].into_iter()),
+            merge_rules([&named, &path, &plain].into_iter()),
             [
                 json!({"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}),
                 json!({"apiGroups": [""], "resources": ["nodes"], "resourceNames": ["a"], "verbs": ["delete"]}),

@@ -1,4 +1,4 @@
-//! Words that a new name would collide with.
+//! Reserved words: names that a new name must not take.
 
 use super::KindName;
 
@@ -11,7 +11,7 @@ const KEYWORDS: &[&str] = &[
     "virtual", "where", "while", "yield",
 ];
 
-/// Crates that the compiler brings along.
+/// Crates of the Rust toolchain.
 const COMPILER_CRATES: &[&str] = &["alloc", "core", "proc_macro", "std", "test"];
 
 /// Crates that the scaffold depends on.
@@ -25,15 +25,15 @@ const DEPENDENCIES: &[&str] = &[
     "tokio",
 ];
 
-/// Folders that cargo makes beside the binary.
+/// Directories that cargo creates beside the binary.
 const CARGO_FOLDERS: &[&str] = &["build", "deps", "examples", "incremental"];
 
-/// Devices that Windows finds in every folder.
+/// Device names of Windows, reserved in every directory.
 const DEVICES: &[&str] = &[
     "aux", "com1", "com2", "com3", "com4", "con", "lpt1", "lpt2", "lpt3", "nul", "prn",
 ];
 
-/// Types that the files of a kind use, or that every Rust file sees.
+/// Types that the files of a kind use, or that are in Rust's prelude.
 const TYPES: &[&str] = &[
     "Action",
     "All",
@@ -121,7 +121,7 @@ const TYPES: &[&str] = &[
     "Vec",
 ];
 
-/// Variables, fields, functions and modules of the files of a kind.
+/// Variables, fields, functions and modules in the files of a kind.
 const VARIABLES: &[&str] = &[
     "after",
     "api",
@@ -133,6 +133,7 @@ const VARIABLES: &[&str] = &[
     "controllers",
     "deployment",
     "deployments",
+    "desired",
     "error",
     "events",
     "harness",
@@ -148,16 +149,15 @@ const VARIABLES: &[&str] = &[
     "owner",
     "prelude",
     "ready",
+    "reason",
     "reconciler",
     "setup",
     "spec",
     "status",
-    "wanted",
-    "what",
 ];
 
-/// Types that come with a kind; the derive makes all but the last.
-const COMPANIONS: &[&str] = &[
+/// Suffixes of the types that belong to a kind; the derive generates all but the first two and the last.
+const KIND_TYPE_SUFFIXES: &[&str] = &[
     "Spec",
     "Status",
     "Client",
@@ -167,29 +167,29 @@ const COMPANIONS: &[&str] = &[
     "Controller",
 ];
 
-/// Who has taken the name of a crate.
-pub(super) fn crate_name(name: &str) -> Option<&'static str> {
+/// Returns the owner of a reserved crate name, as a phrase for an error message.
+pub(super) fn crate_name_owner(name: &str) -> Option<&'static str> {
     [
         (KEYWORDS, "the Rust language"),
         (COMPILER_CRATES, "a crate of the Rust compiler"),
         (DEPENDENCIES, "a crate that the operator depends on"),
-        (CARGO_FOLDERS, "a folder that cargo makes beside the binary"),
-        (DEVICES, "a device of Windows"),
+        (CARGO_FOLDERS, "a directory that cargo creates beside the binary"),
+        (DEVICES, "a Windows device name"),
     ]
     .into_iter()
-    .find_map(|(names, by)| names.contains(&name).then_some(by))
+    .find_map(|(names, owner)| names.contains(&name).then_some(owner))
 }
 
-/// Whether the language has taken the word.
+/// Whether the word is a keyword of Rust.
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
-/// The name that a kind's files would use for two things.
-pub(super) fn clash(name: &KindName) -> Option<String> {
-    let companions = COMPANIONS.iter().map(|suffix| format!("{name}{suffix}"));
+/// Returns a name that the kind's files would define twice.
+pub(super) fn find_conflict(name: &KindName) -> Option<String> {
+    let kind_types = KIND_TYPE_SUFFIXES.iter().map(|suffix| format!("{name}{suffix}"));
     let types = std::iter::once(name.to_string())
-        .chain(companions)
+        .chain(kind_types)
         .find(|candidate| TYPES.contains(&candidate.as_str()));
     let mut variables = [name.snake().to_owned(), name.snake_plural()].into_iter();
     types.or_else(|| variables.find(|candidate| VARIABLES.contains(&candidate.as_str())))

@@ -1,44 +1,44 @@
-//! Files that both sides change: our changes are merged into the user's file.
+//! Managed files: changes of the template are merged into the user's file.
 //!
-//! The base of the merge is the last rendering, kept under [`BASE`] and committed with the project, so that no network
-//! and no old version of ours is needed.
+//! The merge base is the last rendering. It is kept under [`BASE`] and committed with the project, so that a merge needs
+//! neither the network nor an old version of kubewright.
 
 use std::path::{Path, PathBuf};
 
 use super::merge::{self, Conflict};
 use crate::plan::{self, IoError, Plan, slashed};
 
-/// Where the last renderings lie.
+/// Directory of the last renderings.
 pub const BASE: &str = ".kubewright/base";
 
-/// A file in which both sides changed the same lines.
+/// A managed file with merge conflicts.
 #[derive(Debug)]
-pub struct Conflicted {
+pub struct ConflictedFile {
     /// Relative to the project.
     pub path: PathBuf,
-    /// Where.
+    /// The conflicts, in the file's order.
     pub conflicts: Vec<Conflict>,
 }
 
-/// How to end a conflict.
+/// How to resolve a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// Nobody said: report it.
+    /// Report it.
     Report,
-    /// The new rendering replaces the user's file.
+    /// Replace the user's file with the new rendering.
     TakeTheirs,
-    /// The user's file stays as it is; only the base moves on.
+    /// Keep the user's file and update only the base.
     KeepOurs,
 }
 
-/// Plans that the file follows from the last rendering to this one.
+/// Plans the merge of `rendering` into the user's file, and the new base. Returns a conflict instead of planning it.
 pub fn plan(
     plan: &mut Plan,
     root: &Path,
     path: &Path,
     rendering: &str,
     resolution: Resolution,
-) -> Result<Option<Conflicted>, IoError> {
+) -> Result<Option<ConflictedFile>, IoError> {
     let base_path = Path::new(BASE).join(path);
     let base = plan::read(&root.join(&base_path))?;
     let file = plan::read(&root.join(path))?;
@@ -49,7 +49,7 @@ pub fn plan(
         (_, Some(_)) if resolution == Resolution::TakeTheirs => Ok(Some(rendering.to_owned())),
         (_, Some(file)) if resolution == Resolution::KeepOurs => Ok(Some(file.clone())),
         (base, Some(file)) => {
-            // Without a base the two are compared as if each had been written from nothing.
+            // Without a base, merge against an empty file: any difference is a conflict.
             merge_lines(base.as_deref().unwrap_or_default(), file, rendering).map(Some)
         }
     };
@@ -58,32 +58,32 @@ pub fn plan(
             if let Some(merged) = merged {
                 plan.write(path, file, merged);
             }
-            if base.as_deref().map(unix) != Some(rendering.to_owned()) {
+            if base.as_deref().map(to_lf) != Some(rendering.to_owned()) {
                 plan.write(base_path, base, rendering.to_owned());
             }
             Ok(None)
         }
-        Err(conflicts) => Ok(Some(Conflicted {
+        Err(conflicts) => Ok(Some(ConflictedFile {
             path: path.to_owned(),
             conflicts,
         })),
     }
 }
 
-/// Merges, in the line endings of the user's file: git may have checked out only some of the files with others.
+/// Merges with the line endings of the user's file: git may have checked out only some of the files with CRLF.
 fn merge_lines(base: &str, file: &str, rendering: &str) -> Result<String, Vec<Conflict>> {
     if !file.contains("\r\n") {
-        return merge::merge(&unix(base), file, rendering);
+        return merge::merge(&to_lf(base), file, rendering);
     }
-    let crlf = |text: &str| unix(text).replace('\n', "\r\n");
+    let crlf = |text: &str| to_lf(text).replace('\n', "\r\n");
     merge::merge(&crlf(base), file, &crlf(rendering))
 }
 
-fn unix(text: &str) -> String {
+fn to_lf(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-impl std::fmt::Display for Conflicted {
+impl std::fmt::Display for ConflictedFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = slashed(&self.path);
         for Conflict { base, ours, theirs } in &self.conflicts {
@@ -119,7 +119,7 @@ mod tests {
         base: Option<&str>,
         file: Option<&str>,
         resolution: Resolution,
-    ) -> (Vec<(String, Option<String>)>, Option<Conflicted>) {
+    ) -> (Vec<(String, Option<String>)>, Option<ConflictedFile>) {
         let root = tempfile::tempdir().unwrap();
         let path = Path::new("ci/ci.yml");
         for (folder, text) in [(".kubewright/base/ci", base), ("ci", file)] {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn follows_the_rendering_and_keeps_the_users_changes() {
+    fn merges_new_renderings_and_keeps_the_users_changes() {
         let base = change(".kubewright/base/ci/ci.yml", NEW);
         let report = Resolution::Report;
         let cases = [
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_plans_nothing_until_somebody_decides() {
+    fn conflicts_are_not_planned_without_a_resolution() {
         let mine = "a\nb\nc\nmine\n";
         let (changes, conflict) = planned(Some(OLD), Some(mine), Resolution::Report);
         assert_eq!(changes, []);
@@ -187,6 +187,6 @@ mod tests {
         let (changes, _) = planned(Some(OLD), Some(mine), Resolution::TakeTheirs);
         assert_eq!(changes, [base, change("ci/ci.yml", NEW)]);
         let (_, conflict) = planned(None, Some(mine), Resolution::Report);
-        assert!(conflict.is_some(), "a file of the user's where we have none yet");
+        assert!(conflict.is_some(), "the user's file without a base");
     }
 }

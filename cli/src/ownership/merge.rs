@@ -1,21 +1,22 @@
-//! A three-way merge of lines, as diff3 does it.
+//! Three-way merge of lines, as in diff3.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// A stretch where both sides say something different.
+/// A region that both sides changed differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// What both started from.
+    /// The lines of the base.
     pub base: String,
-    /// What the user made of it.
+    /// The user's lines.
     pub ours: String,
-    /// What kubewright makes of it.
+    /// kubewright's lines.
     pub theirs: String,
 }
 
-/// `base` with the changes of both sides; or, where both changed the same or touching lines differently, the conflicts.
+/// Applies the changes of both sides to `base`. Returns the conflicts if both changed the same or adjacent lines
+/// differently.
 ///
-/// Line endings belong to lines. Equal changes of both sides are one change.
+/// Line endings are part of lines. Equal changes of both sides are one change.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Conflict>> {
     let [base, ours, theirs] =
         [base, ours, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
@@ -23,7 +24,7 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Conflic
     let mut merged = String::new();
     let mut conflicts = Vec::new();
     let (mut a, mut b) = (our_edits.as_slice(), their_edits.as_slice());
-    // How far each text is read.
+    // The position in each text.
     let (mut in_base, mut in_ours, mut in_theirs) = (0, 0, 0);
     while let Some(start) = a
         .first()
@@ -40,8 +41,8 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Conflic
         let (mut end, mut our_growth, mut their_growth) = (start, 0, 0);
         loop {
             let before = (a.len(), b.len());
-            take_touching(&mut a, &mut end, &mut our_growth);
-            take_touching(&mut b, &mut end, &mut their_growth);
+            take_adjacent(&mut a, &mut end, &mut our_growth);
+            take_adjacent(&mut b, &mut end, &mut their_growth);
             if before == (a.len(), b.len()) {
                 break;
             }
@@ -74,20 +75,20 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Conflic
     }
 }
 
-/// Lines `start..end` of the base become so many lines more or fewer.
-struct Edit {
+/// Replacement of the base's lines `start..end` by `end - start + growth` lines.
+struct LineEdit {
     start: usize,
     end: usize,
     growth: isize,
 }
 
-fn edits(base: &[&str], side: &[&str]) -> Vec<Edit> {
+fn edits(base: &[&str], side: &[&str]) -> Vec<LineEdit> {
     capture_diff_slices(Algorithm::Myers, base, side)
         .iter()
         .filter(|op| !matches!(op, DiffOp::Equal { .. }))
         .map(|op| {
             let (old, new) = (op.old_range(), op.new_range());
-            Edit {
+            LineEdit {
                 start: old.start,
                 end: old.end,
                 growth: new.len().cast_signed() - old.len().cast_signed(),
@@ -96,7 +97,7 @@ fn edits(base: &[&str], side: &[&str]) -> Vec<Edit> {
         .collect()
 }
 
-fn take_touching(edits: &mut &[Edit], end: &mut usize, growth: &mut isize) {
+fn take_adjacent(edits: &mut &[LineEdit], end: &mut usize, growth: &mut isize) {
     while let Some((first, rest)) = edits.split_first() {
         if first.start > *end {
             return;
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_the_changes_of_both_sides() {
+    fn applies_the_changes_of_both_sides() {
         let base = "1\n2\n3\n4\n5\n";
         assert_eq!(
             merge(base, "0\n1\n2\n3\n4\n5\n", "1\n2\n3\n4\n").unwrap(),
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_what_both_sides_changed() {
+    fn overlapping_changes_conflict() {
         let conflicts = merge("1\n2\n3\n", "1\nX\n3\n", "1\nY\n3\n").unwrap_err();
         let expected = Conflict {
             base: "2\n".into(),
@@ -154,14 +155,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_side_alone_wins(base in text(), side in text()) {
+        fn changes_of_one_side_are_applied(base in text(), side in text()) {
             prop_assert_eq!(merge(&base, &side, &base).unwrap(), side.clone());
             prop_assert_eq!(merge(&base, &base, &side).unwrap(), side.clone());
             prop_assert_eq!(merge(&base, &side, &side).unwrap(), side);
         }
 
         #[test]
-        fn sides_may_be_swapped(base in text(), ours in text(), theirs in text()) {
+        fn merge_is_symmetric(base in text(), ours in text(), theirs in text()) {
             match (merge(&base, &ours, &theirs), merge(&base, &theirs, &ours)) {
                 (Ok(one), Ok(other)) => prop_assert_eq!(one, other),
                 (Err(one), Err(other)) => prop_assert_eq!(one.len(), other.len()),
@@ -170,11 +171,11 @@ mod tests {
         }
 
         #[test]
-        fn edits_apart_from_each_other_both_survive(
+        fn edits_of_separate_regions_both_apply(
             before in 0usize..5, between in 1usize..5, after in 0usize..5,
             ours in prop::collection::vec("o[0-9]\n", 0..4), theirs in prop::collection::vec("t[0-9]\n", 0..4),
         ) {
-            // Lines that occur once, so that a diff has one way to see them.
+            // Unique lines, so that the diff is unambiguous.
             let same = |name: &str, n: usize| (0..n).map(|i| format!("{name}{i}\n")).collect::<Vec<_>>().concat();
             let (before, between, after) = (same("x", before), same("y", between), same("z", after));
             let (ours, theirs) = (ours.concat(), theirs.concat());

@@ -1,8 +1,9 @@
-//! Whose file is it: the three classes of files in a project.
+//! The three classes of files in a project.
 //!
-//! - [`generated`]: ours. A seal with a hash tells whether somebody edited them; then they are left alone.
-//! - [`managed`]: both sides'. Our changes are merged into theirs ([`merge`]), against the last rendering.
-//! - The user's: written once, when missing. They need no code here.
+//! - [`generated`]: owned by kubewright. A hash in the header detects edits; edited files are not overwritten.
+//! - [`managed`]: changed by the user and by kubewright. New renderings are merged into the user's file ([`merge`]), with
+//!   the last rendering as base.
+//! - The user's files: written once, if missing. They need no code here.
 
 pub mod generated;
 pub mod managed;

@@ -1,12 +1,12 @@
-//! A value that fits a schema, as small as it may be.
+//! Makes a minimal value that matches a schema.
 
 use serde_json::{Map, Value, json};
 
 use super::pattern;
 
-/// The default or the first allowed value where the schema names one; else the smallest that fits, as far as one can
-/// tell without search. Optional fields are left out.
-pub(super) fn of(schema: &Value) -> Value {
+/// Returns the schema's default, example or first enum value; otherwise a minimal value within the constraints, made
+/// without search, so that it may violate some. Optional fields are left out.
+pub(super) fn value_for(schema: &Value) -> Value {
     let allowed = || schema["enum"].as_array()?.iter().find(|value| !value.is_null());
     if let Some(value) = schema
         .get("default")
@@ -47,7 +47,7 @@ fn number(schema: &Value) -> Value {
     json!(step.map_or(wanted, |step| (wanted / step).ceil() * step))
 }
 
-/// `wanted`, or the bound that it lies beyond; `step` inside an exclusive bound.
+/// Clamps `wanted` to the bounds; exclusive bounds are moved inwards by `step`.
 fn bounded(schema: &Value, wanted: f64, step: f64) -> f64 {
     let inset = |key: &str| if schema[key] == true { step } else { 0.0 };
     let low = schema["minimum"]
@@ -58,7 +58,7 @@ fn bounded(schema: &Value, wanted: f64, step: f64) -> f64 {
         .map(|high| high - inset("exclusiveMaximum"));
     match (low, high) {
         (Some(low), _) if wanted < low => low,
-        // A step below the bound there is always a multiple.
+        // Round down to a multiple of the step.
         (_, Some(high)) if wanted > high => (high / step).floor() * step,
         _ => wanted,
     }
@@ -103,7 +103,7 @@ fn string(schema: &Value) -> String {
 
 fn array(schema: &Value) -> Value {
     let count = schema["minItems"].as_u64().unwrap_or(0);
-    (0..count).map(|_| of(&schema["items"])).collect()
+    (0..count).map(|_| value_for(&schema["items"])).collect()
 }
 
 fn object(schema: &Value) -> Value {
@@ -114,11 +114,11 @@ fn object(schema: &Value) -> Value {
         .flatten()
         .filter_map(Value::as_str)
     {
-        object.insert(name.to_owned(), of(&schema["properties"][name]));
+        object.insert(name.to_owned(), value_for(&schema["properties"][name]));
     }
     if schema["additionalProperties"].is_object() {
         for i in 0..schema["minProperties"].as_u64().unwrap_or(0) {
-            object.insert(format!("example-{i}"), of(&schema["additionalProperties"]));
+            object.insert(format!("example-{i}"), value_for(&schema["additionalProperties"]));
         }
     }
     Value::Object(object)
@@ -130,7 +130,7 @@ mod tests {
     use crate::samples::validate;
 
     #[test]
-    fn fits_its_schema() {
+    fn values_match_their_schema() {
         let schemas = [
             json!({"type": "integer"}),
             json!({"type": "integer", "minimum": 5}),
@@ -156,7 +156,7 @@ mod tests {
             json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
         ];
         for schema in schemas {
-            let value = of(&schema);
+            let value = value_for(&schema);
             let problems = validate::value(&schema, &value);
             assert!(problems.is_empty(), "{schema}: {value}: {problems:?}");
         }

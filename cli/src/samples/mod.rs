@@ -1,4 +1,5 @@
-//! Samples: an example of each kind. They are the user's; we write one where there is none, and check those there are.
+//! Samples: an example object of each kind. Samples are the user's files: missing ones are written, existing ones are
+//! validated.
 
 mod example;
 mod pattern;
@@ -15,25 +16,25 @@ use crate::{
     yaml,
 };
 
-/// The folder of the samples.
+/// Directory of the samples.
 pub const FOLDER: &str = "manifests/samples";
 
-/// What was found out about samples.
+/// The result of validating the samples.
 #[derive(Debug, Default)]
-pub struct Findings {
-    /// What does not fit: file, path, mend.
+pub struct SampleReport {
+    /// Violations of the schema, with file, path and fix.
     pub problems: Vec<String>,
-    /// What could not be done or checked.
+    /// Samples that could not be made or fully validated.
     pub warnings: Vec<String>,
 }
 
-/// Checks the samples that there are, and plans one for each kind that has none.
-pub fn plan(plan: &mut Plan, root: &Path, manifests: &Manifests) -> Result<Findings, Error> {
-    let mut findings = Findings::default();
+/// Validates the existing samples, and plans one for each kind without a sample.
+pub fn plan(plan: &mut Plan, root: &Path, manifests: &Manifests) -> Result<SampleReport, Error> {
+    let mut report = SampleReport::default();
     let mut documents = Vec::new();
-    for file in plan::list(&root.join(FOLDER), "yaml")?
+    for file in plan::files_with_extension(&root.join(FOLDER), "yaml")?
         .into_iter()
-        .chain(plan::list(&root.join(FOLDER), "yml")?)
+        .chain(plan::files_with_extension(&root.join(FOLDER), "yml")?)
     {
         let path = Path::new(FOLDER).join(file.file_name().unwrap_or_default());
         let text = plan::read(&file)?.unwrap_or_default();
@@ -44,19 +45,19 @@ pub fn plan(plan: &mut Plan, root: &Path, manifests: &Manifests) -> Result<Findi
     }
     for (path, document) in &documents {
         for problem in check(manifests, document) {
-            findings.problems.push(format!("{}: {problem}", slashed(path)));
+            report.problems.push(format!("{}: {problem}", slashed(path)));
         }
     }
-    for (kind, crd) in manifests.definitions() {
-        if documents.iter().any(|(_, document)| is_of(document, kind)) {
+    for (kind, crd) in manifests.defined_crds() {
+        if documents.iter().any(|(_, document)| is_of_kind(document, kind)) {
             continue;
         }
         let path = free_path(plan, root, kind);
         let sample = sample(kind, crd);
         let problems = check(manifests, &sample);
         if !problems.is_empty() {
-            findings.warnings.push(format!(
-                "no sample of {} could be made up ({}): write {} by hand",
+            report.warnings.push(format!(
+                "cannot make a sample of {}: {}; write {} by hand",
                 kind.kind,
                 problems.join("; "),
                 slashed(&path)
@@ -64,27 +65,30 @@ pub fn plan(plan: &mut Plan, root: &Path, manifests: &Manifests) -> Result<Findi
             continue;
         }
         if crd.to_string().contains("\"x-kubernetes-validations\"") {
-            findings.warnings.push(format!(
-                "{} has rules in CEL, which the sample {} may break: they are not evaluated here",
+            report.warnings.push(format!(
+                "{} has CEL rules, which are not evaluated here: check that the sample {} satisfies them",
                 kind.kind,
                 slashed(&path)
             ));
         }
         plan.write(path, None, yaml::write(&sample)?);
     }
-    Ok(findings)
+    Ok(report)
 }
 
-fn is_of(document: &Value, kind: &KindManifest) -> bool {
+fn is_of_kind(document: &Value, kind: &KindManifest) -> bool {
     let group = document["apiVersion"]
         .as_str()
         .and_then(|version| version.split_once('/'));
     document["kind"] == kind.kind && group.is_some_and(|(group, _)| group == kind.group)
 }
 
-/// What is wrong with an object, if it is of a kind that the operator defines.
+/// Validates an object against its CRD and returns the problems; none if the operator does not define its kind.
 fn check(manifests: &Manifests, document: &Value) -> Vec<String> {
-    let Some((kind, crd)) = manifests.definitions().find(|(kind, _)| is_of(document, kind)) else {
+    let Some((kind, crd)) = manifests
+        .defined_crds()
+        .find(|(kind, _)| is_of_kind(document, kind))
+    else {
         return Vec::new();
     };
     let versions = crd["spec"]["versions"]
@@ -101,7 +105,7 @@ fn check(manifests: &Manifests, document: &Value) -> Vec<String> {
             .filter_map(|version| version["name"].as_str())
             .collect();
         return vec![format!(
-            "apiVersion is {}, and {} has {}: use one of these",
+            "apiVersion is {}, and {} has the versions {}: use one of these",
             document["apiVersion"],
             kind.kind,
             names.join(", ")
@@ -110,7 +114,7 @@ fn check(manifests: &Manifests, document: &Value) -> Vec<String> {
     validate::object(&version["schema"]["openAPIV3Schema"], document)
 }
 
-/// An object of the kind with what it must have, in the version that is stored.
+/// Returns a minimal object of the kind, in its storage version.
 fn sample(kind: &KindManifest, crd: &Value) -> Value {
     let versions = crd["spec"]["versions"]
         .as_array()
@@ -132,12 +136,12 @@ fn sample(kind: &KindManifest, crd: &Value) -> Value {
     });
     let spec = &version["schema"]["openAPIV3Schema"]["properties"]["spec"];
     if spec.is_object() {
-        sample["spec"] = example::of(spec);
+        sample["spec"] = example::value_for(spec);
     }
     sample
 }
 
-/// `foo.yaml`, or a longer name where that is taken.
+/// Returns `foo.yaml`, or a name with the group if that file exists.
 fn free_path(plan: &Plan, root: &Path, kind: &KindManifest) -> PathBuf {
     let lower = kind.kind.to_ascii_lowercase();
     let names = [

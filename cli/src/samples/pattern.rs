@@ -1,12 +1,12 @@
-//! A text that matches a pattern.
+//! Makes a string that matches a regular expression.
 
 use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 
-/// A short text of at least `shortest` characters that matches; none when the pattern is no regular expression, or
-/// when it needs more thought than this.
+/// Returns a short string of at least `shortest` characters that matches. None if the pattern is not a regular
+/// expression, or if this simple method finds no match.
 pub(super) fn matching(pattern: &str, shortest: usize) -> Option<String> {
     let hir = regex_syntax::parse(pattern).ok()?;
-    // One repetition more of everything that may repeat, until the text is long enough.
+    // Add a repetition wherever the pattern allows one, until the string is long enough.
     (0..=64).find_map(|extra| {
         let mut text = String::new();
         write(&hir, extra, &mut text)?;
@@ -22,7 +22,7 @@ fn write(hir: &Hir, extra: u32, text: &mut String) -> Option<()> {
             Some(())
         }
         HirKind::Class(Class::Unicode(class)) => {
-            // A letter or digit where one is allowed.
+            // Prefer letters and digits.
             let ranges = || class.ranges().iter();
             let has = |c: &char| ranges().any(|range| range.start() <= *c && *c <= range.end());
             text.push(
@@ -38,8 +38,8 @@ fn write(hir: &Hir, extra: u32, text: &mut String) -> Option<()> {
             Some(())
         }
         HirKind::Repetition(repetition) => {
-            let most = repetition.max.unwrap_or(u32::MAX);
-            let count = repetition.min.saturating_add(extra).min(most);
+            let max = repetition.max.unwrap_or(u32::MAX);
+            let count = repetition.min.saturating_add(extra).min(max);
             (0..count).try_for_each(|_| write(&repetition.sub, 0, text))
         }
         HirKind::Capture(capture) => write(&capture.sub, extra, text),
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matches_what_apis_ask_for() {
+    fn matches_patterns_of_common_apis() {
         let patterns = [
             (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", 0),
             (

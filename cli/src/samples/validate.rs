@@ -1,46 +1,46 @@
-//! Whether a value fits a structural schema, by the rules of the API server.
+//! Validates a value against a structural schema, by the rules of the API server.
 //!
-//! Not evaluated: CEL rules and formats.
+//! CEL rules and formats are not evaluated.
 
 use std::collections::BTreeSet;
 
 use regex::Regex;
 use serde_json::Value;
 
-/// What is wrong with a whole object; each problem with its path and the mend.
+/// Validates an object. Returns the problems, each with its path and fix.
 pub(super) fn object(schema: &Value, object: &Value) -> Vec<String> {
-    let mut problems = Problems::default();
+    let mut validator = Validator::default();
     let named = |key: &str| {
         object["metadata"][key]
             .as_str()
             .is_some_and(|name| !name.is_empty())
     };
     if !named("name") && !named("generateName") {
-        problems.add("metadata.name", "is missing: name the object");
+        validator.add("metadata.name", "is missing: name the object");
     }
-    problems.fields(schema, "", object, true);
-    problems.0
+    validator.fields(schema, "", object, true);
+    validator.0
 }
 
-/// What is wrong with a value inside an object.
+/// Validates a value below an object's root.
 #[cfg(test)]
 pub(super) fn value(schema: &Value, value: &Value) -> Vec<String> {
-    let mut problems = Problems::default();
-    problems.value(schema, "value", value);
-    problems.0
+    let mut validator = Validator::default();
+    validator.value(schema, "value", value);
+    validator.0
 }
 
 #[derive(Default)]
-struct Problems(Vec<String>);
+struct Validator(Vec<String>);
 
-impl Problems {
+impl Validator {
     fn add(&mut self, path: &str, problem: impl std::fmt::Display) {
         self.0.push(format!("{path} {problem}"));
     }
 
     fn value(&mut self, schema: &Value, path: &str, value: &Value) {
         if value.is_null() {
-            // The API server drops null where a default stands.
+            // The API server replaces null by the default.
             if schema["nullable"] != true && schema.get("default").is_none() {
                 self.add(path, "is null: give it a value, or leave it out");
             }
@@ -95,7 +95,10 @@ impl Problems {
             } else {
                 ""
             };
-            self.add(path, format_args!("is {}: must be {wanted}{quote}", short(value)));
+            self.add(
+                path,
+                format_args!("is {}: must be {wanted}{quote}", type_or_value(value)),
+            );
         }
         fits
     }
@@ -131,7 +134,7 @@ impl Problems {
             "characters",
         );
         if let Some(pattern) = schema["pattern"].as_str() {
-            // What Rust's dialect lacks is left to the API server.
+            // Patterns that Rust's regex syntax does not support are left to the API server.
             if Regex::new(pattern).is_ok_and(|regex| !regex.is_match(text)) {
                 self.add(path, format_args!("is {text:?}: must match {pattern}"));
             }
@@ -162,12 +165,12 @@ impl Problems {
                 item.to_string()
             };
             if !seen.insert(identity) {
-                self.add(&format!("{path}[{i}]"), "is there twice: remove one");
+                self.add(&format!("{path}[{i}]"), "is a duplicate: remove it");
             }
         }
     }
 
-    /// `is_object`: the value carries `apiVersion`, `kind` and `metadata` besides what the schema says.
+    /// Validates fields. With `is_object`, `apiVersion`, `kind` and `metadata` are allowed besides the schema's fields.
     fn fields(&mut self, schema: &Value, path: &str, value: &Value, is_object: bool) {
         let Some(object) = value.as_object() else { return };
         let below = |name: &str| {
@@ -210,7 +213,7 @@ impl Problems {
                     .into_iter()
                     .flatten()
                     .map(|(known, _)| known)
-                    .find(|known| is_near(known, name));
+                    .find(|known| is_similar(known, name));
                 let hint =
                     near.map_or_else(|| "remove it".to_owned(), |near| format!("did you mean {near}?"));
                 self.add(&below(name), format_args!("is unknown: {hint}"));
@@ -219,51 +222,51 @@ impl Problems {
     }
 
     fn combined(&mut self, schema: &Value, path: &str, value: &Value) {
-        // Inside these, a schema only adds limits: fields it does not name are not unknown.
+        // Subschemas only add constraints: fields that they do not name are not unknown.
         let fits = |schema: &Value| {
-            let mut problems = Problems::default();
+            let mut validator = Validator::default();
             let mut schema = schema.clone();
             if let Some(schema) = schema.as_object_mut() {
                 schema.insert("x-kubernetes-preserve-unknown-fields".into(), true.into());
             }
-            problems.value(&schema, path, value);
-            problems.0.is_empty()
+            validator.value(&schema, path, value);
+            validator.0.is_empty()
         };
         let fitting = |key: &str| {
             schema[key]
                 .as_array()
                 .map(|list| (list.iter().filter(|schema| fits(schema)).count(), list.len()))
         };
-        // Kubernetes writes int-or-string with an anyOf that says the same again.
+        // Kubernetes adds a redundant anyOf to int-or-string.
         if fitting("anyOf").is_some_and(|(count, _)| count == 0) {
-            self.add(path, "fits none of the alternatives of its schema (anyOf)");
-        }
-        if fitting("oneOf").is_some_and(|(count, _)| count != 1) {
             self.add(
                 path,
-                "must fit exactly one of the alternatives of its schema (oneOf)",
+                "matches no alternative of its schema: must match one (anyOf)",
             );
         }
+        if fitting("oneOf").is_some_and(|(count, _)| count != 1) {
+            self.add(path, "must match exactly one alternative of its schema (oneOf)");
+        }
         if fitting("allOf").is_some_and(|(count, all)| count != all) {
-            self.add(path, "does not fit all parts of its schema (allOf)");
+            self.add(path, "must match all parts of its schema (allOf)");
         }
         if schema.get("not").is_some_and(fits) {
-            self.add(path, "fits what its schema excludes (not)");
+            self.add(path, "matches a schema that is excluded (not)");
         }
     }
 
-    fn count(&mut self, schema: &Value, path: &str, count: usize, (min, max): (&str, &str), what: &str) {
+    fn count(&mut self, schema: &Value, path: &str, count: usize, (min, max): (&str, &str), unit: &str) {
         let bound = |key: &str| schema[key].as_u64().and_then(|bound| usize::try_from(bound).ok());
         if let Some(min) = bound(min).filter(|min| count < *min) {
-            self.add(path, format_args!("has {count} {what}: must have at least {min}"));
+            self.add(path, format_args!("has {count} {unit}: must have at least {min}"));
         }
         if let Some(max) = bound(max).filter(|max| count > *max) {
-            self.add(path, format_args!("has {count} {what}: may have at most {max}"));
+            self.add(path, format_args!("has {count} {unit}: may have at most {max}"));
         }
     }
 }
 
-fn short(value: &Value) -> String {
+fn type_or_value(value: &Value) -> String {
     match value {
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "a list".to_owned(),
@@ -271,8 +274,8 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// Equal but for case, separators or one letter.
-fn is_near(known: &str, written: &str) -> bool {
+/// Whether the names differ only in case, separators or one letter.
+fn is_similar(known: &str, written: &str) -> bool {
     let bare = |text: &str| {
         text.chars()
             .filter(char::is_ascii_alphanumeric)
@@ -303,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_the_path_and_the_mend() {
+    fn problems_have_path_and_fix() {
         let schema = json!({"type": "object", "required": ["name"], "properties": {
             "name": {"type": "string", "maxLength": 3, "pattern": "^[a-z]+$"},
             "size": {"type": "integer", "minimum": 1, "maximum": 3},
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_kubernetes_extensions() {
+    fn supports_the_extensions_of_kubernetes() {
         let quantity =
             json!({"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer"}, {"type": "string"}]});
         assert!(value(&quantity, &json!("1Gi")).is_empty() && value(&quantity, &json!(1)).is_empty());
@@ -386,7 +389,7 @@ mod tests {
             "items": {"type": "object", "properties": {"name": {"type": "string"}}}});
         assert_eq!(
             value(&map, &json!([{"name": "a"}, {"name": "a"}])),
-            ["value[1] is there twice: remove one"]
+            ["value[1] is a duplicate: remove it"]
         );
         let free = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         assert!(value(&free, &json!({"anything": [1]})).is_empty());

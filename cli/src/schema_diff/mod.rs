@@ -1,43 +1,43 @@
-//! What changed between two CRDs, and whether it breaks those who have objects of the kind or write new ones.
+//! Compares two versions of a CRD and marks breaking changes.
 //!
-//! "Breaking" is what an object or a client that was fine before may run into. What only rules in CEL can tell is
-//! reported as breaking when a rule is new or changed.
+//! A change is breaking if an object or a client that was valid before may be invalid after it. A new or changed CEL rule
+//! is always breaking, since rules are not evaluated.
 
-mod limits;
+mod constraints;
 
 use std::{collections::BTreeSet, fmt};
 
 use serde_json::Value;
 
-use crate::manifests::api_docs::type_name;
+use crate::schema_type::type_name;
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// What it is.
+pub struct SchemaChange {
+    /// The change, as in `spec.a: minimum none → 0`.
     pub text: String,
-    /// Whether it breaks anyone.
+    /// Whether valid objects or clients may become invalid.
     pub breaking: bool,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for SchemaChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", if self.breaking { "BREAKING " } else { "" }, self.text)
     }
 }
 
-/// All differences, those of the whole CRD first.
-pub fn compare(old: &Value, new: &Value) -> Vec<Change> {
-    let mut changes = Changes::default();
-    for (key, what) in [("scope", "scope"), ("group", "group")] {
+/// Returns all changes; those of the whole CRD come first.
+pub fn compare(old: &Value, new: &Value) -> Vec<SchemaChange> {
+    let mut changes = SchemaDiff::default();
+    for key in ["scope", "group"] {
         if old["spec"][key] != new["spec"][key] {
-            changes.breaks(format!("{what} {} → {}", old["spec"][key], new["spec"][key]));
+            changes.add_breaking(format!("{key} {} → {}", old["spec"][key], new["spec"][key]));
         }
     }
     for key in ["plural", "kind"] {
         let (was, is) = (&old["spec"]["names"][key], &new["spec"]["names"][key]);
         if was != is {
-            changes.breaks(format!("{key} {was} → {is}"));
+            changes.add_breaking(format!("{key} {was} → {is}"));
         }
     }
     let versions = |crd: &'_ Value| crd["spec"]["versions"].as_array().cloned().unwrap_or_default();
@@ -45,9 +45,9 @@ pub fn compare(old: &Value, new: &Value) -> Vec<Change> {
     for version in &before {
         let name = version["name"].as_str().unwrap_or_default();
         match after.iter().find(|other| other["name"] == version["name"]) {
-            None => changes.breaks(format!("version {name} removed")),
+            None => changes.add_breaking(format!("version {name} removed")),
             Some(other) => {
-                // With a single version nobody asks which.
+                // Name the version only if there are several.
                 let prefix = if before.len() + after.len() > 2 {
                     format!("{name} ")
                 } else {
@@ -59,7 +59,7 @@ pub fn compare(old: &Value, new: &Value) -> Vec<Change> {
     }
     for version in &after {
         if !before.iter().any(|other| other["name"] == version["name"]) {
-            changes.note(format!(
+            changes.add(format!(
                 "version {} added",
                 version["name"].as_str().unwrap_or_default()
             ));
@@ -69,24 +69,24 @@ pub fn compare(old: &Value, new: &Value) -> Vec<Change> {
 }
 
 #[derive(Default)]
-struct Changes(Vec<Change>);
+struct SchemaDiff(Vec<SchemaChange>);
 
-impl Changes {
-    fn note(&mut self, text: String) {
-        self.0.push(Change {
+impl SchemaDiff {
+    fn add(&mut self, text: String) {
+        self.0.push(SchemaChange {
             text,
             breaking: false,
         });
     }
 
-    fn breaks(&mut self, text: String) {
-        self.0.push(Change { text, breaking: true });
+    fn add_breaking(&mut self, text: String) {
+        self.0.push(SchemaChange { text, breaking: true });
     }
 
     fn version(&mut self, prefix: &str, old: &Value, new: &Value) {
         match (old["served"] == true, new["served"] == true) {
-            (true, false) => self.breaks(format!("{prefix}no longer served")),
-            (false, true) => self.note(format!("{prefix}served")),
+            (true, false) => self.add_breaking(format!("{prefix}no longer served")),
+            (false, true) => self.add(format!("{prefix}served")),
             _ => {}
         }
         self.columns(
@@ -96,10 +96,10 @@ impl Changes {
         );
         for name in ["status", "scale"] {
             match (old["subresources"].get(name), new["subresources"].get(name)) {
-                (Some(_), None) => self.breaks(format!("{prefix}subresource {name} removed")),
-                (None, Some(_)) => self.breaks(format!("{prefix}subresource {name} added")),
+                (Some(_), None) => self.add_breaking(format!("{prefix}subresource {name} removed")),
+                (None, Some(_)) => self.add_breaking(format!("{prefix}subresource {name} added")),
                 (Some(was), Some(is)) if was != is => {
-                    self.note(format!("{prefix}subresource {name} changed"));
+                    self.add(format!("{prefix}subresource {name} changed"));
                 }
                 _ => {}
             }
@@ -109,8 +109,8 @@ impl Changes {
         self.schema(prefix, "", &schema(old), &schema(new), &mut descriptions);
         match descriptions {
             0 => {}
-            1 => self.note(format!("{prefix}1 description")),
-            more => self.note(format!("{prefix}{more} descriptions")),
+            1 => self.add(format!("{prefix}1 description changed")),
+            more => self.add(format!("{prefix}{more} descriptions changed")),
         }
     }
 
@@ -133,25 +133,25 @@ impl Changes {
         };
         for (sign, count) in [('+', added), ('-', removed)] {
             if count > 0 {
-                self.note(format!("{prefix}{sign}{count} {}", word(count)));
+                self.add(format!("{prefix}{sign}{count} {}", word(count)));
             }
         }
         if added + removed == 0 && old != new {
-            self.note(format!("{prefix}printer columns changed"));
+            self.add(format!("{prefix}printer columns changed"));
         }
     }
 
     fn schema(&mut self, prefix: &str, path: &str, old: &Value, new: &Value, descriptions: &mut usize) {
-        let place = format!("{prefix}{}", if path.is_empty() { "the object" } else { path });
+        let field = format!("{prefix}{}", if path.is_empty() { "the object" } else { path });
         *descriptions += usize::from(old["description"] != new["description"]);
         if type_name(old) != type_name(new) {
-            self.breaks(format!("{place}: {} → {}", type_name(old), type_name(new)));
+            self.add_breaking(format!("{field}: {} → {}", type_name(old), type_name(new)));
             return;
         }
-        self.limits(&place, old, new);
+        self.constraints(&field, old, new);
         if old["default"] != new["default"] {
-            self.note(format!(
-                "{place}: default {} → {}",
+            self.add(format!(
+                "{field}: default {} → {}",
                 or_none(&old["default"]),
                 or_none(&new["default"])
             ));
@@ -162,15 +162,15 @@ impl Changes {
             "x-kubernetes-list-map-keys",
         ] {
             if old[key] != new[key] {
-                self.breaks(format!(
-                    "{place}: {} changed",
+                self.add_breaking(format!(
+                    "{field}: {} changed",
                     key.trim_start_matches("x-kubernetes-")
                 ));
             }
         }
         for key in ["anyOf", "oneOf", "allOf", "not"] {
             if old[key] != new[key] {
-                self.breaks(format!("{place}: {key} changed"));
+                self.add_breaking(format!("{field}: {key} changed"));
             }
         }
         let below = |name: &str| {
@@ -196,15 +196,15 @@ impl Changes {
         };
         for (name, field) in was {
             match is.get(name) {
-                None => self.breaks(format!("{prefix}{} removed", below(name))),
+                None => self.add_breaking(format!("{prefix}{} removed", below(name))),
                 Some(other) => {
                     self.schema(prefix, &below(name), field, other, descriptions);
                     match (required(old, name), required(new, name)) {
                         // The API server fills defaults in before it validates.
                         (false, true) if other.get("default").is_none() => {
-                            self.breaks(format!("{prefix}{} now required", below(name)));
+                            self.add_breaking(format!("{prefix}{} now required", below(name)));
                         }
-                        (true, false) => self.note(format!("{prefix}{} now optional", below(name))),
+                        (true, false) => self.add(format!("{prefix}{} now optional", below(name))),
                         _ => {}
                     }
                 }
@@ -212,9 +212,9 @@ impl Changes {
         }
         for (name, field) in is.iter().filter(|(name, _)| !was.contains_key(*name)) {
             if required(new, name) && field.get("default").is_none() {
-                self.breaks(format!("{prefix}{} added and required", below(name)));
+                self.add_breaking(format!("{prefix}{} added and required", below(name)));
             } else {
-                self.note(format!("{prefix}{} added", below(name)));
+                self.add(format!("{prefix}{} added", below(name)));
             }
         }
     }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_breaks_from_what_does_not() {
+    fn marks_breaking_changes() {
         let field = |field: &Value| json!({"type": "object", "properties": {"a": field}});
         let integer = json!({"type": "integer"});
         let cases = [
@@ -275,12 +275,12 @@ mod tests {
             (
                 json!({"type": "string", "enum": ["a", "b"]}),
                 json!({"type": "string", "enum": ["a"]}),
-                "BREAKING spec.a: no longer \"b\"",
+                "BREAKING spec.a: no longer allows \"b\"",
             ),
             (
                 json!({"type": "string", "enum": ["a"]}),
                 json!({"type": "string", "enum": ["a", "b"]}),
-                "spec.a: also \"b\"",
+                "spec.a: also allows \"b\"",
             ),
             (
                 json!({"type": "string"}),
@@ -300,7 +300,7 @@ mod tests {
             (
                 integer.clone(),
                 json!({"type": "integer", "description": "A."}),
-                "1 description",
+                "1 description changed",
             ),
             (
                 integer.clone(),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn follows_fields_that_come_go_and_become_required() {
+    fn reports_added_removed_and_required_fields() {
         let schema = |fields: &Value, required: Value| json!({"type": "object", "properties": fields, "required": required});
         let a = json!({"a": {"type": "string"}});
         let ab = json!({"a": {"type": "string"}, "b": {"type": "string"}});
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn follows_versions_columns_and_scope() {
+    fn reports_versions_columns_and_scope() {
         let old = crd(&json!({}));
         let mut new = old.clone();
         new["spec"]["scope"] = json!("Cluster");

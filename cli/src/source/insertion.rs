@@ -1,18 +1,18 @@
-//! Where in a text, and in which line endings.
+//! Insertion of text at positions of the syntax tree, with the file's line endings.
 
 use std::ops::Range;
 
 use super::InsertError;
 
-/// A text that parses.
-pub(super) struct Source<'a> {
+/// A text with its syntax tree.
+pub(super) struct SourceText<'a> {
     pub(super) text: &'a str,
     pub(super) file: syn::File,
-    /// How much the parser left out at the start; its positions count from behind it.
+    /// Bytes that the parser skips at the start (BOM and shebang); its positions count from there.
     offset: usize,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SourceText<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, InsertError> {
         let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
         let file = syn::parse_file(rest).map_err(|error| InsertError::Syntax {
@@ -27,7 +27,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The bytes of a piece of the tree.
+    /// Returns the byte range of a node.
     pub(super) fn range(&self, piece: &impl syn::spanned::Spanned) -> Range<usize> {
         let range = piece.span().byte_range();
         range.start + self.offset..range.end + self.offset
@@ -37,19 +37,19 @@ impl<'a> Source<'a> {
         if self.text.contains("\r\n") { "\r\n" } else { "\n" }
     }
 
-    /// The text with `addition` at a position, provided that it still parses.
+    /// Returns the text with `addition` inserted; none if the result does not parse.
     pub(super) fn insert(&self, at: usize, addition: &str) -> Option<String> {
         let (before, after) = self.text.split_at_checked(at)?;
         let text = format!("{before}{addition}{after}");
         syn::parse_file(&text).is_ok().then_some(text)
     }
 
-    /// The text with a line of its own behind the piece that ends at `end`.
+    /// Returns the text with a new line after the node that ends at `end`.
     pub(super) fn insert_line_after(&self, end: usize, line: &str) -> Option<String> {
         self.insert(self.end_of_line(end), &format!("{}{line}", self.newline()))
     }
 
-    /// The text with a line of its own before the piece that starts at `start` and the comments that belong to it.
+    /// Returns the text with a new line before the node that starts at `start` and its comments.
     pub(super) fn insert_line_before(&self, start: usize, line: &str) -> Option<String> {
         let mut at = start - self.indentation(start).len();
         while let Some(above) = self.text[..at].strip_suffix('\n') {
@@ -63,14 +63,14 @@ impl<'a> Source<'a> {
         self.insert(at, &format!("{line}{}", self.newline()))
     }
 
-    /// The blanks before a position that nothing but blanks precede on its line.
+    /// Returns the indentation before a position; empty if other text precedes it on its line.
     pub(super) fn indentation(&self, at: usize) -> &'a str {
         let line = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         let before = &self.text[line..at];
         if before.trim().is_empty() { before } else { "" }
     }
 
-    /// Behind a comment that follows `end` on its line; `end` itself where something else follows.
+    /// Returns the end of the line if at most a comment follows `end` on it; otherwise `end`.
     pub(super) fn end_of_line(&self, end: usize) -> usize {
         let rest = &self.text[end..];
         let line = rest.split('\n').next().unwrap_or(rest).trim_end();

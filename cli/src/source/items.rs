@@ -1,14 +1,14 @@
-//! Declarations: modules, exports, imports.
+//! Inserts declarations: modules, exports, imports.
 
 use std::ops::Range;
 
 use syn::{Item, UseTree};
 
-use super::{InsertError, insertion::Source};
+use super::{InsertError, insertion::SourceText};
 
-/// `pub mod <module>;`
+/// Inserts `pub mod <module>;`.
 pub fn declare_module(text: &str, module: &str) -> Result<String, InsertError> {
-    let source = Source::parse(text)?;
+    let source = SourceText::parse(text)?;
     let modules = source.file.items.iter().filter_map(|item| match item {
         Item::Mod(item) => Some((item.ident.to_string(), source.range(item), item.content.is_none())),
         _ => None,
@@ -17,7 +17,7 @@ pub fn declare_module(text: &str, module: &str) -> Result<String, InsertError> {
     if modules.iter().any(|(name, ..)| name == module) {
         return Ok(text.to_owned());
     }
-    // Modules with a body are something else: a prelude, tests.
+    // Sort among file modules only; inline modules are preludes or tests.
     let siblings: Vec<_> = modules
         .into_iter()
         .filter(|(.., is_file)| *is_file)
@@ -25,30 +25,30 @@ pub fn declare_module(text: &str, module: &str) -> Result<String, InsertError> {
         .collect();
     let line = format!("pub mod {module};");
     let result = if siblings.is_empty() {
-        at_the_top(&source, &line)
+        insert_at_top(&source, &line)
     } else {
-        among(&source, &siblings, module, &line)
+        insert_sorted(&source, &siblings, module, &line)
     };
-    result.ok_or(InsertError::NoPlace {
-        lacks: "no place was found for a module",
+    result.ok_or(InsertError::NoInsertionPoint {
+        reason: "found no place to insert a module",
         line,
     })
 }
 
-/// `pub use super::<module>::*;` in `mod prelude`.
+/// Inserts `pub use super::<module>::*;` into `mod prelude`.
 pub fn export_in_prelude(text: &str, module: &str) -> Result<String, InsertError> {
-    let source = Source::parse(text)?;
+    let source = SourceText::parse(text)?;
     let line = format!("pub use super::{module}::*;");
     let prelude = source.file.items.iter().find_map(|item| match item {
         Item::Mod(item) if item.ident == "prelude" => item.content.as_ref(),
         _ => None,
     });
-    let no_place = || InsertError::NoPlace {
-        lacks: "there is no `mod prelude { … }`",
+    let no_place = || InsertError::NoInsertionPoint {
+        reason: "found no `mod prelude { … }`",
         line: format!("pub mod prelude {{ {line} }}"),
     };
     let (brace, items) = prelude.ok_or_else(no_place)?;
-    let siblings: Vec<_> = uses(&source, items)
+    let siblings: Vec<_> = imported_paths(&source, items)
         .filter(|(path, _)| path.starts_with("super::"))
         .collect();
     let path = format!("super::{module}::*");
@@ -63,16 +63,16 @@ pub fn export_in_prelude(text: &str, module: &str) -> Result<String, InsertError
         let newline = source.newline();
         source.insert(open, &format!("{newline}    {line}{newline}"))
     } else {
-        among(&source, &siblings, &path, &line)
+        insert_sorted(&source, &siblings, &path, &line)
     };
     result.ok_or_else(no_place)
 }
 
-/// `pub use <module>::<Kind>Controller;`
+/// Inserts `pub use <module>::<Kind>Controller;`.
 pub fn export_controller(text: &str, module: &str, kind: &str) -> Result<String, InsertError> {
-    let source = Source::parse(text)?;
+    let source = SourceText::parse(text)?;
     let path = format!("{module}::{kind}Controller");
-    let all: Vec<_> = uses(&source, &source.file.items).collect();
+    let all: Vec<_> = imported_paths(&source, &source.file.items).collect();
     let names =
         |found: &str| found == path || found == format!("self::{path}") || found == format!("{module}::*");
     if all.iter().any(|(found, _)| names(found)) {
@@ -84,22 +84,22 @@ pub fn export_controller(text: &str, module: &str, kind: &str) -> Result<String,
         .filter(|(found, _)| found.ends_with("Controller"))
         .collect();
     let result = if siblings.is_empty() {
-        below_modules(&source, &line)
+        insert_below_modules(&source, &line)
     } else {
-        among(&source, &siblings, &path, &line)
+        insert_sorted(&source, &siblings, &path, &line)
     };
-    result.ok_or(InsertError::NoPlace {
-        lacks: "no place was found for an export",
+    result.ok_or(InsertError::NoInsertionPoint {
+        reason: "found no place to insert an export",
         line,
     })
 }
 
-/// `use <crate>::controllers::<Kind>Controller;`
+/// Inserts `use <crate>::controllers::<Kind>Controller;`.
 pub fn import_controller(text: &str, crate_name: &str, kind: &str) -> Result<String, InsertError> {
-    let source = Source::parse(text)?;
+    let source = SourceText::parse(text)?;
     let prefix = format!("{crate_name}::controllers::");
     let path = format!("{prefix}{kind}Controller");
-    let all: Vec<_> = uses(&source, &source.file.items).collect();
+    let all: Vec<_> = imported_paths(&source, &source.file.items).collect();
     if all
         .iter()
         .any(|(found, _)| *found == path || *found == format!("{prefix}*"))
@@ -115,18 +115,21 @@ pub fn import_controller(text: &str, crate_name: &str, kind: &str) -> Result<Str
     let result = if let Some((_, last)) = all.last().filter(|_| siblings.is_empty()) {
         source.insert_line_after(last.end, &line)
     } else if siblings.is_empty() {
-        at_the_top(&source, &line)
+        insert_at_top(&source, &line)
     } else {
-        among(&source, &siblings, &path, &line)
+        insert_sorted(&source, &siblings, &path, &line)
     };
-    result.ok_or(InsertError::NoPlace {
-        lacks: "no place was found for an import",
+    result.ok_or(InsertError::NoInsertionPoint {
+        reason: "found no place to insert an import",
         line,
     })
 }
 
-/// The paths that `use` items name, each with its whole item.
-fn uses<'a>(source: &'a Source<'_>, items: &'a [Item]) -> impl Iterator<Item = (String, Range<usize>)> + 'a {
+/// Returns the paths that are imported by `use` items, each with the range of its item.
+fn imported_paths<'a>(
+    source: &'a SourceText<'_>,
+    items: &'a [Item],
+) -> impl Iterator<Item = (String, Range<usize>)> + 'a {
     items.iter().flat_map(|item| {
         let mut paths = Vec::new();
         if let Item::Use(item) = item {
@@ -141,15 +144,20 @@ fn flatten(tree: &UseTree, prefix: &str, paths: &mut Vec<String>) {
     match tree {
         UseTree::Path(path) => flatten(&path.tree, &format!("{prefix}{}::", path.ident), paths),
         UseTree::Name(name) => paths.push(format!("{prefix}{}", name.ident)),
-        // What is called otherwise here is not there under its own name.
+        // A renamed import does not make the original name available.
         UseTree::Rename(rename) => paths.push(format!("{prefix}{} as {}", rename.ident, rename.rename)),
         UseTree::Glob(_) => paths.push(format!("{prefix}*")),
         UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, prefix, paths)),
     }
 }
 
-/// Among its like: in order where they are in order, else behind the last.
-fn among(source: &Source<'_>, siblings: &[(String, Range<usize>)], key: &str, line: &str) -> Option<String> {
+/// Inserts a line among its siblings: in order if they are sorted, otherwise after the last.
+fn insert_sorted(
+    source: &SourceText<'_>,
+    siblings: &[(String, Range<usize>)],
+    key: &str,
+    line: &str,
+) -> Option<String> {
     let smaller = siblings
         .iter()
         .take_while(|(sibling, _)| sibling.as_str() < key)
@@ -167,12 +175,12 @@ fn among(source: &Source<'_>, siblings: &[(String, Range<usize>)], key: &str, li
     let indent = source.indentation(first.start);
     source
         .insert_line_before(first.start, &format!("{indent}{line}"))
-        // Something else stands before it on its line.
+        // Other text precedes the sibling on its line.
         .or_else(|| source.insert(first.start, &format!("{line} ")))
 }
 
-/// Behind the modules that are files, with a line between; at the top where there are none.
-fn below_modules(source: &Source<'_>, line: &str) -> Option<String> {
+/// Inserts a line below the file modules, after a blank line; at the top if there are none.
+fn insert_below_modules(source: &SourceText<'_>, line: &str) -> Option<String> {
     let mut modules = source
         .file
         .items
@@ -183,12 +191,12 @@ fn below_modules(source: &Source<'_>, line: &str) -> Option<String> {
             let line = format!("{}{line}", source.newline());
             source.insert_line_after(source.range(last).end, &line)
         }
-        None => at_the_top(source, line),
+        None => insert_at_top(source, line),
     }
 }
 
-/// Before the first item; at the end of a file without items.
-fn at_the_top(source: &Source<'_>, line: &str) -> Option<String> {
+/// Inserts a line before the first item; at the end of a file without items.
+fn insert_at_top(source: &SourceText<'_>, line: &str) -> Option<String> {
     let newline = source.newline();
     match source.file.items.first() {
         Some(first) => source.insert_line_before(source.range(first).start, &format!("{line}{newline}")),
@@ -201,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_stand_in_order() {
+    fn modules_are_inserted_in_order() {
         let edit = |text| declare_module(text, "bar").unwrap();
         assert_eq!(edit("pub mod foo;\n"), "pub mod bar;\npub mod foo;\n");
         assert_eq!(
@@ -225,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn preludes_and_exports() {
+    fn exports_are_inserted_in_preludes_and_modules() {
         let edit = |text| export_in_prelude(text, "bar").unwrap();
         assert_eq!(
             edit("pub mod prelude {\n    pub use super::foo::*;\n}\n"),
@@ -256,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn imports() {
+    fn imports_are_inserted_in_order() {
         let edit = |text| import_controller(text, "shop", "Bar").unwrap();
         assert_eq!(
             edit("use a::b;\n\nuse shop::controllers::FooController;\n"),
@@ -275,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_rust_is_named_by_line() {
+    fn syntax_errors_have_a_line_number() {
         let error = declare_module("pub mod foo;\nfn (\n", "bar").unwrap_err();
         assert!(matches!(error, InsertError::Syntax { line: 2, .. }), "{error}");
     }

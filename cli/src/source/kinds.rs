@@ -1,4 +1,4 @@
-//! The kinds that a file defines.
+//! Finds the kinds that a file defines.
 
 use syn::{
     Attribute, File, ItemStruct, LitStr,
@@ -17,18 +17,18 @@ pub struct DefinedKind {
     pub kind: String,
 }
 
-/// All of a file.
+/// Returns all kinds of a file.
 pub fn kinds(file: &File) -> Vec<DefinedKind> {
-    struct Structs(Vec<DefinedKind>);
-    impl<'ast> Visit<'ast> for Structs {
+    struct KindVisitor(Vec<DefinedKind>);
+    impl<'ast> Visit<'ast> for KindVisitor {
         fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
             self.0.extend(kind(&item.attrs));
             visit::visit_item_struct(self, item);
         }
     }
-    let mut structs = Structs(Vec::new());
-    structs.visit_file(file);
-    structs.0
+    let mut visitor = KindVisitor(Vec::new());
+    visitor.visit_file(file);
+    visitor.0
 }
 
 fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
@@ -41,7 +41,7 @@ fn kind(attributes: &[Attribute]) -> Option<DefinedKind> {
         .iter()
         .filter(|attribute| attribute.path().is_ident("kube"))
     {
-        // What is no `key = "value"` is none of our business here.
+        // Ignore errors: kube-derive reports them.
         let _ = attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("group") {
                 group = text(&meta)?;
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_attributes() {
+    fn reads_kube_attributes() {
         let file = syn::parse_file(
             r#"
             #[derive(CustomResource)]

@@ -1,42 +1,42 @@
-//! Lines that `add` inserts into the user's code, where the syntax tree says.
+//! Inserts lines into the user's code, at positions found in the syntax tree.
 //!
-//! Each function takes a text and returns it with one line more, or as it was when the line is there. All other bytes
-//! stay as they are: comments, formatting, line endings. `items` knows declarations, `chain` the calls in `main`.
+//! Each function takes a text and returns it with one more line, or unchanged if the line exists. All other bytes are
+//! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`.
 
-mod chain;
 mod insertion;
 mod items;
 mod kinds;
+mod manager_calls;
 
-pub use chain::register;
 pub use items::{declare_module, export_controller, export_in_prelude, import_controller};
 pub use kinds::{DefinedKind, kinds};
+pub use manager_calls::register;
 
-/// No place was found.
+/// A line cannot be inserted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InsertError {
-    /// The file is no Rust.
-    #[error("line {line} is no Rust that parses: {message}; mend it first")]
+    /// The file does not parse as Rust.
+    #[error("line {line} does not parse: {message}; fix it first")]
     Syntax {
-        /// Where.
+        /// Number of the line.
         line: usize,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
-    /// The syntax tree lacks what the line belongs to.
-    #[error("{lacks}; add this by hand:\n\n    {line}\n")]
-    NoPlace {
-        /// What was looked for.
-        lacks: &'static str,
-        /// What to write.
+    /// The syntax tree lacks the anchor of the line.
+    #[error("{reason}; add this by hand:\n\n    {line}\n")]
+    NoInsertionPoint {
+        /// The missing anchor.
+        reason: &'static str,
+        /// The line to add by hand.
         line: String,
     },
-    /// As the others, with the file.
+    /// Another error, with its file.
     #[error("{path}: {error}")]
     In {
         /// The file.
         path: String,
-        /// What is wrong there.
+        /// The error.
         error: Box<InsertError>,
     },
 }
@@ -47,9 +47,9 @@ mod tests {
 
     use super::*;
 
-    type Edit = fn(&str) -> Result<String, InsertError>;
+    type EditFn = fn(&str) -> Result<String, InsertError>;
 
-    const EDITS: [Edit; 5] = [
+    const EDITS: [EditFn; 5] = [
         |text| declare_module(text, "bar"),
         |text| export_in_prelude(text, "bar"),
         |text| export_controller(text, "bar", "Bar"),
@@ -57,7 +57,7 @@ mod tests {
         |text| register(text, "Bar"),
     ];
 
-    /// Programs with all that the edits look for, in the layouts that people write.
+    /// Programs with all anchors of the edits, in various layouts.
     fn program() -> impl Strategy<Value = String> {
         let gap = || {
             prop_oneof![
@@ -116,12 +116,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_edit_adds_once_and_changes_nothing_else(text in program()) {
+        fn edits_are_idempotent_and_change_nothing_else(text in program()) {
             for edit in EDITS {
                 let once = edit(&text).unwrap();
                 prop_assert!(syn::parse_file(&once).is_ok(), "{once}");
                 prop_assert_eq!(&edit(&once).unwrap(), &once, "not idempotent");
-                // What was added is one piece: what stands before and after it is the old text.
+                // The addition is contiguous: the text before and after it is the old one.
                 let added = once.len() - text.len();
                 prop_assert!(added > 0);
                 let same = text.bytes().zip(once.bytes()).take_while(|(a, b)| a == b).count();

@@ -10,8 +10,8 @@ fn adds_files_and_lines_once() {
     project
         .kubewright("add kind BackupPlan")
         .expect(0)
-        .says("create src/api/backup_plan.rs")
-        .says("update src/main.rs");
+        .stderr_contains("create src/api/backup_plan.rs")
+        .stderr_contains("update src/main.rs");
     let after = project.files();
     let new: Vec<_> = after
         .keys()
@@ -61,9 +61,9 @@ fn adds_files_and_lines_once() {
     project
         .kubewright("add kind BackupPlan")
         .expect(0)
-        .says("nothing to do");
+        .stderr_contains("nothing to do");
     assert_eq!(project.files(), after);
-    // A line that got lost comes back.
+    // A deleted line is inserted again.
     project.edit(
         "src/main.rs",
         "        .register(BackupPlanController::register)\n",
@@ -74,13 +74,13 @@ fn adds_files_and_lines_once() {
 }
 
 #[test]
-fn a_kind_is_there_once() {
+fn duplicate_kinds_are_refused() {
     let project = Sandbox::project();
     let before = project.files();
     project
         .kubewright("add kind Foo --group other.dev")
         .expect(exit::USAGE)
-        .says("kind Foo is there already, in src/api/foo.rs (demo.dev/v1alpha1)");
+        .stderr_contains("kind Foo already exists in src/api/foo.rs (demo.dev/v1alpha1)");
     project
         .kubewright("add kind Foo --api-version v1")
         .expect(exit::USAGE);
@@ -90,11 +90,11 @@ fn a_kind_is_there_once() {
     project
         .kubewright("add kind Bar")
         .expect(exit::USAGE)
-        .says("src/api/bar.rs is there already");
+        .stderr_contains("src/api/bar.rs already exists");
 }
 
 #[test]
-fn keeps_what_the_user_wrote() {
+fn user_code_and_formatting_are_kept() {
     let project = Sandbox::project();
     let main = "use kubewright::Manager;   // ours\nuse shop::controllers::{FooController};\n\nfn  main( ) {\n    \
                 // Strange   layout.\n    let m = Manager::from_args( \"shop\" );\n    m.register( FooController::register ).run();\n}\n";
@@ -126,50 +126,50 @@ fn keeps_what_the_user_wrote() {
 }
 
 #[test]
-fn without_a_place_it_says_what_to_write_and_writes_nothing() {
+fn missing_insertion_point_is_an_error_with_the_line_to_add() {
     let project = Sandbox::project();
     project.write("src/main.rs", "fn main() { shop::start() }\n");
     let before = project.files();
     project
         .kubewright("add kind Bar")
-        .expect(exit::NO_PLACE)
-        .says("src/main.rs")
-        .says(".register(BarController::register)")
-        .says("nothing was written");
+        .expect(exit::NO_INSERTION_POINT)
+        .stderr_contains("src/main.rs")
+        .stderr_contains(".register(BarController::register)")
+        .stderr_contains("nothing was written");
     project.write("src/main.rs", "fn main( {\n");
     project
         .kubewright("add kind Bar")
-        .expect(exit::NO_PLACE)
-        .says("line 1");
+        .expect(exit::NO_INSERTION_POINT)
+        .stderr_contains("line 1");
     project.write("src/main.rs", "fn main() { shop::start() }\n");
     assert_eq!(project.files(), before);
 }
 
 #[test]
-fn uncommitted_changes_are_safe() {
+fn files_with_uncommitted_changes_are_not_changed() {
     let project = Sandbox::project();
     project.git(&["add", "-A"]);
     project.git(&["commit", "-qm", "start"]);
-    // Only files that would be changed count.
+    // Only files in the plan count.
     project.edit("README.md", "# shop", "# mine");
     project.kubewright("add kind Bar").expect(0);
     let before = project.files();
     project
         .kubewright("add kind Baz")
         .expect(exit::UNCOMMITTED)
-        .says("src/api/mod.rs, src/controllers/mod.rs, src/main.rs")
-        .says("--allow-dirty");
+        .stderr_contains("src/api/mod.rs, src/controllers/mod.rs, src/main.rs")
+        .stderr_contains("--allow-dirty");
     assert_eq!(project.files(), before);
     project.kubewright("add kind Baz --allow-dirty").expect(0);
 
-    // A repository whose files nobody tracks has nothing to lose to a commit.
+    // Untracked files do not count.
     let fresh = Sandbox::project();
     fresh.kubewright("add kind Bar").expect(0);
     fresh.kubewright("add kind Baz").expect(0);
 }
 
 #[test]
-fn a_dry_run_writes_nothing() {
+fn dry_run_writes_nothing() {
     let project = Sandbox::project();
     let before = project.files();
     let planned = project

@@ -1,4 +1,4 @@
-//! `kubewright generate`, with an operator that is made up: no compiler runs.
+//! `kubewright generate`, with a fake operator: no compiler runs.
 
 use crate::support::{Sandbox, manifests, manifests_with, spec};
 use kubewright_cli::exit;
@@ -7,7 +7,7 @@ use serde_json::json;
 const CRD: &str = "manifests/crds/demo.dev_foos.yaml";
 
 #[test]
-fn writes_all_that_follows_from_the_code_and_then_nothing() {
+fn writes_all_generated_files_and_then_is_idempotent() {
     let project = Sandbox::project();
     let before = project.files();
     let first = project.kubewright("generate").expect(0);
@@ -40,7 +40,10 @@ fn writes_all_that_follows_from_the_code_and_then_nothing() {
         assert_eq!(after.get(name), Some(bytes), "{name} was touched");
     }
 
-    let second = project.kubewright("generate").expect(0).says("up to date");
+    let second = project
+        .kubewright("generate")
+        .expect(0)
+        .stderr_contains("up to date");
     assert_eq!(second.stdout, "");
     assert_eq!(project.files(), after);
     project.kubewright("generate --check").expect(0);
@@ -56,13 +59,13 @@ fn check_fails_with_a_diff_and_writes_nothing() {
     project.kubewright("generate").expect(0);
     let mut changed = spec();
     changed["properties"]["colour"] = json!({"type": "string"});
-    project.answers(&manifests_with(&changed));
+    project.set_manifests(&manifests_with(&changed));
     let before = project.files();
 
     let stale = project
         .kubewright("generate --check")
         .expect(exit::STALE)
-        .says("2 files are stale: run `kubewright generate`");
+        .stderr_contains("2 files are stale: run `kubewright generate`");
     assert!(
         stale.stdout.contains("--- a/manifests/crds/demo.dev_foos.yaml\n"),
         "{}",
@@ -86,38 +89,41 @@ fn check_fails_with_a_diff_and_writes_nothing() {
     );
     assert_eq!(project.files(), before);
 
-    project.kubewright("generate").expect(0).says("spec.colour added");
+    project
+        .kubewright("generate")
+        .expect(0)
+        .stderr_contains("spec.colour added");
     project.kubewright("generate --check").expect(0);
 }
 
 #[test]
-fn says_what_breaks_whom() {
+fn breaking_schema_changes_are_marked() {
     let project = Sandbox::project();
     project.kubewright("generate").expect(0);
     let mut changed = spec();
     changed["properties"]["replicas"]["maximum"] = json!(5);
-    project.answers(&manifests_with(&changed));
+    project.set_manifests(&manifests_with(&changed));
     project
         .kubewright("generate")
         .expect(0)
-        .says("BREAKING spec.replicas: maximum 10 → 5");
+        .stderr_contains("BREAKING spec.replicas: maximum 10 → 5");
 }
 
 #[test]
-fn an_edited_file_is_refused_with_a_diff_until_it_is_given_up() {
+fn edited_files_are_refused_with_a_diff_unless_overwritten() {
     let project = Sandbox::project();
     project.kubewright("generate").expect(0);
     project.edit(CRD, "maximum: 10", "maximum: 100");
     let mut changed = spec();
     changed["properties"]["replicas"]["maximum"] = json!(20);
-    project.answers(&manifests_with(&changed));
+    project.set_manifests(&manifests_with(&changed));
     let before = project.files();
 
     for command in ["generate", "generate --check", "generate --dry-run"] {
         let refused = project
             .kubewright(command)
             .expect(exit::EDITED)
-            .says("generate --overwrite manifests/crds/demo.dev_foos.yaml");
+            .stderr_contains("generate --overwrite manifests/crds/demo.dev_foos.yaml");
         assert!(
             refused
                 .stderr
@@ -141,10 +147,10 @@ fn an_edited_file_is_refused_with_a_diff_until_it_is_given_up() {
         .expect(0);
     assert!(project.read(CRD).contains("maximum: 20"));
 
-    // An edit is refused even when the code did not change; so is a file without our header.
+    // Edits are refused even if the code did not change, and so are files without our header.
     project.write(CRD, "mine: true\n");
     project.kubewright("generate").expect(exit::EDITED);
-    // The path may be relative to where one stands.
+    // The path is relative to the current directory.
     let inside = project.in_folder("manifests");
     inside
         .kubewright("generate --overwrite crds/demo.dev_foos.yaml")
@@ -152,7 +158,7 @@ fn an_edited_file_is_refused_with_a_diff_until_it_is_given_up() {
 }
 
 #[test]
-fn other_line_endings_are_no_edit() {
+fn changed_line_endings_are_not_an_edit() {
     let project = Sandbox::project();
     project.kubewright("generate").expect(0);
     for (name, bytes) in project.files() {
@@ -163,12 +169,12 @@ fn other_line_endings_are_no_edit() {
 }
 
 #[test]
-fn what_belongs_to_a_kind_goes_with_it() {
+fn files_of_removed_kinds_are_deleted() {
     let project = Sandbox::project();
     project.kubewright("generate").expect(0);
     let mut without = manifests();
     without["kinds"] = json!([]);
-    project.answers(&without);
+    project.set_manifests(&without);
     project.write("manifests/crds/mine.yaml", "kind: CustomResourceDefinition\n");
 
     let edited = project.read(CRD);
@@ -176,12 +182,12 @@ fn what_belongs_to_a_kind_goes_with_it() {
     project
         .kubewright("generate")
         .expect(exit::EDITED)
-        .says("demo.dev_foos.yaml was edited");
+        .stderr_contains("demo.dev_foos.yaml was edited");
     project.write(CRD, &edited);
     project
         .kubewright("generate")
         .expect(0)
-        .says("delete manifests/crds/demo.dev_foos.yaml: BREAKING its kind is gone");
+        .stderr_contains("delete manifests/crds/demo.dev_foos.yaml: BREAKING its kind was removed");
 
     let files = project.files();
     let left: Vec<_> = files
@@ -197,10 +203,10 @@ fn what_belongs_to_a_kind_goes_with_it() {
 }
 
 #[test]
-fn what_does_not_compile_is_shown_and_nothing_is_written() {
+fn failed_builds_are_reported_and_nothing_is_written() {
     let project = Sandbox::project();
     let before = project.files();
-    project.tool(
+    project.fake_cargo(
         "build",
         "",
         "error[E0412]: cannot find type `i33`\n --> src/api/foo.rs:1:1\n",
@@ -216,28 +222,28 @@ fn what_does_not_compile_is_shown_and_nothing_is_written() {
     );
     assert_eq!(project.files(), before);
 
-    project.compiles();
-    project.tool(
+    project.set_build_success();
+    project.fake_cargo(
         "manifests",
         "",
-        "error: kind Foo has a schema that Kubernetes could not take\n",
+        "error: kind Foo has a schema that Kubernetes rejects\n",
         1,
     );
     project
         .kubewright("generate")
         .expect(exit::MANIFESTS)
-        .says("kind Foo has a schema");
-    project.tool("manifests", r#"{"manifestsVersion": 7}"#, "", 0);
+        .stderr_contains("kind Foo has a schema");
+    project.fake_cargo("manifests", r#"{"manifestsVersion": 7}"#, "", 0);
     project
         .kubewright("generate")
         .expect(exit::MANIFESTS)
-        .says("version 7");
-    project.tool("manifests", "Hello, world!\n", "", 0);
+        .stderr_contains("version 7");
+    project.fake_cargo("manifests", "Hello, world!\n", "", 0);
     project
         .kubewright("generate")
         .expect(exit::MANIFESTS)
-        .says("shop manifests");
-    project.tool(
+        .stderr_contains("shop manifests");
+    project.fake_cargo(
         "metadata",
         "",
         "error: failed to parse manifest at `Cargo.toml`\n",
@@ -246,48 +252,48 @@ fn what_does_not_compile_is_shown_and_nothing_is_written() {
     project
         .kubewright("generate")
         .expect(exit::COMPILE)
-        .says("failed to parse manifest");
+        .stderr_contains("failed to parse manifest");
     assert_eq!(project.files(), before);
 }
 
 #[test]
-fn command_and_library_are_of_one_version() {
+fn versions_of_command_and_crate_must_match() {
     let project = Sandbox::project();
-    project.library("0.0.9");
+    project.set_crate_version("0.0.9");
     project
         .kubewright("generate")
         .expect(exit::PROJECT)
-        .says("version 0.0.9")
-        .says(concat!("version ", env!("CARGO_PKG_VERSION")))
-        .says("cargo install kubewright-cli --version 0.0.9");
+        .stderr_contains("version 0.0.9")
+        .stderr_contains(concat!("version ", env!("CARGO_PKG_VERSION")))
+        .stderr_contains("cargo install kubewright-cli --version 0.0.9");
 }
 
 #[test]
-fn without_a_readable_project_file_nothing_is_done() {
+fn missing_and_invalid_project_files_are_errors() {
     Sandbox::new()
         .kubewright("generate")
         .expect(exit::PROJECT)
-        .says("kubewright new");
+        .stderr_contains("kubewright new");
     let project = Sandbox::project();
     project.write("kubewright.toml", "version = 1\nname = shop\n");
     project
         .kubewright("generate")
         .expect(exit::PROJECT)
-        .says("damaged")
-        .says("line 2");
+        .stderr_contains("kubewright.toml is invalid")
+        .stderr_contains("line 2");
     project.write("kubewright.toml", "version = 2\n");
     project
         .kubewright("generate")
         .expect(exit::PROJECT)
-        .says("cargo install kubewright-cli");
+        .stderr_contains("cargo install kubewright-cli");
 }
 
 #[test]
-fn shared_files_merge_or_conflict() {
+fn managed_files_merge_or_conflict() {
     let project = Sandbox::project();
     project.kubewright("generate").expect(0);
     let deploy = "manifests/deploy/operator.yaml";
-    // Both sides change, apart from each other: the user the memory, kubewright the namespace.
+    // Changes of separate lines: the user's of the memory, kubewright's of the namespace.
     project.edit(deploy, "memory: 256Mi", "memory: 1Gi");
     project.edit(
         "kubewright.toml",
@@ -306,14 +312,14 @@ fn shared_files_merge_or_conflict() {
             .contains("namespace: prod")
     );
 
-    // Both sides change the same line.
+    // Changes of the same line.
     project.edit(deploy, "  namespace: prod\n", "  namespace: mine\n");
     project.edit("kubewright.toml", "namespace = \"prod\"", "namespace = \"stage\"");
     let before = project.files();
     let conflict = project
         .kubewright("generate")
         .expect(exit::CONFLICT)
-        .says("generate --keep manifests/deploy/operator.yaml");
+        .stderr_contains("generate --keep manifests/deploy/operator.yaml");
     for line in [
         "<<<<<<<",
         "  namespace: mine",
@@ -332,7 +338,7 @@ fn shared_files_merge_or_conflict() {
     assert!(project.read(deploy).contains("namespace: mine"));
     project.kubewright("generate --check").expect(0);
 
-    // What the user deleted stays deleted, and is no longer deployed.
+    // Files deleted by the user are not written again, and no longer deployed.
     std::fs::remove_file(project.cwd.join("Dockerfile")).unwrap();
     std::fs::remove_dir_all(project.cwd.join("manifests/deploy")).unwrap();
     project.kubewright("generate").expect(0);
@@ -342,7 +348,7 @@ fn shared_files_merge_or_conflict() {
 }
 
 #[test]
-fn samples_are_made_once_and_checked_ever_after() {
+fn samples_are_written_once_and_always_validated() {
     let project = Sandbox::project();
     project.write(
         "manifests/samples/foo.yaml",
@@ -353,26 +359,26 @@ fn samples_are_made_once_and_checked_ever_after() {
     project
         .kubewright("generate")
         .expect(exit::SAMPLE)
-        .says("manifests/samples/foo.yaml: spec.replicas is 11: must be at most 10")
-        .says("spec.replica is unknown: did you mean replicas?");
+        .stderr_contains("manifests/samples/foo.yaml: spec.replicas is 11: must be at most 10")
+        .stderr_contains("spec.replica is unknown: did you mean replicas?");
     assert_eq!(project.read("manifests/samples/foo.yaml"), sample);
     project.kubewright("generate --check").expect(exit::SAMPLE);
     project.edit("manifests/samples/foo.yaml", "v1alpha1", "v2");
     project
         .kubewright("generate")
         .expect(exit::SAMPLE)
-        .says("v1alpha1: use one of these");
+        .stderr_contains("v1alpha1: use one of these");
     project.write("manifests/samples/foo.yaml", "a: [\n");
     project
         .kubewright("generate")
         .expect(exit::SAMPLE)
-        .says("manifests/samples/foo.yaml is no YAML");
+        .stderr_contains("manifests/samples/foo.yaml is not valid YAML");
 
     std::fs::remove_file(project.cwd.join("manifests/samples/foo.yaml")).unwrap();
     project
         .kubewright("generate")
         .expect(0)
-        .says("create manifests/samples/foo.yaml");
+        .stderr_contains("create manifests/samples/foo.yaml");
     let made = project.read("manifests/samples/foo.yaml");
     assert_eq!(
         made,
@@ -382,20 +388,20 @@ fn samples_are_made_once_and_checked_ever_after() {
 }
 
 #[test]
-fn warns_of_what_will_not_go_well() {
+fn prints_warnings() {
     let project = Sandbox::project();
     let mut manifests = manifests_with(
         &json!({"type": "object", "description": "x".repeat(250_000), "properties": spec()["properties"]}),
     );
     manifests["warnings"] = json!(["client of Deployment has All"]);
     manifests["operator"] = json!("store");
-    project.answers(&manifests);
+    project.set_manifests(&manifests);
     project
         .kubewright("generate")
         .expect(0)
-        .says("warning: client of Deployment has All")
-        .says("kubectl apply --server-side")
-        .says("make them equal");
+        .stderr_contains("warning: client of Deployment has All")
+        .stderr_contains("kubectl apply --server-side")
+        .stderr_contains("make them equal");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! The scaffold, file by file: `tests/golden` at the top of the repository holds what is rendered.
+//! Snapshots of the scaffold, in `tests/golden` at the root of the repository.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p kubewright-cli golden` writes it anew.
+//! `UPDATE_GOLDEN=1 cargo test -p kubewright-cli golden` updates them.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -28,7 +28,7 @@ fn three_kinds() {
     );
 }
 
-/// Compares all files of a new project after some commands.
+/// Creates a project, runs commands in it, and compares all its files with the snapshot.
 fn compare(name: &str, options: &str, commands: &[&str]) {
     let mut sandbox = Sandbox::new().with_rustfmt();
     let version = env!("CARGO_PKG_VERSION");
@@ -63,7 +63,7 @@ fn compare(name: &str, options: &str, commands: &[&str]) {
         assert_eq!(
             text(&bytes),
             text(&expected[&name]),
-            "{name}: UPDATE_GOLDEN=1 rewrites it"
+            "{name}: run with UPDATE_GOLDEN=1 to update it"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The commands, run in process in folders of their own. Cargo is a script: no compiler runs.
+//! Runs the commands in process, in temporary directories. Cargo is replaced by a script: no compiler runs.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! A folder, a fake cargo, and the command run in process.
+//! A temporary directory with a fake cargo, in which commands run in process.
 
 use std::{
     collections::BTreeMap,
@@ -11,16 +11,16 @@ use kubewright_cli::{Context, args::Cli, exit, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A folder with tools beside it, gone with the value.
+/// A temporary directory with fake tools beside it.
 pub(crate) struct Sandbox {
     folder: TempDir,
-    /// Where commands run.
+    /// The current directory of commands.
     pub(crate) cwd: PathBuf,
     git: PathBuf,
     rustfmt: PathBuf,
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) code: u8,
@@ -36,14 +36,14 @@ impl Outcome {
     }
 
     #[track_caller]
-    pub(crate) fn says(self, text: &str) -> Self {
+    pub(crate) fn stderr_contains(self, text: &str) -> Self {
         assert!(self.stderr.contains(text), "{text:?} is not in:\n{}", self.stderr);
         self
     }
 }
 
 impl Sandbox {
-    /// An empty folder.
+    /// Creates an empty directory.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
@@ -51,30 +51,30 @@ impl Sandbox {
             cwd: folder.path().join("work"),
             folder,
             git: "git".into(),
-            // Starting it is slow, and few tests look at how lines break.
+            // rustfmt is slow to start, and few tests depend on formatting.
             rustfmt: "/nonexistent/rustfmt".into(),
         }
     }
 
-    /// A new project `shop` with the kind Foo, and the folder in it; its operator answers with [`manifests`].
+    /// Creates a project `shop` with the kind Foo and enters it; its operator prints [`manifests`].
     pub(crate) fn project() -> Self {
         let mut sandbox = Self::new();
         sandbox
             .kubewright("new shop --kind Foo --group demo.dev --kubewright-version 0.1.0")
             .expect(0);
         sandbox.cwd = sandbox.cwd.join("shop");
-        sandbox.answers(&manifests());
-        sandbox.library(env!("CARGO_PKG_VERSION"));
+        sandbox.set_manifests(&manifests());
+        sandbox.set_crate_version(env!("CARGO_PKG_VERSION"));
         sandbox
     }
 
-    /// A machine with rustfmt.
+    /// Makes rustfmt available.
     pub(crate) fn with_rustfmt(mut self) -> Self {
         self.rustfmt = "rustfmt".into();
         self
     }
 
-    /// The same from a folder below.
+    /// Changes to a subdirectory.
     pub(crate) fn in_folder(self, below: &str) -> Self {
         Self {
             cwd: self.cwd.join(below),
@@ -82,13 +82,13 @@ impl Sandbox {
         }
     }
 
-    /// A machine without git.
+    /// Makes git unavailable.
     pub(crate) fn without_git(mut self) -> Self {
         self.git = "/nonexistent/git".into();
         self
     }
 
-    /// Runs the command, its arguments divided by blanks.
+    /// Runs a command; its arguments are separated by blanks.
     pub(crate) fn kubewright(&self, line: &str) -> Outcome {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let cli = match Cli::try_parse_from(std::iter::once("kubewright").chain(line.split_whitespace())) {
@@ -113,7 +113,7 @@ impl Sandbox {
         let result = run(cli, &mut context);
         let code = result.as_ref().err().map_or(0, kubewright_cli::Error::exit_code);
         if let Err(error) = result {
-            context.say(format_args!("error: {error}")).unwrap();
+            context.message(format_args!("error: {error}")).unwrap();
         }
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Outcome {
@@ -123,13 +123,13 @@ impl Sandbox {
         }
     }
 
-    /// What the operator prints when it is asked for its manifests.
-    pub(crate) fn answers(&self, manifests: &Value) {
-        self.tool("manifests", &manifests.to_string(), "", 0);
+    /// Sets the output of `<operator> manifests`.
+    pub(crate) fn set_manifests(&self, manifests: &Value) {
+        self.fake_cargo("manifests", &manifests.to_string(), "", 0);
     }
 
-    /// The operator's crate depends on this version of the library.
-    pub(crate) fn library(&self, version: &str) {
+    /// Sets the version of the kubewright crate in `cargo metadata`.
+    pub(crate) fn set_crate_version(&self, version: &str) {
         let id = |name: &str| format!("path+file:///{name}#1.0.0");
         let package = |name: &str, version: &str, manifest: &Path, kinds: &str| {
             json!({
@@ -148,12 +148,12 @@ impl Sandbox {
             ],
             "resolve": {"nodes": [node("shop", &[id("kubewright")]), node("kubewright", &[])], "root": id("shop")},
         });
-        self.tool("metadata", &metadata.to_string(), "", 0);
-        self.compiles();
+        self.fake_cargo("metadata", &metadata.to_string(), "", 0);
+        self.set_build_success();
     }
 
-    /// The operator compiles, to a script like the fake cargo.
-    pub(crate) fn compiles(&self) {
+    /// Makes `cargo build` succeed; the built operator is the fake cargo.
+    pub(crate) fn set_build_success(&self) {
         let artifact = json!({
             "reason": "compiler-artifact", "package_id": "path+file:///shop#1.0.0", "manifest_path": "/Cargo.toml",
             "target": {"name": "shop", "kind": ["bin"], "crate_types": ["bin"], "src_path": "/src.rs",
@@ -161,11 +161,11 @@ impl Sandbox {
             "profile": {"opt_level": "0", "debuginfo": 1, "debug_assertions": true, "overflow_checks": true, "test": false},
             "features": [], "filenames": [], "executable": self.folder.path().join("cargo"), "fresh": false,
         });
-        self.tool("build", &format!("{artifact}\n"), "", 0);
+        self.fake_cargo("build", &format!("{artifact}\n"), "", 0);
     }
 
-    /// What `cargo <command>` does.
-    pub(crate) fn tool(&self, command: &str, stdout: &str, stderr: &str, code: u8) {
+    /// Sets the outputs and exit code of `cargo <command>`.
+    pub(crate) fn fake_cargo(&self, command: &str, stdout: &str, stderr: &str, code: u8) {
         let write = |name: &str, text: &str| fs::write(self.folder.path().join(name), text).unwrap();
         write(&format!("{command}.stdout"), stdout);
         write(&format!("{command}.stderr"), stderr);
@@ -190,7 +190,7 @@ impl Sandbox {
         fs::write(path, text).unwrap();
     }
 
-    /// Replaces a text that must be there.
+    /// Replaces a text; panics if the file does not contain it.
     #[track_caller]
     pub(crate) fn edit(&self, path: &str, old: &str, new: &str) {
         let text = self.read(path);
@@ -213,7 +213,7 @@ impl Sandbox {
         );
     }
 
-    /// All files but git's, with their bytes.
+    /// Returns all files with their bytes, without those of git.
     pub(crate) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         collect(&self.cwd, &self.cwd, &mut files);
@@ -221,7 +221,7 @@ impl Sandbox {
     }
 }
 
-/// All files below a folder but git's, by slashed path.
+/// Collects all files below a directory by path (with `/`), without those of git.
 pub(crate) fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -240,7 +240,7 @@ pub(crate) fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, V
     }
 }
 
-/// What the operator of a new project prints, with `spec` as the schema of Foo's spec.
+/// Returns the manifests of a new project's operator, with `spec` as the schema of Foo's spec.
 pub(crate) fn manifests_with(spec: &Value) -> Value {
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -276,12 +276,12 @@ pub(crate) fn manifests_with(spec: &Value) -> Value {
     })
 }
 
-/// What the operator of a new project prints, as far as the command cares.
+/// Returns the manifests of a new project's operator, reduced to the fields that the command reads.
 pub(crate) fn manifests() -> Value {
     manifests_with(&spec())
 }
 
-/// The schema of a new project's spec.
+/// Returns the schema of Foo's spec in a new project.
 pub(crate) fn spec() -> Value {
     json!({"type": "object", "required": ["deploymentName", "replicas"], "properties": {
         "deploymentName": {"type": "string", "minLength": 1, "maxLength": 63},

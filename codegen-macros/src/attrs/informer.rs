@@ -1,4 +1,4 @@
-//! `#[informer(…)]`: the derive's own attribute.
+//! The derive's own attribute, `#[informer(…)]`.
 
 use darling::{Error, FromDeriveInput, FromMeta, Result};
 use syn::{
@@ -8,7 +8,7 @@ use syn::{
     punctuated::Punctuated,
 };
 
-/// `#[informer(…)]`, in as many attributes as there are.
+/// All `#[informer(…)]` attributes of the struct.
 #[derive(Default, FromDeriveInput)]
 #[darling(attributes(informer))]
 pub(crate) struct InformerAttrs {
@@ -23,13 +23,13 @@ pub(crate) struct InformerAttrs {
 }
 
 impl InformerAttrs {
-    /// The entries of all `index(…)`, in their order.
+    /// Returns the entries of all `index(…)`, in source order.
     pub(crate) fn indexes(&self) -> impl Iterator<Item = &IndexEntry> {
         self.indexes.iter().flat_map(|list| &list.0)
     }
 }
 
-/// `index(…)`. Its entries are no metas, because of their types, so they are parsed here.
+/// `index(…)`. Its entries are not `Meta` items, since they can have types; they are parsed here.
 struct IndexList(Vec<IndexEntry>);
 
 /// `name: Type = "path"`.
@@ -49,8 +49,7 @@ impl FromMeta for IndexList {
         };
         if entries.is_empty() {
             return Err(
-                Error::custom("`index` names no index: write `index(by_node = \"spec.nodeName\")`")
-                    .with_span(item),
+                Error::custom("`index` is empty: write `index(by_node = \"spec.nodeName\")`").with_span(item),
             );
         }
         Ok(Self(entries.into_iter().collect()))
@@ -60,9 +59,7 @@ impl FromMeta for IndexList {
 impl Parse for IndexEntry {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if !input.peek(Ident::peek_any) {
-            return Err(
-                input.error("the name of an index is an identifier, as in `by_node = \"spec.nodeName\"`")
-            );
+            return Err(input.error("expected the name of an index, as in `by_node = \"spec.nodeName\"`"));
         }
         let name = Ident::parse_any(input)?;
         let value_type = if input.peek(Token![:]) && !input.peek(Token![::]) {

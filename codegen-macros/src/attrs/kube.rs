@@ -1,4 +1,4 @@
-//! What is read of `#[kube(…)]`. The attribute is kube-derive's: what is not needed here is not looked at.
+//! The keys of `#[kube(…)]` that the derive needs. The attribute belongs to kube-derive, which validates the other keys.
 
 use darling::{
     Error, FromDeriveInput, Result,
@@ -6,10 +6,10 @@ use darling::{
 };
 use syn::DeriveInput;
 
-/// `#[kube(…)]`, in as many attributes as there are.
+/// All `#[kube(…)]` attributes of the struct.
 #[derive(FromDeriveInput)]
 #[darling(attributes(kube), allow_unknown_fields)]
-struct Raw {
+struct RawKubeAttrs {
     kind: Option<SpannedValue<String>>,
     group: Option<SpannedValue<String>>,
     version: Option<SpannedValue<String>>,
@@ -22,7 +22,7 @@ struct Raw {
     no_spec: bool,
 }
 
-/// [`Raw`], with all that a kind must have.
+/// [`RawKubeAttrs`] with the required keys present.
 pub(crate) struct KubeAttrs {
     pub(crate) kind: SpannedValue<String>,
     pub(crate) group: SpannedValue<String>,
@@ -43,12 +43,12 @@ impl KubeAttrs {
             .find(|attribute| attribute.path().is_ident("kube"))
         else {
             return Err(Error::custom(
-                "`Informer` works on what `CustomResource` makes: derive both, and describe the kind with \
+                "`Informer` needs `CustomResource`: derive both, and describe the kind with \
                  `#[kube(group = \"…\", version = \"…\", kind = \"…\")]`",
             )
             .with_span(&input.ident));
         };
-        let raw = Raw::from_derive_input(input)?;
+        let raw = RawKubeAttrs::from_derive_input(input)?;
         let mut errors = Error::accumulator();
         let mut required = |value: Option<SpannedValue<String>>, key: &str| {
             let missing =

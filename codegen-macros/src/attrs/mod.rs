@@ -1,5 +1,5 @@
-//! What stands in the attributes, as it stands there. Of `Informer`: read [`kube`], then [`informer`]; [`serde`] serves the types of
-//! indexes. Of `Projection`: [`projection`].
+//! Parsed attributes, not yet validated. Those of `Informer` are in [`kube`] and [`informer`], and [`serde`] for the types of indexes;
+//! those of `Projection` in [`projection`].
 
 mod informer;
 mod kube;
@@ -12,11 +12,11 @@ use syn::{Data, DeriveInput};
 pub(crate) use self::{
     informer::{IndexEntry, InformerAttrs},
     kube::KubeAttrs,
-    projection::{ProjectionAttrs, ShownAttrs},
+    projection::{ProjectedFieldAttrs, ProjectionAttrs},
     serde::{FieldAttrs, SpecSerde, renamed},
 };
 
-/// Everything that `Informer` reads of its input, before anything is checked against anything else.
+/// All attributes that `Informer` reads, before cross-validation.
 pub(crate) struct Attrs {
     pub(crate) kube: KubeAttrs,
     pub(crate) informer: InformerAttrs,
@@ -24,16 +24,16 @@ pub(crate) struct Attrs {
 }
 
 impl Attrs {
-    /// Reads the attributes; the mistakes of all of them are reported together. None where nothing can be made of the kind.
+    /// Parses the attributes and reports the errors of all of them together. None if the kind cannot be expanded.
     ///
-    /// Without a right `#[informer(…)]` the kind is as if there were none: its items are there, so that the mistake is not
-    /// hidden among those of code that uses them.
+    /// An invalid `#[informer(…)]` counts as absent: the items are still generated, so that its error is not lost among errors
+    /// about missing items.
     pub(crate) fn read(input: &DeriveInput, errors: &mut Accumulator) -> Option<Self> {
         let is_struct = matches!(input.data, Data::Struct(_));
         if !is_struct {
             errors.push(
                 Error::custom(
-                    "`Informer` is derived for the struct of a kind's spec, not for an enum or union",
+                    "`Informer` can only be derived for the spec struct of a kind, not for an enum or union",
                 )
                 .with_span(&input.ident),
             );
@@ -41,7 +41,7 @@ impl Attrs {
         let is_generic = !input.generics.params.is_empty();
         if is_generic {
             errors.push(
-                Error::custom("the struct of a kind's spec has no generic parameters: a kind is one type")
+                Error::custom("the spec struct of a kind cannot have generic parameters: a kind is one type")
                     .with_span(&input.generics),
             );
         }

@@ -1,9 +1,9 @@
-//! `#[projection(…)]`: on the struct, and on each of its fields.
+//! `#[projection(…)]` on the struct and on its fields.
 
 use darling::{FromDeriveInput, FromField};
 use syn::{Ident, LitStr, Path, Type};
 
-/// `#[projection(…)]` of the struct, in as many attributes as there are.
+/// All `#[projection(…)]` attributes of the struct.
 #[derive(Default, FromDeriveInput)]
 #[darling(attributes(projection))]
 pub(crate) struct ProjectionAttrs {
@@ -15,7 +15,7 @@ pub(crate) struct ProjectionAttrs {
 /// A field with its `#[projection(…)]`.
 #[derive(FromField)]
 #[darling(attributes(projection))]
-pub(crate) struct ShownAttrs {
+pub(crate) struct ProjectedFieldAttrs {
     pub(crate) ident: Option<Ident>,
     pub(crate) ty: Type,
     pub(crate) path: Option<LitStr>,

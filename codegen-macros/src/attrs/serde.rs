@@ -1,5 +1,5 @@
-//! What is read of `#[serde(…)]`: under which names the struct's fields stand in JSON, and whether their Rust types say what stands
-//! there. serde-derive reports what is wrong in it.
+//! The keys of `#[serde(…)]` that decide the JSON names of fields, and whether their JSON follows from their Rust types. serde-derive
+//! reports errors in the attribute.
 
 use darling::{
     Error, FromDeriveInput, FromField, FromMeta, Result,
@@ -8,24 +8,24 @@ use darling::{
 };
 use syn::{Ident, Type, ext::IdentExt};
 
-/// The struct as serde sees it.
+/// The serde attributes of the struct.
 #[derive(FromDeriveInput)]
 #[darling(attributes(serde), allow_unknown_fields)]
 pub(crate) struct SpecSerde {
     pub(crate) data: Data<Ignored, FieldAttrs>,
-    rename_all: Option<ReadName>,
+    rename_all: Option<DeserializeName>,
     from: Option<Ignored>,
     try_from: Option<Ignored>,
     transparent: Option<Ignored>,
 }
 
-/// A field as serde sees it.
+/// The serde attributes of a field.
 #[derive(FromField)]
 #[darling(attributes(serde), allow_unknown_fields)]
 pub(crate) struct FieldAttrs {
     pub(crate) ident: Option<Ident>,
     pub(crate) ty: Type,
-    rename: Option<ReadName>,
+    rename: Option<DeserializeName>,
     pub(crate) flatten: Option<Ignored>,
     skip: Option<Ignored>,
     skip_deserializing: Option<Ignored>,
@@ -33,10 +33,10 @@ pub(crate) struct FieldAttrs {
     deserialize_with: Option<Ignored>,
 }
 
-/// `rename = "…"` or `rename(deserialize = "…")`: what counts is the name under which the field is read.
-struct ReadName(Option<String>);
+/// `rename = "…"` or `rename(deserialize = "…")`: the name when deserializing.
+struct DeserializeName(Option<String>);
 
-impl FromMeta for ReadName {
+impl FromMeta for DeserializeName {
     fn from_string(value: &str) -> Result<Self> {
         Ok(Self(Some(value.to_owned())))
     }
@@ -53,12 +53,12 @@ impl FromMeta for ReadName {
 }
 
 impl SpecSerde {
-    /// Whether the struct's JSON is that of its fields.
-    pub(crate) fn shows_fields(&self) -> bool {
+    /// Whether the struct's JSON consists of its fields.
+    pub(crate) fn is_plain_struct(&self) -> bool {
         self.from.is_none() && self.try_from.is_none() && self.transparent.is_none()
     }
 
-    /// The fields that have a name.
+    /// Returns the named fields.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &FieldAttrs> {
         let fields = self
             .data
@@ -69,9 +69,9 @@ impl SpecSerde {
         fields.into_iter().filter(|field| field.ident.is_some())
     }
 
-    /// The key under which the field stands in JSON.
+    /// Returns the field's name in JSON.
     pub(crate) fn json_name(&self, field: &FieldAttrs) -> Result<String> {
-        if let Some(ReadName(Some(name))) = &field.rename {
+        if let Some(DeserializeName(Some(name))) = &field.rename {
             return Ok(name.clone());
         }
         let name = field
@@ -80,25 +80,25 @@ impl SpecSerde {
             .map(|ident| ident.unraw().to_string())
             .unwrap_or_default();
         match &self.rename_all {
-            Some(ReadName(Some(rule))) => renamed(&name, rule),
+            Some(DeserializeName(Some(rule))) => renamed(&name, rule),
             _ => Ok(name),
         }
     }
 }
 
 impl FieldAttrs {
-    /// Whether the field is read from JSON at all.
+    /// Whether deserializing skips the field.
     pub(crate) fn is_skipped(&self) -> bool {
         self.skip.is_some() || self.skip_deserializing.is_some()
     }
 
-    /// Whether a function stands between the field's type and its JSON.
+    /// Whether a function deserializes the field.
     pub(crate) fn is_converted(&self) -> bool {
         self.with.is_some() || self.deserialize_with.is_some()
     }
 }
 
-/// A field's name under serde's `rename_all`.
+/// Applies serde's `rename_all` to a field's name.
 pub(crate) fn renamed(name: &str, rule: &str) -> Result<String> {
     let pascal = || {
         name.split('_')

@@ -1,9 +1,9 @@
-//! The methods that the factory of informers gets.
+//! Generates the methods of the informer factory.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::named;
+use super::suffixed_name;
 use crate::model::Model;
 
 pub(super) fn expand(model: &Model) -> TokenStream {
@@ -14,13 +14,17 @@ pub(super) fn expand(model: &Model) -> TokenStream {
         method,
         ..
     } = model;
-    let (informer, informers) = (named(model, "Informer"), named(model, "Informers"));
-    let with = format_ident!("{method}_with");
-    let doc = format!(" Adds `{method}` and `{with}` to the factory of informers.");
-    let method_doc = format!(" The shared informer of [`{root}`]s, with their indexes; always the same one.");
-    let with_doc = format!(
-        " As [`{method}`](Self::{method}), restricted, or keeping something else; equal options are one informer."
+    let (informer, informers) = (
+        suffixed_name(model, "Informer"),
+        suffixed_name(model, "Informers"),
     );
+    let with = format_ident!("{method}_with");
+    let doc = format!(" Adds `{method}` and `{with}` to the informer factory.");
+    let method_doc = format!(
+        " Returns the shared informer of [`{root}`]s, with their indexes. Repeated calls return the same informer."
+    );
+    let with_doc =
+        format!(" Like [`{method}`](Self::{method}), with options. Equal options return the same informer.");
     quote! {
         #[doc = #doc]
         #vis trait #informers {

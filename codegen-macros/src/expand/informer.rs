@@ -1,17 +1,17 @@
-//! The informer, whose lister has the methods of the indexes.
+//! Generates the informer type.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{in_docs, named};
+use super::{doc_path, suffixed_name};
 use crate::model::Model;
 
 pub(super) fn expand(model: &Model) -> TokenStream {
     let Model { krate, vis, root, .. } = model;
-    let (informer, lister) = (named(model, "Informer"), named(model, "Lister"));
+    let (informer, lister) = (suffixed_name(model, "Informer"), suffixed_name(model, "Lister"));
     let doc = format!(
-        " The shared informer of [`{root}`]s, with all that [`SharedInformer`]({krate}::cache::SharedInformer) guarantees.",
-        krate = in_docs(krate)
+        " A shared informer of [`{root}`]s, with the guarantees of [`SharedInformer`]({krate}::cache::SharedInformer).",
+        krate = doc_path(krate)
     );
     quote! {
         #[doc = #doc]
@@ -19,7 +19,7 @@ pub(super) fn expand(model: &Model) -> TokenStream {
         #vis struct #informer(#krate::cache::SharedInformer<#root>);
 
         impl #informer {
-            /// Reads the store.
+            /// Returns the lister, with its index methods.
             #vis fn lister(&self) -> #lister {
                 #lister(self.0.lister())
             }

@@ -1,4 +1,4 @@
-//! What the library knows of the kind.
+//! Generates the implementations of the kind's traits.
 
 use proc_macro2::TokenStream;
 use quote::quote;

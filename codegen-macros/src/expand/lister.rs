@@ -1,10 +1,10 @@
-//! The lister, with a method per index.
+//! Generates the lister type, with a method per index.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
-use super::{in_docs, named};
+use super::{doc_path, suffixed_name};
 use crate::{
     model::{Index, Model},
     value_type::ValueType,
@@ -12,10 +12,10 @@ use crate::{
 
 pub(super) fn expand(model: &Model) -> TokenStream {
     let Model { krate, vis, root, .. } = model;
-    let lister = named(model, "Lister");
+    let lister = suffixed_name(model, "Lister");
     let doc = format!(
-        " Reads the [`{root}`]s of the cache, with all that [`Lister`]({krate}::cache::Lister) guarantees.",
-        krate = in_docs(krate)
+        " A lister of the cached [`{root}`]s, with the guarantees of [`Lister`]({krate}::cache::Lister).",
+        krate = doc_path(krate)
     );
     let methods = (!model.indexes.is_empty()).then(|| {
         let methods = model.indexes.iter().map(|index| method(model, index));
@@ -47,7 +47,7 @@ fn method(model: &Model, index: &Index) -> TokenStream {
     let Model { krate, vis, root, .. } = model;
     let (method, name) = (&index.method, index.name());
     let doc = format!(
-        " The objects with `value` at `{}`, found by hash.",
+        " Returns the objects with `value` at `{}`, by a hash lookup.",
         index.path.value()
     );
     let (parameter, key) = match &index.value_type {

@@ -1,7 +1,6 @@
-//! The code that is emitted, one file per item, in the order in which a reader meets it. Nothing fails here: what could be wrong was
-//! found by the model.
+//! Generates the code, one file per item. Expansion cannot fail: errors are found when the model is built.
 //!
-//! Names point at the attribute that they come from, resolved at the derive, so that lints see code of a macro.
+//! Spans of names point at their attribute and are resolved at the call site, so that lints treat the code as macro code.
 
 mod client;
 mod factory;
@@ -17,7 +16,7 @@ use syn::DeriveInput;
 
 use crate::model::{Model, Projection};
 
-/// The compile errors, and the items of the kind as far as it is known: without them one mistake would look like many.
+/// Expands `Informer` to the compile errors and the items of the kind. Items are generated despite errors, to avoid follow-up errors.
 pub(crate) fn informer(input: &DeriveInput) -> TokenStream {
     let mut errors = Error::accumulator();
     let model = Model::of(input, &mut errors);
@@ -26,7 +25,7 @@ pub(crate) fn informer(input: &DeriveInput) -> TokenStream {
     [errors, items].into_iter().flatten().collect()
 }
 
-/// The compile errors, and the implementations, without content where there was a mistake.
+/// Expands `Projection` to the compile errors and the implementations, which are stubs after an error.
 pub(crate) fn projection(input: &DeriveInput) -> TokenStream {
     let mut errors = Error::accumulator();
     let projection = Projection::of(input, &mut errors);
@@ -47,13 +46,13 @@ fn expand(model: &Model) -> TokenStream {
     .collect()
 }
 
-/// `FooLister` for `Lister`.
-fn named(model: &Model, suffix: &str) -> Ident {
+/// Returns the root's name with a suffix: `FooLister` for `Lister`.
+fn suffixed_name(model: &Model, suffix: &str) -> Ident {
     format_ident!("{}{suffix}", model.root)
 }
 
-/// The library's path as links of documentation write it.
-fn in_docs(krate: &syn::Path) -> String {
+/// Returns the crate's path as it is written in documentation links.
+fn doc_path(krate: &syn::Path) -> String {
     let krate = krate.to_token_stream().to_string().replace(' ', "");
     krate.trim_start_matches("::").to_owned()
 }

@@ -1,15 +1,15 @@
-//! The implementations that make a struct a projection.
+//! Generates the implementations of a projection.
 
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Path, spanned::Spanned};
 
 use crate::{
-    model::{Content, Projection, Shown, Values},
+    model::{Cardinality, ProjectedField, Projection, ProjectionContent},
     path_tree::PathTree,
 };
 
-/// Where there was a mistake, nothing of what stands here runs.
+/// Generates all implementations; after an error their bodies are stubs.
 pub(super) fn expand(projection: &Projection) -> TokenStream {
     let Projection {
         krate,
@@ -24,7 +24,7 @@ pub(super) fn expand(projection: &Projection) -> TokenStream {
     };
     let (paths, deserialize) = match content {
         Some(content) => {
-            let paths = content.fields.iter().map(|shown| &shown.path);
+            let paths = content.fields.iter().map(|field| &field.path);
             (quote!(#(#paths),*), deserialize(projection, content))
         }
         None => (quote!(), deserialize_impl(projection, &stub)),
@@ -58,20 +58,20 @@ fn deserialize_impl(projection: &Projection, body: &TokenStream) -> TokenStream 
     }
 }
 
-/// With the slots, which nobody else names.
-fn deserialize(projection: &Projection, content: &Content) -> TokenStream {
+/// Generates `Deserialize` with its slots, in an anonymous scope.
+fn deserialize(projection: &Projection, content: &ProjectionContent) -> TokenStream {
     let krate = &projection.krate;
-    let root = objects_fields(&content.tree);
+    let root = fields_tokens(&content.tree);
     let (mut types, mut empty, mut begin, mut take, mut finish) = (vec![], vec![], vec![], vec![], vec![]);
-    for (number, shown) in content.fields.iter().enumerate() {
-        let (ident, number) = (&shown.ident, Literal::usize_unsuffixed(number));
+    for (number, field) in content.fields.iter().enumerate() {
+        let (ident, number) = (&field.ident, Literal::usize_unsuffixed(number));
         let Slot {
             ty,
             value,
             begin: begins,
             read,
             finished,
-        } = Slot::of(krate, shown);
+        } = Slot::new(krate, field);
         types.push(quote!(#ident: #ty));
         empty.push(quote!(#ident: #value));
         begin.extend(begins.map(|begins| quote!(#number => #begins)));
@@ -124,29 +124,29 @@ fn deserialize(projection: &Projection, content: &Content) -> TokenStream {
     }
 }
 
-/// The code of a slot. What the compiler finds wrong in it is wrong with the type of the values: it points there.
+/// The code of a slot. Spans point at the type of the values, where compile errors belong.
 struct Slot {
     ty: TokenStream,
-    /// Before anything was read.
+    /// The initial value.
     value: TokenStream,
-    /// When an element of its list begins.
+    /// Run when an element of its list begins.
     begin: Option<TokenStream>,
-    /// When its value was found.
+    /// Run when its value is found.
     read: TokenStream,
-    /// What the field is in the end.
+    /// The final value of the field.
     finished: TokenStream,
 }
 
 impl Slot {
-    fn of(krate: &Path, shown: &Shown) -> Self {
-        let Shown {
+    fn new(krate: &Path, field: &ProjectedField) -> Self {
+        let ProjectedField {
             ident,
             ty,
             path,
             values,
-        } = shown;
+        } = field;
         match values {
-            Values::One { default } => {
+            Cardinality::One { default } => {
                 let span = ty.span().resolved_at(Span::call_site());
                 Self {
                     ty: quote!(::core::option::Option<#ty>),
@@ -160,7 +160,7 @@ impl Slot {
                     },
                 }
             }
-            Values::Each {
+            Cardinality::Each {
                 element,
                 keeps_missing,
             } => {
@@ -181,30 +181,30 @@ impl Slot {
     }
 }
 
-/// The names of an object, and what is read of each. Nothing of the user's stands among them that the names of nodes could hide.
-fn objects_fields(tree: &PathTree) -> TokenStream {
+/// Returns an object's field names with their nodes. The tokens contain no user code that the imported node names could shadow.
+fn fields_tokens(tree: &PathTree) -> TokenStream {
     let PathTree::Fields(fields) = tree else {
         return quote!(&[]);
     };
     let fields = fields.iter().map(|(name, tree)| {
-        let node = node(tree);
+        let node = node_tokens(tree);
         quote!((#name, #node))
     });
     quote!(&[#(#fields),*])
 }
 
-fn node(tree: &PathTree) -> TokenStream {
+fn node_tokens(tree: &PathTree) -> TokenStream {
     match tree {
         PathTree::Value(number) => {
             let number = Literal::usize_unsuffixed(*number);
             quote!(Value(#number))
         }
         PathTree::Fields(_) => {
-            let fields = objects_fields(tree);
+            let fields = fields_tokens(tree);
             quote!(Fields(#fields))
         }
         PathTree::Elements(tree) => {
-            let node = node(tree);
+            let node = node_tokens(tree);
             quote!(Elements(&#node))
         }
     }

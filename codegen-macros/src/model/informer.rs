@@ -1,4 +1,4 @@
-//! What is known of the kind from what is right in its attributes: all that `expand` needs.
+//! The validated model of a kind: all that `expand` needs.
 
 use std::collections::HashSet;
 
@@ -16,14 +16,14 @@ use crate::{
 /// A custom kind.
 #[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub(crate) struct Model {
-    /// Where kubewright is.
+    /// Path of the kubewright crate.
     pub(crate) krate: Path,
     pub(crate) vis: Visibility,
-    /// The type that kube-derive makes, and the stem of the names of ours.
+    /// The type that kube-derive generates; prefix of the names that we generate.
     pub(crate) root: Ident,
-    /// The factory's method.
+    /// The method of the informer factory.
     pub(crate) method: Ident,
-    /// Group, version and kind, for people.
+    /// Group, version and kind, for documentation.
     pub(crate) title: String,
     pub(crate) external: bool,
     pub(crate) sensitive: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Model {
     pub(crate) indexes: Vec<Index>,
 }
 
-/// An index, and the lister's method that asks it.
+/// An index with its lister method.
 pub(crate) struct Index {
     pub(crate) method: Ident,
     pub(crate) path: LitStr,
@@ -40,13 +40,13 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// The name under which the cache knows the index.
+    /// Returns the name of the index in the cache.
     pub(crate) fn name(&self) -> String {
         self.method.unraw().to_string()
     }
 }
 
-/// Methods of listers, which an index's method would hide.
+/// Methods of listers, which an index method must not shadow.
 pub(crate) const LISTER_METHODS: [&str; 13] = [
     "get",
     "list",
@@ -64,8 +64,8 @@ pub(crate) const LISTER_METHODS: [&str; 13] = [
 ];
 
 impl Model {
-    /// Reads the attributes and checks them; reports every mistake that it finds. An index with a mistake is left out; a kind
-    /// without a name is none.
+    /// Reads and validates the attributes, and reports every error. Invalid indexes are left out; without a valid name there is
+    /// no model.
     pub(crate) fn of(input: &DeriveInput, errors: &mut Accumulator) -> Option<Self> {
         let Attrs {
             kube,
@@ -98,12 +98,12 @@ impl Model {
     }
 }
 
-/// Points at the text that names it, and is code of the macro for lints.
+/// Returns the identifier of the root type. Its span points at the attribute and counts as macro code for lints.
 fn root(kube: &KubeAttrs) -> Result<Ident> {
     let name = kube.root.as_ref().unwrap_or(&kube.kind);
-    let no_type =
-        |_| Error::custom(format!("`{}` is no name of a Rust type", **name)).with_span(&name.span());
-    let mut root: Ident = syn::parse_str(name).map_err(no_type)?;
+    let invalid_name =
+        |_| Error::custom(format!("`{}` is not a valid name of a Rust type", **name)).with_span(&name.span());
+    let mut root: Ident = syn::parse_str(name).map_err(invalid_name)?;
     root.set_span(name.span().resolved_at(Span::call_site()));
     Ok(root)
 }
@@ -116,17 +116,18 @@ fn factory_method(kube: &KubeAttrs) -> Result<Ident> {
     names::identifier(&names::snake_plural(&kube.kind, &plural)).ok_or_else(|| {
         let span = kube.plural.as_ref().unwrap_or(&kube.kind).span();
         let message = format!(
-            "the plural `{plural}` makes no method of the informer factory: set another, `plural = \"…\"`"
+            "the plural `{plural}` is not a valid method name for the informer factory: set `plural = \"…\"`"
         );
         Error::custom(message).with_span(&span)
     })
 }
 
-/// kube-derive writes subresources only where there is a status.
+/// Checks that a scale subresource has a status: kube-derive generates subresources only with a status.
 fn check_scale(kube: &KubeAttrs) -> Result<()> {
     match &kube.scale {
         Some(scale) if !kube.has_status => {
-            let message = "a scale subresource needs a status, where its replicas are counted: add `status = \"…Status\"`";
+            let message =
+                "a scale subresource needs a status, which has its replica count: add `status = \"…Status\"`";
             Err(Error::custom(message).with_span(&scale.span()))
         }
         _ => Ok(()),
@@ -144,7 +145,7 @@ fn index(
     let method = errors.handle(lister_method(entry, taken));
     let path = errors.handle(index_path(entry, kube));
     let value_type = match (&entry.value_type, &path) {
-        (Some(ty), _) => errors.handle(ValueType::written(ty)),
+        (Some(ty), _) => errors.handle(ValueType::from_annotation(ty)),
         (None, Some(path)) => {
             let inferred = infer(entry, path, kube, serde, &input.ident);
             errors.handle(inferred.map_err(|error| error.with_span(&entry.path)))
@@ -168,15 +169,19 @@ fn lister_method(entry: &IndexEntry, taken: &mut HashSet<String>) -> Result<Iden
         ));
     }
     if !taken.insert(name.clone()) {
-        return error(format!("there is an index `{name}` already"));
+        return error(format!("duplicate index `{name}`: give it another name"));
     }
     names::raw_if_keyword(&entry.name).map_or_else(
-        || error(format!("`{name}` is no name of a method: give the index another")),
+        || {
+            error(format!(
+                "`{name}` is not a valid method name: give the index another name"
+            ))
+        },
         Ok,
     )
 }
 
-/// The path, if it leads anywhere.
+/// Parses the path and checks that it can have values.
 fn index_path(entry: &IndexEntry, kube: &KubeAttrs) -> Result<JsonPath> {
     let text = entry.path.value();
     let error = |message: String| Err(Error::custom(message).with_span(&entry.path));
@@ -197,18 +202,18 @@ fn index_path(entry: &IndexEntry, kube: &KubeAttrs) -> Result<JsonPath> {
             *kube.kind
         )),
         (Some("spec"), _) if kube.no_spec => error(format!(
-            "`{}` has no `spec`, its fields are at the root (`no_spec`): leave out `spec.`",
+            "`{}` has no `spec`, its fields are at the root (`no_spec`): remove `spec.`",
             *kube.kind
         )),
         (Some("apiVersion" | "kind" | "metadata" | "spec" | "status"), _) => Ok(path),
         (Some(_), _) if kube.no_spec => Ok(path),
         _ => error(format!(
-            "paths start at the object's root: `spec.{text}`, or a path below `metadata` or `status`"
+            "paths start at the object's root: write `spec.{text}`, or a path below `metadata` or `status`"
         )),
     }
 }
 
-/// The type of the values at `path`, where a field of the struct says it. The error says what to write, without a span.
+/// Infers the type of the values at `path` from the struct's field. The error says what to write; it has no span.
 fn infer(
     entry: &IndexEntry,
     path: &JsonPath,
@@ -218,9 +223,9 @@ fn infer(
 ) -> Result<ValueType> {
     let text = entry.path.value();
     let declare = |ty: &str| format!("`index({}: {ty} = \"{text}\")`", entry.name);
-    let unknown = |why: &str| {
+    let unknown = |reason: &str| {
         Err(Error::custom(format!(
-            "{why}: write the type of its values, as in {}",
+            "{reason}: write the type of its values, as in {}",
             declare("String")
         )))
     };
@@ -230,12 +235,12 @@ fn infer(
         _ => return unknown(&format!("`{text}` is not in `{spec}`")),
     };
     let [Segment::Field(name), lists @ ..] = segments else {
-        return unknown(&format!("`{text}` is no field of `{spec}`"));
+        return unknown(&format!("`{text}` is not a field of `{spec}`"));
     };
     if lists.iter().any(|segment| *segment != Segment::Each) {
         return unknown(&format!("`{text}` is not a direct field of `{spec}`"));
     }
-    if !serde.shows_fields() {
+    if !serde.is_plain_struct() {
         return unknown(&format!("serde reads `{spec}` through another type"));
     }
     let field = match field(serde, name)? {
@@ -247,17 +252,17 @@ fn infer(
     };
     if field.is_skipped() {
         return Err(Error::custom(format!(
-            "serde skips `{name}`: it is never read from an object's JSON"
+            "serde skips `{name}`: it is not in the object's JSON"
         )));
     }
     if field.is_converted() {
-        return unknown(&format!("serde reads `{name}` through a function"));
+        return unknown(&format!("serde reads `{name}` with a function"));
     }
     let path = text.trim_end_matches("[*]");
-    ValueType::of_field(&field.ty, path, lists.len(), declare)
+    ValueType::infer_from_field(&field.ty, path, lists.len(), declare)
 }
 
-/// The field that stands in JSON under that name.
+/// Returns the field with that JSON name.
 fn field<'a>(serde: &'a SpecSerde, name: &str) -> Result<Option<&'a FieldAttrs>> {
     for field in serde.fields().filter(|field| field.flatten.is_none()) {
         if serde.json_name(field)? == name {
@@ -277,7 +282,7 @@ fn no_such_field(serde: &SpecSerde, spec: &Ident, name: &str) -> Error {
     let hint = error
         .split_once(". ")
         .map_or(String::new(), |(_, hint)| format!(". {hint}"));
-    Error::custom(format!("`{spec}` has no field that is `{name}` in JSON{hint}"))
+    Error::custom(format!("`{spec}` has no field with the JSON name `{name}`{hint}"))
 }
 
 #[cfg(test)]
@@ -289,7 +294,7 @@ mod tests {
     use super::LISTER_METHODS;
 
     #[test]
-    fn no_index_hides_a_method_of_listers() {
+    fn lister_methods_are_complete() {
         let lister = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/cache/lister.rs");
         let file = syn::parse_file(&fs::read_to_string(lister).unwrap()).unwrap();
         let of_lister = |item| match item {

@@ -1,64 +1,65 @@
-//! What is known of a projection.
+//! The validated model of a projection.
 
 use darling::{Error, FromDeriveInput, FromField, Result, error::Accumulator};
 use syn::{Data, DeriveInput, Field, Fields, Ident, LitStr, Path, Type, ext::IdentExt, parse_quote};
 
 use crate::{
-    attrs::{ProjectionAttrs, ShownAttrs, renamed},
+    attrs::{ProjectedFieldAttrs, ProjectionAttrs, renamed},
     path::{JsonPath, Segment},
-    path_tree::{Conflict, PathTree},
+    path_tree::{PathConflict, PathTree},
     value_type,
 };
 
-/// A struct that shows values of a kind's objects.
+/// A struct with selected values of a kind's objects.
 pub(crate) struct Projection {
-    /// Where kubewright is.
+    /// Path of the kubewright crate.
     pub(crate) krate: Path,
     pub(crate) ident: Ident,
-    /// The kind; none when there was a mistake.
+    /// The kind; none after an error.
     pub(crate) of: Option<Path>,
-    /// None when there was a mistake.
-    pub(crate) content: Option<Content>,
+    /// The fields; none after an error.
+    pub(crate) content: Option<ProjectionContent>,
 }
 
-/// What a projection shows.
-pub(crate) struct Content {
-    pub(crate) fields: Vec<Shown>,
-    /// The paths of the fields, numbered in their order.
+/// The fields of a projection.
+pub(crate) struct ProjectionContent {
+    pub(crate) fields: Vec<ProjectedField>,
+    /// The paths of the fields, by index of the field.
     pub(crate) tree: PathTree,
 }
 
-/// A field, and where its value is.
-pub(crate) struct Shown {
+/// A field and its path.
+pub(crate) struct ProjectedField {
     pub(crate) ident: Ident,
     pub(crate) ty: Type,
     pub(crate) path: LitStr,
-    pub(crate) values: Values,
+    pub(crate) values: Cardinality,
 }
 
-/// How many values a field shows.
-pub(crate) enum Values {
-    /// One, at a path without `[*]`.
+/// Whether a field has one value, or one per list element.
+pub(crate) enum Cardinality {
+    /// One value: the path has no `[*]`.
     One {
-        /// Whether the default of its type stands for a missing one.
+        /// Whether a missing value becomes the default of its type.
         default: bool,
     },
-    /// One of each element; a `Vec` of this type.
+    /// One value per list element, in a `Vec`.
     Each {
+        /// The type of the values.
         element: Box<Type>,
-        /// Whether an element without the value has a place, too.
+        /// Whether elements without the value become `None`; otherwise they are left out.
         keeps_missing: bool,
     },
 }
 
-/// More are not told apart when an object is read.
-const MOST_FIELDS: usize = 128;
+/// Most fields: the runtime tracks the fields of an object in a 128-bit set.
+const MAX_FIELDS: usize = 128;
 
 impl Projection {
-    /// Reads the attributes and checks them; reports every mistake that it finds. None where no code could be right.
+    /// Reads and validates the attributes, and reports every error. None if no valid code can be generated.
     pub(crate) fn of(input: &DeriveInput, errors: &mut Accumulator) -> Option<Self> {
         if !input.generics.params.is_empty() {
-            let message = "a projection has no generic parameters: its values are owned, each of one type";
+            let message = "a projection cannot have generic parameters: its values are owned";
             errors.push(Error::custom(message).with_span(&input.generics));
             return None;
         }
@@ -68,7 +69,9 @@ impl Projection {
         let fields = errors.handle(named_fields(input));
         let content = fields.and_then(|fields| {
             let (count, fields) = (fields.len(), fields.iter());
-            let fields: Vec<_> = fields.filter_map(|field| errors.handle(shown(field))).collect();
+            let fields: Vec<_> = fields
+                .filter_map(|field| errors.handle(projected_field(field)))
+                .collect();
             let tree = tree(&fields, errors);
             (fields.len() == count).then_some((fields, tree?))
         });
@@ -76,8 +79,8 @@ impl Projection {
             krate: krate.unwrap_or_else(|| parse_quote!(::kubewright)),
             ident: input.ident.clone(),
             of,
-            content: content.map(|(fields, tree)| Content {
-                fields: fields.into_iter().map(|(shown, _)| shown).collect(),
+            content: content.map(|(fields, tree)| ProjectionContent {
+                fields: fields.into_iter().map(|(field, _)| field).collect(),
                 tree,
             }),
         })
@@ -86,7 +89,7 @@ impl Projection {
 
 fn kind(attrs: ProjectionAttrs, input: &DeriveInput) -> Result<Path> {
     attrs.of.ok_or_else(|| {
-        let message = "a projection shows objects of a kind: name it, as in `#[projection(of = Pod)]`";
+        let message = "the projection has no kind: name it, as in `#[projection(of = Pod)]`";
         let attribute = input
             .attrs
             .iter()
@@ -104,27 +107,27 @@ fn named_fields(input: &DeriveInput) -> Result<Vec<&Field>> {
         return error("`Projection` is derived for a struct, not for an enum or union".into());
     };
     match &data.fields {
-        Fields::Named(fields) if fields.named.len() > MOST_FIELDS => error(format!(
-            "a projection has no more than {MOST_FIELDS} fields: show the object that some of the values are in as one"
+        Fields::Named(fields) if fields.named.len() > MAX_FIELDS => error(format!(
+            "a projection has at most {MAX_FIELDS} fields: replace several by one with the object that contains them"
         )),
         Fields::Named(fields) if !fields.named.is_empty() => Ok(fields.named.iter().collect()),
         _ => error(
-            "a projection is a struct with a named field for each value, as in \
+            "a projection needs named fields, one per value, as in \
              `{ #[projection(path = \"spec.nodeName\")] node: Option<String> }`"
                 .into(),
         ),
     }
 }
 
-fn shown(field: &Field) -> Result<(Shown, JsonPath)> {
-    let ShownAttrs {
+fn projected_field(field: &Field) -> Result<(ProjectedField, JsonPath)> {
+    let ProjectedFieldAttrs {
         ident,
         ty,
         path: text,
         default,
-    } = ShownAttrs::from_field(field)?;
+    } = ProjectedFieldAttrs::from_field(field)?;
     let ident = ident.ok_or_else(|| Error::custom("the field has no name").with_span(field))?;
-    let text = text.ok_or_else(|| no_path(&ident))?;
+    let text = text.ok_or_else(|| missing_path(&ident))?;
     let path =
         JsonPath::parse(&text.value()).map_err(|malformed| Error::custom(malformed).with_span(&text))?;
     let start: Vec<_> = path.leading_fields().take(2).collect();
@@ -132,73 +135,77 @@ fn shown(field: &Field) -> Result<(Shown, JsonPath)> {
         return Err(Error::custom("the cache does not keep `metadata.managedFields`").with_span(&text));
     }
     let values = if path.0.contains(&Segment::Each) {
-        each(&ty)?
+        list_cardinality(&ty)?
     } else {
-        Values::One { default }
+        Cardinality::One { default }
     };
-    let shown = Shown {
+    let field = ProjectedField {
         ident,
         ty,
         path: text,
         values,
     };
-    Ok((shown, path))
+    Ok((field, path))
 }
 
-fn no_path(ident: &Ident) -> Error {
+fn missing_path(ident: &Ident) -> Error {
     let name = ident.unraw().to_string();
     let json = renamed(&name, "camelCase").unwrap_or_default();
     let message = format!(
-        "it is not said where the value of `{name}` is: write `#[projection(path = \"…\")]` with its path from the object's root, \
+        "the field `{name}` has no path: add `#[projection(path = \"…\")]` with the path from the object's root, \
          perhaps `spec.{json}`"
     );
     Error::custom(message).with_span(ident)
 }
 
-fn each(ty: &Type) -> Result<Values> {
-    let Some(element) = value_type::of_vec(ty) else {
+fn list_cardinality(ty: &Type) -> Result<Cardinality> {
+    let Some(element) = value_type::vec_element(ty) else {
         let message = "a path with `[*]` leads to a value in each element of a list: the field is a `Vec<…>` of them, empty where \
                        there is no list";
         return Err(Error::custom(message).with_span(ty));
     };
-    let optional = value_type::of_option(element);
-    Ok(Values::Each {
+    let optional = value_type::option_inner(element);
+    Ok(Cardinality::Each {
         element: Box::new(optional.unwrap_or(element).clone()),
         keeps_missing: optional.is_some(),
     })
 }
 
-/// The tree of the paths; none when two of them conflict.
-fn tree(fields: &[(Shown, JsonPath)], errors: &mut Accumulator) -> Option<PathTree> {
+/// Builds the tree of the paths; none if two of them conflict.
+fn tree(fields: &[(ProjectedField, JsonPath)], errors: &mut Accumulator) -> Option<PathTree> {
     let mut tree = PathTree::new();
     let mut is_whole = true;
-    for (number, (shown, path)) in fields.iter().enumerate() {
+    for (number, (field, path)) in fields.iter().enumerate() {
         let inserted = tree.insert(&path.0, number);
-        let inserted = inserted.map_err(|conflict| conflicting(&conflict, shown, fields));
+        let inserted = inserted.map_err(|conflict| conflict_error(&conflict, field, fields));
         is_whole &= errors.handle(inserted).is_some();
     }
     is_whole.then_some(tree)
 }
 
-fn conflicting(conflict: &Conflict, shown: &Shown, fields: &[(Shown, JsonPath)]) -> Error {
-    let path = shown.path.value();
+fn conflict_error(
+    conflict: &PathConflict,
+    field: &ProjectedField,
+    fields: &[(ProjectedField, JsonPath)],
+) -> Error {
+    let path = field.path.value();
     let other = |number: usize| {
         let (other, _) = &fields[number];
         (other.ident.unraw(), other.path.value())
     };
     let message = match conflict {
-        Conflict::Overlap(number) => {
+        PathConflict::Overlap(number) => {
             let (field, other) = other(*number);
-            format!("`{path}` and `{other}`, which `{field}` shows, have a value in common: show it once")
+            format!("`{path}` overlaps with `{other}` of the field `{field}`: project each value once")
         }
-        Conflict::ObjectAndList(number) => {
+        PathConflict::ObjectAndList(number) => {
             let (field, other) = other(*number);
             format!(
-                "`{path}` and `{other}`, which `{field}` shows, take the same value for a list and for an object"
+                "`{path}` and `{other}` of the field `{field}` treat the same value as a list and as an object"
             )
         }
     };
-    Error::custom(message).with_span(&shown.path)
+    Error::custom(message).with_span(&field.path)
 }
 
 #[cfg(test)]
@@ -208,13 +215,13 @@ mod tests {
     use super::Projection;
 
     #[test]
-    fn more_fields_than_can_be_told_apart_are_refused() {
+    fn too_many_fields_are_refused() {
         for (count, expected) in [
             (128, None),
             (
                 129,
                 Some(
-                    "a projection has no more than 128 fields: show the object that some of the values are in as one",
+                    "a projection has at most 128 fields: replace several by one with the object that contains them",
                 ),
             ),
         ] {

@@ -4,7 +4,7 @@ use kubewright::{CustomResource, Informer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A Deployment that somebody asks for by name.
+/// The desired state of a Foo: the Deployment to create.
 #[derive(CustomResource, Informer, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "samplecontroller.k8s.io",
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
     kind = "Foo",
     namespaced,
     status = "FooStatus",
-    // Groups of k8s.io are protected; upstream's example says the same.
+    // Groups under k8s.io are protected; upstream's example has the same annotation.
     annotation("api-approved.kubernetes.io", "unapproved, experimental-only"),
     derive = "Default",
     derive = "PartialEq"
@@ -21,15 +21,15 @@ use serde::{Deserialize, Serialize};
 pub struct FooSpec {
     /// The name of the Deployment.
     pub deployment_name: String,
-    /// How many pods it runs; left to others when absent.
+    /// The desired number of replicas; not managed when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
 }
 
-/// What became of it.
+/// The observed state of a Foo.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FooStatus {
-    /// The Deployment's available replicas.
+    /// The number of available replicas of the Deployment.
     pub available_replicas: i32,
 }

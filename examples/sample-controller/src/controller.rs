@@ -1,4 +1,4 @@
-//! The controller: a `Foo` has a Deployment of the name that it asks for.
+//! The controller: creates and updates the Deployment that a `Foo` specifies.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ use kubewright::{
 
 use crate::api::{Foo, FooClient, FooInformers, FooLister, FooStatus};
 
-/// Reason of the event on a Foo that is as it should be.
+/// Reason of the event on a Foo that was synced.
 pub const SUCCESS_SYNCED: &str = "Synced";
-/// Reason of the event on a Foo whose Deployment belongs to somebody else.
+/// Reason of the event on a Foo if its Deployment exists and has another controller.
 pub const ERR_RESOURCE_EXISTS: &str = "ErrResourceExists";
 /// Message of [`SUCCESS_SYNCED`].
 pub const MESSAGE_RESOURCE_SYNCED: &str = "Foo synced successfully";
@@ -32,12 +32,12 @@ pub struct FooController {
     events: Recorder,
 }
 
-/// The Deployment has another controller; upstream returns the event's message as the error.
+/// The Deployment is not controlled by the Foo. The message is the event's, as upstream.
 #[derive(Debug)]
 struct NotManagedByFoo(String);
 
 impl FooController {
-    /// Adds the controller to an operator.
+    /// Registers the controller with an operator.
     pub fn register(setup: &mut Setup) {
         let (foos, deployments) = (setup.informers().foos(), setup.informers().of::<Deployment>());
         let owners = foos.lister();
@@ -75,7 +75,7 @@ impl Reconciler for FooController {
             Err(error) => return Err(error.into()),
         };
         if foo.spec.deployment_name.is_empty() {
-            // Trying again would not help: only a change of the Foo does, and that wakes us.
+            // A retry cannot succeed before the Foo changes, and the change enqueues it.
             tracing::error!(%key, "deployment name must be specified");
             return Ok(Action::await_change());
         }
@@ -100,10 +100,10 @@ impl Reconciler for FooController {
             return Err(NotManagedByFoo(message).into());
         }
 
-        let asked = foo.spec.replicas;
-        let has = deployment.spec.as_ref().and_then(|spec| spec.replicas);
-        let deployment = if asked.is_some() && asked != has {
-            tracing::debug!(%key, current = has, desired = asked, "update deployment resource");
+        let desired = foo.spec.replicas;
+        let current = deployment.spec.as_ref().and_then(|spec| spec.replicas);
+        let deployment = if desired.is_some() && desired != current {
+            tracing::debug!(%key, current, desired, "update deployment resource");
             self.deployment_writer.update(&new_deployment(&foo)).await?.into()
         } else {
             deployment
@@ -121,7 +121,7 @@ impl Reconciler for FooController {
 }
 
 impl FooController {
-    /// Writes the status even when nothing changed, as upstream does.
+    /// Writes the status, even if unchanged, as upstream does.
     async fn update_status(&self, foo: &Foo, deployment: &Deployment) -> Result<(), ReconcileError> {
         let available = deployment
             .status
@@ -136,7 +136,7 @@ impl FooController {
     }
 }
 
-/// Whether one of the changed object's controllers, before or after, is in the cache.
+/// Whether the object's controller, before or after the change, is in the cache.
 fn owner_is_cached(change: &Change<'_>, foos: &FooLister) -> bool {
     let is_cached = |metadata: &Metadata| {
         metadata.controller().is_some_and(|owner| {
@@ -151,7 +151,7 @@ fn owner_is_cached(change: &Change<'_>, foos: &FooLister) -> bool {
     }
 }
 
-/// The Deployment that a Foo asks for, owned by it.
+/// Returns the desired Deployment of a Foo, with its owner reference.
 pub fn new_deployment(foo: &Foo) -> Deployment {
     use std::collections::BTreeMap;
 

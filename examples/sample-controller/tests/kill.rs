@@ -1,6 +1,6 @@
-//! Killed at any moment, the sample-controller takes up where it was.
+//! The sample-controller converges after being killed at any moment.
 
-#![expect(clippy::unwrap_used, reason = "one story; a test that cannot go on stops")]
+#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},
@@ -13,33 +13,33 @@ use kubewright_testkit::{Cluster, ControlPlane, eventually};
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sample-controller");
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const NAMESPACE: &str = "killed";
-/// A lease as short as a busy machine allows.
-const ELECTION: [&str; 4] = [
+/// Leader election with the shortest lease that works on a busy machine.
+const LEADER_ELECTION_ARGS: [&str; 4] = [
     "--leader-elect",
     "--leader-elect-lease-duration=2s",
     "--leader-elect-renew-deadline=1500ms",
     "--leader-elect-retry-period=300ms",
 ];
-/// What an operator says when it leads.
-const LEADS: &str = "starting workers";
+/// Log text of an operator that became leader.
+const LEADER_LOG: &str = "starting workers";
 
-/// Fewer than on the real one: each takes as long as a lease, and everybody's `cargo test` waits for it.
+/// Fewer kills than on the real server: each takes as long as a lease, in every run of `cargo test`.
 #[test]
-fn it_converges_after_ten_kills() {
-    story(&Cluster::embedded().unwrap(), 10);
+fn converges_after_ten_kills() {
+    run_kills(&Cluster::embedded().unwrap(), 10);
 }
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn it_converges_after_fifty_kills_on_the_real_server() {
-    story(&Cluster::start_real(ControlPlane::builder()).unwrap(), 50);
+fn converges_after_fifty_kills_on_the_real_server() {
+    run_kills(&Cluster::start_real(ControlPlane::builder()).unwrap(), 50);
 }
 
-fn story(cluster: &Cluster, kills: u64) {
+fn run_kills(cluster: &Cluster, kills: u64) {
     cluster.create_namespace(NAMESPACE).unwrap();
-    // The administrator needs no roles.
+    // The operator runs as administrator and needs no roles.
     let output = Command::new(PROGRAM).arg("manifests").output().unwrap();
     let manifests: Value = serde_json::from_slice(&output.stdout).unwrap();
     cluster.install_crd(&manifests["kinds"][0]["crd"]).unwrap();
@@ -53,11 +53,11 @@ fn story(cluster: &Cluster, kills: u64) {
             "--metrics-bind-address",
             "0",
         ])
-        .args(ELECTION)
+        .args(LEADER_ELECTION_ARGS)
         .start()
         .unwrap();
-    // Each kill, one Foo more, and one that is changed.
-    let ask = |number: u64, replicas: u64| {
+    // Each round creates a Foo and changes one.
+    let apply_foo = |number: u64, replicas: u64| {
         let name = format!("foo-{number}");
         let mut foo = named("samplecontroller.k8s.io/v1alpha1", "Foo", &name);
         foo["spec"] = json!({ "deploymentName": name, "replicas": replicas });
@@ -65,38 +65,38 @@ fn story(cluster: &Cluster, kills: u64) {
     };
     let foos = named("samplecontroller.k8s.io/v1alpha1", "Foo", "");
     let deployments = named("apps/v1", "Deployment", "");
-    let made = || cluster.list(&deployments).unwrap().len();
-    let (mut busy, mut led) = (0, 0);
+    let count_deployments = || cluster.list(&deployments).unwrap().len();
+    let (mut busy, mut elections) = (0, 0);
     for kill in 0..kills {
-        let before = made();
-        ask(kill, 1);
-        ask(random(kill + 1), 2);
-        // Its predecessor's lease must expire first: one in three is killed at any moment, the others while they work.
+        let before = count_deployments();
+        apply_foo(kill, 1);
+        apply_foo(random(kill + 1), 2);
+        // The previous lease must expire first: one of three operators is killed at any moment, the others as leaders.
         if kill % 3 == 0 {
             sleep(Duration::from_millis(random(3000)));
         } else {
-            eventually("the operator leads", PATIENCE, || {
-                operator.log().matches(LEADS).count() > led
+            eventually("the operator leads", TIMEOUT, || {
+                operator.log().matches(LEADER_LOG).count() > elections
             });
             sleep(Duration::from_millis(random(600)));
         }
         operator.kill().unwrap();
-        busy += u64::from(made() != before);
-        led = operator.log().matches(LEADS).count();
+        busy += u64::from(count_deployments() != before);
+        elections = operator.log().matches(LEADER_LOG).count();
         operator.restart().unwrap();
     }
     assert!(
         busy > kills / 5,
-        "{busy} of {kills} kills hit an operator that had done something"
+        "only {busy} of {kills} kills hit an operator that had created a Deployment"
     );
-    eventually("every Foo has its Deployment", PATIENCE, || {
-        // As a cluster does, should it have lost its lease on a machine that is too busy.
+    eventually("every Foo has its Deployment", TIMEOUT, || {
+        // Restart it as a cluster would: on a busy machine it may lose its lease and exit.
         if operator.exit_status().unwrap().is_some() {
             operator.restart().unwrap();
         }
         let list = |kind: &Value| cluster.list(kind).map_err(|error| error.to_string());
         let (foos, deployments) = (list(&foos)?, list(&deployments)?);
-        // Nobody makes Deployments available here.
+        // No controller updates the status of Deployments here.
         if let Some(foo) = foos
             .iter()
             .find(|foo| foo["status"]["availableReplicas"] != json!(0))

@@ -1,4 +1,4 @@
-//! Upstream's four tests, under their names, and what upstream leaves unpinned.
+//! Upstream's four tests, and tests of behaviour that upstream does not test.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kubewright::{
@@ -43,8 +43,8 @@ fn seeded(foo: &Foo, deployment: Option<&Deployment>) -> Harness {
     test
 }
 
-/// Reason and message of the events that were recorded.
-fn said(test: &Harness) -> Vec<(EventType, String, String)> {
+/// Returns type, reason and message of the recorded events.
+fn recorded_events(test: &Harness) -> Vec<(EventType, String, String)> {
     test.events()
         .into_iter()
         .map(|event| (event.event_type, event.reason, event.note))
@@ -59,8 +59,8 @@ fn synced() -> Vec<(EventType, String, String)> {
     )]
 }
 
-// Upstream compares the actions of each client apart; the harness compares all requests in one order, so these also pin
-// that the status is written after the Deployment.
+// Upstream compares the actions of each client separately. The harness compares all requests in order, so that these
+// tests also check that the status is written after the Deployment.
 
 /// `TestCreatesDeployment`
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn creates_deployment() {
         Request::create(&new_deployment(&foo)),
         Request::update_status(&with_status(foo, 0)),
     ]);
-    assert_eq!(said(&test), synced());
+    assert_eq!(recorded_events(&test), synced());
 }
 
 /// `TestDoNothing`
@@ -84,10 +84,10 @@ async fn does_nothing_but_status() {
     let test = seeded(&foo, Some(&deployment));
     assert_eq!(test.reconcile(KEY).await.unwrap(), Action::await_change());
     test.assert_requests(&[Request::update_status(&with_status(foo, 1))]);
-    assert_eq!(said(&test), synced());
+    assert_eq!(recorded_events(&test), synced());
 }
 
-/// `TestDoNothing`, the status being what it is already: it is written all the same.
+/// `TestDoNothing` with an up-to-date status: it is written anyway.
 #[tokio::test]
 async fn writes_an_unchanged_status() {
     let foo = with_status(foo(Some(1)), 1);
@@ -109,12 +109,12 @@ async fn updates_deployment() {
         Request::update(&new_deployment(&after)),
         Request::update_status(&with_status(after, 0)),
     ]);
-    assert_eq!(said(&test), synced());
+    assert_eq!(recorded_events(&test), synced());
 }
 
 /// `TestNotControlledByUs`
 #[tokio::test]
-async fn leaves_alone_what_others_control() {
+async fn foreign_deployment_is_not_changed() {
     let foo = foo(Some(1));
     let mut deployment = new_deployment(&foo);
     deployment.metadata.owner_references = None;
@@ -122,10 +122,10 @@ async fn leaves_alone_what_others_control() {
     let error = test.reconcile(KEY).await.unwrap_err();
     let message = "Resource \"test-deployment\" already exists and is not managed by Foo";
     assert!(error.to_string().contains(message), "{error}");
-    assert!(!error.is_terminal(), "rate-limited, not given up");
+    assert!(!error.is_terminal(), "retried with backoff");
     test.assert_requests(&[]);
     assert_eq!(
-        said(&test),
+        recorded_events(&test),
         [(
             EventType::Warning,
             ERR_RESOURCE_EXISTS.to_owned(),
@@ -134,9 +134,9 @@ async fn leaves_alone_what_others_control() {
     );
 }
 
-/// Made again under the same name, a Foo does not control what the former one did.
+/// A recreated Foo has another uid and does not control the Deployment of the deleted one.
 #[tokio::test]
-async fn recreated_foo_is_another_owner() {
+async fn recreated_foo_does_not_control_the_old_deployment() {
     let former = foo(Some(1));
     let mut again = foo(Some(1));
     again.metadata.uid = Some("another-uid".to_owned());
@@ -145,7 +145,7 @@ async fn recreated_foo_is_another_owner() {
     test.assert_requests(&[]);
 }
 
-/// Who sets no replicas leaves their number to others.
+/// Without replicas in the spec, the Deployment's replicas are not managed.
 #[tokio::test]
 async fn absent_replicas_change_nothing() {
     let foo = foo(None);
@@ -156,7 +156,7 @@ async fn absent_replicas_change_nothing() {
     test.assert_requests(&[Request::update_status(&with_status(foo, 0))]);
 }
 
-/// Without a name nothing can be done, and trying again would not help.
+/// A retry cannot succeed before the Foo changes.
 #[tokio::test]
 async fn empty_deployment_name_is_not_retried() {
     let mut foo = foo(Some(1));
@@ -164,7 +164,7 @@ async fn empty_deployment_name_is_not_retried() {
     let test = seeded(&foo, None);
     assert_eq!(test.reconcile(KEY).await.unwrap(), Action::await_change());
     test.assert_requests(&[]);
-    assert_eq!(said(&test), []);
+    assert_eq!(recorded_events(&test), []);
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn missing_foo_is_success() {
     test.assert_requests(&[]);
 }
 
-/// 409 on each of the three writes: an error, to be tried again with what the cache holds then; nothing is sent after it.
+/// A 409 on any of the three writes is a retriable error, and ends the reconcile.
 #[tokio::test]
 async fn conflict_is_an_error() {
     let foo = foo(Some(2));
@@ -193,6 +193,6 @@ async fn conflict_is_an_error() {
         let error = test.reconcile(KEY).await.unwrap_err();
         assert!(!error.is_terminal(), "{error}");
         test.assert_requests(&sent);
-        assert_eq!(said(&test), [], "no success is told");
+        assert_eq!(recorded_events(&test), [], "no event of success");
     }
 }

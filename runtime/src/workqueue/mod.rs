@@ -12,7 +12,6 @@ mod get_future;
 mod key_states;
 mod key_table;
 mod limiter;
-mod limits;
 mod metrics;
 mod priority;
 mod queue;

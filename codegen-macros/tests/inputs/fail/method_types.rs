@@ -16,7 +16,7 @@ struct FooSpec {
     phase: Phase,
 }
 
-// The methods of indexes take their own types.
+// Index methods take the type of the index.
 fn uses(foos: &FooLister) {
     foos.by_name(1);
     foos.by_size("1");

@@ -2,7 +2,7 @@ use kubewright::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-// kube-derive reports them too, but at the derive.
+// kube-derive also reports them, but at the derive.
 #[derive(Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(namespaced)]
 struct AllSpec {}

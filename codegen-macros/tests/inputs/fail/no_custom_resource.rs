@@ -2,7 +2,7 @@ use kubewright::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-// `CustomResource` is not derived, so there is no `Foo`.
+// `Foo` does not exist, since `CustomResource` is not derived.
 #[derive(Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
 struct FooSpec {}

@@ -2,7 +2,7 @@ use kubewright::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-// The items are there all the same: code that uses them adds no errors of its own.
+// The items are generated despite the error: code that uses them has no follow-up errors.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
 #[informer(indx(by_name = "spec.name"))]

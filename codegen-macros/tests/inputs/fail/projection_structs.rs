@@ -65,7 +65,7 @@ struct Borrowed<'a> {
     node: &'a str,
 }
 
-// What uses a projection with a mistake has no further errors.
+// Code that uses an invalid projection has no follow-up errors.
 fn is_projection<P: Projection>() {}
 
 fn main() {

@@ -2,7 +2,7 @@ use kubewright::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-// The names that count are those of the JSON.
+// Paths use the JSON names of fields.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
 #[informer(index(a = "spec.deployment_name", b = "spec.deploymntName", c = "spec.size", d = "spec.bytes"))]

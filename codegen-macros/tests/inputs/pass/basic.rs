@@ -6,7 +6,7 @@ use kubewright::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a Foo should be.
+/// The desired state of a Foo.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "demo.dev", version = "v1alpha1", kind = "Foo", namespaced, status = "FooStatus", shortname = "foo")]
 #[informer(index(by_deployment = "spec.deploymentName"))]
@@ -19,14 +19,14 @@ pub struct FooSpec {
     pub replicas: i32,
 }
 
-/// What a Foo is.
+/// The observed state of a Foo.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct FooStatus {
     /// How many.
     pub replicas: i32,
 }
 
-/// As a controller holds them.
+/// Types in a controller's struct.
 pub struct FooController {
     /// Reads.
     pub foos: FooLister,
@@ -34,7 +34,7 @@ pub struct FooController {
     pub foo_status: FooClient<(UpdateStatus,)>,
 }
 
-/// As a controller uses them.
+/// Calls in a controller.
 pub fn uses(informers: &kubewright::cache::SharedInformerFactory, key: &NamespacedName) -> bool {
     let informer: FooInformer = informers.foos().clone();
     let _: &SharedInformer<Foo> = &informer;

@@ -1,4 +1,4 @@
-//! A cluster-scoped kind with an irregular plural, without attribute of its own.
+//! A cluster-scoped kind with an irregular plural, and without an `informer` attribute.
 #![deny(warnings, missing_docs, unused, unreachable_pub)]
 
 use kubewright::{CustomKind, Kind, Scope, cache::SharedInformerFactory};

@@ -1,4 +1,4 @@
-//! A kind that somebody else defines.
+//! A kind that another project defines.
 #![deny(warnings, missing_docs, unused, unreachable_pub)]
 
 use kubewright::CustomKind;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[informer(index(by_secret = "spec.secretName"))]
 #[serde(rename_all = "camelCase")]
 pub struct CertificateSpec {
-    /// Where the certificate goes.
+    /// The Secret of the certificate.
     pub secret_name: String,
 }
 

@@ -1,4 +1,4 @@
-//! A struct that a `macro_rules!` macro writes.
+//! A struct from a `macro_rules!` macro.
 #![deny(warnings, missing_docs, unused, unreachable_pub)]
 
 use kubewright::CustomKind;

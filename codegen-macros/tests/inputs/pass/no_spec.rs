@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[informer(index(by_user = "userName", by_label: String = "metadata.labels['user']", by_extra: bool = "more.extra"))]
 #[serde(rename_all = "camelCase")]
 pub struct TokenSpec {
-    /// Whose it is.
+    /// The owner of the token.
     pub user_name: String,
     /// More.
     pub more: More,

@@ -1,4 +1,4 @@
-//! Kinds in one module: of other names, and of one name with other roots.
+//! Several kinds in one module: with different names, and with the same name and different roots.
 #![deny(warnings, missing_docs, unused, unreachable_pub)]
 
 use kubewright::{Kind, cache::SharedInformerFactory};

@@ -29,7 +29,7 @@ pub struct Port {
     pub name: String,
 }
 
-/// What a Gate is.
+/// The observed state of a Gate.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GateStatus {
     /// Whether it is ready.

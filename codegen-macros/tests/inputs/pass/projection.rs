@@ -13,23 +13,23 @@ use kubewright::{
     serde_json,
 };
 
-/// Where a Pod is.
+/// The placement of a Pod.
 #[derive(Projection, Clone, Debug)]
 #[projection(of = Pod)]
 pub struct PodPlace {
-    /// A value that may be missing.
+    /// An optional value.
     #[projection(path = "spec.nodeName")]
     pub node: Option<String>,
-    /// One that may not.
+    /// A required value.
     #[projection(path = "status.phase")]
     pub phase: String,
-    /// A part of each element.
+    /// A value of each element.
     #[projection(path = "status.containerStatuses[*].restartCount")]
     pub restarts: Vec<i32>,
-    /// The same, with a place for each element.
+    /// The same, with `None` for elements without the value.
     #[projection(path = "status.containerStatuses[*].lastState.terminated.exitCode")]
     pub exits: Vec<Option<i32>>,
-    /// Lists in lists.
+    /// Nested lists.
     #[projection(path = "spec.containers[*].ports[*].containerPort")]
     pub ports: Vec<u16>,
     /// A whole object.
@@ -40,12 +40,12 @@ pub struct PodPlace {
     pub team: String,
 }
 
-/// A kind by its path, in two attributes; a type of k8s-openapi.
+/// A kind given by its path; two attributes; a type of k8s-openapi.
 #[derive(Projection)]
 #[projection(of = kubewright::k8s_openapi::api::apps::v1::Deployment)]
 #[projection(crate = "kubewright")]
 pub struct Surge {
-    /// A value that reads itself.
+    /// A value with its own `Deserialize`.
     #[projection(path = "spec.strategy.rollingUpdate.maxSurge")]
     pub max: Option<IntOrString>,
 }

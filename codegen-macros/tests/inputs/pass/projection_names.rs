@@ -1,4 +1,4 @@
-//! Names that the emitted code has, too; kubewright under another name; a struct that a `macro_rules!` macro writes.
+//! Names that the generated code also uses; kubewright under another name; a struct from a `macro_rules!` macro.
 #![deny(warnings, missing_docs, unused, unreachable_pub)]
 
 extern crate kubewright as renamed;

@@ -1,4 +1,4 @@
-//! What kube-derive takes, in several attributes, is left to it.
+//! Several `kube` attributes; keys of kube-derive are ignored.
 #![deny(warnings, missing_docs, unused, unreachable_pub)]
 
 use kubewright::{CustomKind, WithStatus};
@@ -23,9 +23,9 @@ pub struct FooSpec {
     pub replicas: i32,
 }
 
-/// The status, elsewhere.
+/// The status type in another module.
 pub mod status {
-    /// What a Foo is.
+    /// The observed state of a Foo.
     #[derive(Clone, Debug, PartialEq, super::Deserialize, super::Serialize, super::JsonSchema)]
     pub struct FooStatus {
         /// How many.

@@ -1,4 +1,4 @@
-//! Names of the prelude that the module uses otherwise.
+//! Prelude names that the module shadows.
 #![deny(warnings, missing_docs, unused, unreachable_pub)]
 
 mod api {
@@ -6,7 +6,7 @@ mod api {
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
 
-    // The names that only our derive could mean: kube-derive, serde and schemars need the prelude's others.
+    // Only names that kube-derive, serde and schemars do not use: their code needs the other prelude names.
     #[allow(dead_code)]
     pub(crate) trait AsRef {}
     #[allow(dead_code)]

@@ -6,7 +6,7 @@ use kubewright::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a Web should be.
+/// The desired state of a Web.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "demo.dev",
@@ -21,14 +21,14 @@ pub struct WebSpec {
     pub replicas: i32,
 }
 
-/// What a Web is.
+/// The observed state of a Web.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct WebStatus {
     /// How many.
     pub replicas: i32,
 }
 
-/// Verbs of subresources exist.
+/// Verbs of subresources are available.
 pub type WebWriter = WebClient<(UpdateScale,)>;
 
 fn has_both<K: WithStatus + WithScale>() {}

@@ -33,7 +33,7 @@ pub mod v2 {
     }
 }
 
-/// Both in one place.
+/// Both versions in one function.
 pub fn uses(informers: &SharedInformerFactory) -> (v1::FooInformer, v2::FooInformer) {
     (v1::FooInformers::foos(informers), v2::FooInformers::foos(informers))
 }

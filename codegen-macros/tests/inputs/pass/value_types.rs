@@ -1,4 +1,4 @@
-//! Types of the values of indexes: inferred through serde's names, and written.
+//! Types of index values: inferred by JSON name, and given.
 #![deny(warnings, missing_docs, unused, unreachable_pub)]
 
 use kubewright::{CustomKind, cache::IndexType};
@@ -46,7 +46,7 @@ pub struct ThingSpec {
     pub large: i64,
     /// Integer.
     pub unsigned: u32,
-    /// Too large for an index of its own type.
+    /// Too wide for an index, which needs an explicit type.
     pub wide: u64,
     /// Option.
     pub maybe: Option<i16>,
@@ -58,7 +58,7 @@ pub struct ThingSpec {
     pub grid: Vec<Vec<u8>>,
     /// Enum.
     pub phase: Phase,
-    /// No type that says what is in it.
+    /// A type that cannot be inferred.
     #[schemars(schema_with = "any")]
     pub any: serde_json::Value,
 }
@@ -67,7 +67,7 @@ fn any(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }
 
-/// Every method takes its type.
+/// Every method takes the type of its index.
 pub fn uses(things: &ThingLister) -> usize {
     let integers = things.by_i8(-1_i8).chain(things.by_i32(1_i32)).chain(things.by_i64(1_i64)).chain(things.by_u32(1_u32));
     let optional = things.by_optional(1_i16).chain(things.by_tag("a")).chain(things.by_port(80_u16)).chain(things.by_cell(1_u8));

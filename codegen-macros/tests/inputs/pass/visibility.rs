@@ -1,4 +1,4 @@
-//! What is emitted is as visible as the struct, and unused items are no warnings.
+//! Generated items have the struct's visibility, and are not reported as unused.
 #![deny(warnings, missing_docs, unused, unreachable_pub)]
 
 use kubewright::CustomKind;

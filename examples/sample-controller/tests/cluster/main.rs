@@ -1,6 +1,6 @@
-//! The sample-controller on the embedded API server and on the real one, with the permissions that it asks for and no other.
+//! Runs the sample-controller against the embedded and the real API server, with exactly its generated permissions.
 
-#![expect(clippy::unwrap_used, reason = "one story; a test that cannot go on stops")]
+#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 mod yaml;
 
@@ -10,24 +10,24 @@ use kubewright_testkit::{Cluster, ControlPlane, PermissionUnit, eventually};
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sample-controller");
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const NAMESPACE: &str = "sample";
 
 #[test]
 fn reconciles_under_its_own_role() {
-    story(&Cluster::embedded().unwrap());
+    run(&Cluster::embedded().unwrap());
 }
 
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 fn reconciles_under_its_own_role_on_the_real_server() {
-    story(&Cluster::start_real(ControlPlane::builder()).unwrap());
+    run(&Cluster::start_real(ControlPlane::builder()).unwrap());
 }
 
-fn story(cluster: &Cluster) {
+fn run(cluster: &Cluster) {
     cluster.create_namespace(NAMESPACE).unwrap();
     let identity = cluster.service_account(NAMESPACE, "sample-controller").unwrap();
-    // The roles first: the real server knows rights a moment after they are written.
+    // Roles first: the real server applies them with a delay.
     let mut objects = yaml::objects(&manifests(&["--yaml"]));
     objects.sort_by_key(|object| object["kind"] == "CustomResourceDefinition");
     for mut object in objects {
@@ -49,9 +49,9 @@ fn story(cluster: &Cluster) {
             }))
             .unwrap();
     }
-    let wait_for = |what: &str, object: &Value, is: &dyn Fn(&Value) -> bool| {
-        eventually(what, PATIENCE, || match cluster.get(object) {
-            Ok(Some(found)) if is(&found) => Ok(()),
+    let wait_for = |description: &str, object: &Value, matches: &dyn Fn(&Value) -> bool| {
+        eventually(description, TIMEOUT, || match cluster.get(object) {
+            Ok(Some(found)) if matches(&found) => Ok(()),
             other => Err(format!("{other:?}")),
         });
     };
@@ -78,7 +78,7 @@ fn story(cluster: &Cluster) {
         deployment["spec"]["replicas"] == 2
     });
 
-    // Somebody else's Deployment stays as it is, and the Foo's owner is told.
+    // A Deployment without owner reference is not changed, and the Foo gets a warning event.
     let mut taken = named("apps/v1", "Deployment", "taken");
     taken["spec"] = json!({
         "replicas": 1,
@@ -91,11 +91,11 @@ fn story(cluster: &Cluster) {
     cluster.apply(&taken).unwrap();
     cluster.apply(&self::foo("late", "taken", 5)).unwrap();
     for (name, reason) in [("late", "ErrResourceExists"), ("example-foo", "Synced")] {
-        eventually(&format!("the event {reason}"), PATIENCE, || {
+        eventually(&format!("the event {reason}"), TIMEOUT, || {
             let events = cluster.list(&named("events.k8s.io/v1", "Event", ""));
             let events = events.map_err(|error| error.to_string())?;
-            let is_it = |event: &Value| event["reason"] == reason && event["regarding"]["name"] == name;
-            if events.iter().any(is_it) {
+            let is_expected = |event: &Value| event["reason"] == reason && event["regarding"]["name"] == name;
+            if events.iter().any(is_expected) {
                 Ok(())
             } else {
                 Err(format!("{events:?}"))

@@ -1,8 +1,8 @@
-//! What `manifests --yaml` prints.
+//! Parses the output of `manifests --yaml`.
 
 use serde_json::Value;
 
-/// The objects of a text.
+/// Returns the objects of a YAML text.
 pub(crate) fn objects(text: &str) -> Vec<Value> {
     let objects: Result<Vec<Value>, _> = serde_saphyr::from_multiple(text);
     let mut objects = objects.unwrap_or_else(|error| panic!("{error}:\n{text}"));

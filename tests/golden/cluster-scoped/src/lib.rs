@@ -1,4 +1,4 @@
-//! The operator shop: its kinds are in [`api`], what it does with them in [`controllers`].
+//! The operator shop: its kinds are in [`api`], its controllers in [`controllers`].
 
 pub mod api;
 pub mod controllers;

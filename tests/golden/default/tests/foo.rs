@@ -1,5 +1,5 @@
-//! How the operator is tested without a cluster: one reconcile at a time, its requests compared; then the whole operator, beside an API
-//! server in the test's own process.
+//! Tests of the operator without a cluster: single reconciles with the requests that they send, and the whole operator against an
+//! in-process API server.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -21,7 +21,7 @@ fn foo() -> Foo {
     Foo::new("example", spec)
 }
 
-/// A Foo as informers bring it.
+/// Returns a Foo as it is in the cache.
 fn stored() -> Foo {
     let mut foo = foo();
     foo.metadata.namespace = Some("default".to_owned());
@@ -57,7 +57,7 @@ async fn applies_the_deployment_and_reports() {
     assert_eq!(update.body["status"]["observedGeneration"], 1);
     assert_eq!(events(&test), ["Created"]);
 
-    // Once its status is in the cache, there is nothing left to say but how the Deployment shall be.
+    // With the status in the cache, only the Deployment is applied.
     let mut reported = update.body.clone();
     reported["metadata"]["resourceVersion"] = json!("2");
     test.seed(&reported);
@@ -67,7 +67,7 @@ async fn applies_the_deployment_and_reports() {
 }
 
 #[tokio::test]
-async fn leaves_the_deployment_of_somebody_else_alone() {
+async fn does_not_change_a_foreign_deployment() {
     let test = Harness::new(FooController::register);
     test.seed(&stored());
     test.seed(&json!({
@@ -83,25 +83,25 @@ async fn leaves_the_deployment_of_somebody_else_alone() {
     assert_eq!(events(&test), ["NotOwned"]);
 }
 
-/// The whole operator, under exactly the rights that its code asks for, and an API server of its own.
-struct World {
+/// A running operator with exactly its generated permissions, and its own API server.
+struct TestEnvironment {
     cluster: Cluster,
-    rights: Vec<PermissionUnit>,
-    /// Who the operator is to the API server.
+    permissions: Vec<PermissionUnit>,
+    /// The operator's user name at the API server.
     user: String,
-    // As the administrator:
+    // Clients of the administrator:
     foos: Api<Foo>,
     deployments: Api<Deployment>,
 }
 
-impl World {
+impl TestEnvironment {
     async fn start() -> Self {
         let cluster = Cluster::embedded().unwrap();
         cluster.install_crd(&Foo::crd()).unwrap();
 
         let permissions = Harness::new(FooController::register).setup().permissions();
-        let rights = PermissionUnit::from_permissions(&permissions, "default").unwrap();
-        let operator = cluster.operator("operator", &rights).unwrap();
+        let permissions = PermissionUnit::from_permissions(&permissions, "default").unwrap();
+        let operator = cluster.operator("operator", &permissions).unwrap();
         let manager = Manager::new("operator")
             .with_config(operator.config().await.unwrap())
             .with_args(["--health-bind-address=0", "--metrics-bind-address=0"])
@@ -111,7 +111,7 @@ impl World {
         let client = Client::try_from(cluster.admin().config().await.unwrap()).unwrap();
         Self {
             cluster,
-            rights,
+            permissions,
             user: operator.user().to_owned(),
             foos: Api::default_namespaced(client.clone()),
             deployments: Api::default_namespaced(client),
@@ -134,88 +134,85 @@ impl World {
 
 #[tokio::test]
 async fn becomes_ready_with_its_deployment() {
-    let world = World::start().await;
-    let deployment = world.create().await;
+    let test = TestEnvironment::start().await;
+    let deployment = test.create().await;
     assert_eq!(deployment.spec.unwrap().replicas, Some(3));
 
-    // Nothing runs pods here: the test says what a cluster would.
+    // No pods run here: the test writes the status that a cluster would.
     let running = json!({"status": {"replicas": 3, "readyReplicas": 3, "availableReplicas": 3}});
     let (params, patch) = (PatchParams::default(), Patch::Merge(&running));
-    world
-        .deployments
+    test.deployments
         .patch_status("web", &params, &patch)
         .await
         .unwrap();
     until("the Foo is ready", async || {
-        let status = world.status().await?;
+        let status = test.status().await?;
         (status.available_replicas == 3 && status.conditions[0].status == "True").then_some(())
     })
     .await;
 }
 
 #[tokio::test]
-async fn tries_again_after_a_conflict() {
-    let world = World::start().await;
+async fn retries_after_a_conflict() {
+    let test = TestEnvironment::start().await;
     let update = RequestMatcher::verb("update").resource("foos/status");
-    let conflict = world
+    let conflict = test
         .cluster
         .faults()
         .once(update, Fault::Respond(Failure::conflict()));
 
-    world.create().await;
-    until("the status is written", || world.status()).await;
+    test.create().await;
+    until("the status is written", || test.status()).await;
     assert_eq!(conflict.hits(), 1);
 }
 
 #[tokio::test]
-async fn finds_out_what_a_broken_watch_missed() {
-    let world = World::start().await;
-    let before = world.create().await;
+async fn relists_after_a_broken_watch() {
+    let test = TestEnvironment::start().await;
+    let before = test.create().await;
 
-    // The Deployment goes while the watch is stuck; when the watch breaks, the API server has forgotten that it went.
+    // Delete the Deployment while the watch is blocked, then expire the watch: only a relist shows the deletion.
     let (faults, watch) = (
-        world.cluster.faults(),
-        RequestMatcher::watch("deployments").user(&world.user),
+        test.cluster.faults(),
+        RequestMatcher::watch("deployments").user(&test.user),
     );
     faults.hold_events(watch.clone());
-    world
-        .deployments
+    test.deployments
         .delete("web", &DeleteParams::default())
         .await
         .unwrap();
-    assert_eq!(world.cluster.expire_watches(&watch).unwrap(), 1);
+    assert_eq!(test.cluster.expire_watches(&watch).unwrap(), 1);
     faults.release_events(&watch);
 
     let after = until("there is a Deployment again", || {
-        world.deployments.get("web")
+        test.deployments.get("web")
     })
     .await;
     assert_ne!(before.metadata.uid, after.metadata.uid);
 }
 
 #[tokio::test]
-async fn deployment_goes_with_its_owner() {
-    let world = World::start().await;
-    world.create().await;
-    world
-        .foos
+async fn deployment_is_deleted_with_its_owner() {
+    let test = TestEnvironment::start().await;
+    test.create().await;
+    test.foos
         .delete("example", &DeleteParams::default())
         .await
         .unwrap();
     until("the Deployment is gone", async || {
-        world.deployments.get_opt("web").await.unwrap().is_none()
+        test.deployments.get_opt("web").await.unwrap().is_none()
     })
     .await;
 }
 
-/// Nothing that the operator asks for is forbidden, and it may do nothing that it does not do.
+/// No request of the operator is forbidden, and no permission is unused.
 #[tokio::test]
-async fn has_exactly_the_rights_that_it_uses() {
-    let world = World::start().await;
-    world.create().await;
-    until("every right is used", async || {
-        let audit = world.cluster.audit().unwrap();
-        audit.check_exact(&world.rights, &world.user)
+async fn uses_exactly_its_permissions() {
+    let test = TestEnvironment::start().await;
+    test.create().await;
+    until("every permission is used", async || {
+        let audit = test.cluster.audit().unwrap();
+        audit.check_exact(&test.permissions, &test.user)
     })
     .await;
 }

@@ -1,4 +1,4 @@
-//! Starts the operator. `shop --help` lists its flags; `shop manifests` prints its CRDs and rules.
+//! Starts the operator. `shop --help` lists its flags; `shop manifests` prints its CRDs and permissions.
 
 use kubewright::Manager;
 

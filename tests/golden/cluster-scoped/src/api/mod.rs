@@ -1,8 +1,8 @@
-//! The kinds of this operator, a file each. `kubewright generate` makes the CRDs from them.
+//! The kinds of this operator, one per file. `kubewright generate` generates the CRDs from them.
 
 pub mod foo;
 
-/// All of them, with their clients, listers and informers: `use crate::api::prelude::*;`.
+/// All kinds with their clients, listers and informers: `use crate::api::prelude::*;`.
 pub mod prelude {
     pub use super::foo::*;
 }

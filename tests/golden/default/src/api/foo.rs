@@ -1,13 +1,13 @@
-//! The kind Foo: what its user may write, and what the operator reports back.
+//! The kind Foo: its spec and status.
 //!
-//! Doc comments become the descriptions that `kubectl explain foos` shows. After a change: `kubewright generate`.
+//! Doc comments become the descriptions in `kubectl explain foos`. Run `kubewright generate` after a change.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kubewright::{CustomResource, Informer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is wanted.
+/// The desired state.
 #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "demo.dev",
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
     namespaced,
     status = "FooStatus",
     shortname = "foo",
-    doc = "A Deployment with as many replicas as its Foo says.",
+    doc = "Manages a Deployment with a number of replicas.",
     printcolumn(name = "Wanted", type_ = "integer", json_path = ".spec.replicas"),
     printcolumn(
         name = "Available",
@@ -32,25 +32,25 @@ use serde::{Deserialize, Serialize};
 #[informer(index(by_deployment = "spec.deploymentName"))]
 #[serde(rename_all = "camelCase")]
 pub struct FooSpec {
-    /// The name of the Deployment that is created.
+    /// The name of the Deployment.
     #[schemars(length(min = 1, max = 63))]
     pub deployment_name: String,
-    /// How many replicas it shall have.
+    /// The desired number of replicas.
     #[schemars(range(min = 0, max = 10))]
     pub replicas: i32,
 }
 
-/// What the operator observed.
+/// The observed state.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FooStatus {
-    /// How many replicas of the Deployment are available.
+    /// The number of available replicas of the Deployment.
     #[serde(default)]
     pub available_replicas: i32,
-    /// `Ready` is true when as many replicas are available as are wanted.
+    /// `Ready` is true if all desired replicas are available.
     #[serde(default)]
     pub conditions: Vec<Condition>,
-    /// The generation of the spec that this status speaks of.
+    /// The most recent generation observed by the controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }

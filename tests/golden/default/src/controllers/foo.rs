@@ -1,4 +1,4 @@
-//! Keeps a Deployment for each Foo.
+//! The controller of Foo: manages a Deployment for each Foo.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ use kubewright::prelude::*;
 
 use crate::api::prelude::*;
 
-/// What a reconcile works with. The operator's Role is made from these types: a verb that a client does not name
-/// does not compile, and one that it names is granted at the next `kubewright generate`.
+/// The reconciler's listers and clients. The operator's role is generated from these types: verbs that a client type does
+/// not name do not compile, and `kubewright generate` grants those that it names.
 pub struct FooController {
-    // Reads come from the cache, which informers keep up to date.
+    // Reads from the informers' cache.
     foos: FooLister,
     deployments: Lister<Deployment>,
-    // Writes go to the API server.
+    // Writes to the API server.
     foo_status: FooClient<(UpdateStatus,)>,
     deployment_writer: TypedClient<Deployment, (Apply,)>,
     events: Recorder,
 }
 
 impl FooController {
-    /// Says what the controller reads, writes and reacts to. No I/O happens here.
+    /// Registers the controller with its watches and clients. Does no I/O.
     pub fn register(setup: &mut Setup) {
         let foos = setup.informers().foos();
         let deployments = setup.informers().of::<Deployment>();
@@ -46,11 +46,11 @@ impl FooController {
 }
 
 impl Reconciler for FooController {
-    /// Called when the Foo or its Deployment changed, and again, ever later, after an error.
+    /// Drives the Deployment towards the spec of the Foo. Called after changes of either; retried with backoff on errors.
     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let foo = match self.foos.get(key) {
             Ok(foo) => foo,
-            // Deleted meanwhile; Kubernetes collects what it owned.
+            // Deleted: the garbage collector deletes the Deployment.
             Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
@@ -63,16 +63,16 @@ impl Reconciler for FooController {
         if let Some(deployment) = &before
             && !is_controlled_by(&deployment.metadata, foo.as_ref())
         {
-            let message = format!("Deployment {name} exists and is not of this Foo");
+            let message = format!("Deployment {name} exists and is not controlled by this Foo");
             self.events
                 .event(foo.as_ref(), EventType::Warning, "NotOwned", &message);
             return Err(ReconcileError::new(message));
         }
 
-        // Applying says how the Deployment shall be, whatever it was; no change is no write.
+        // Server-side apply: sends the desired state; the API server writes only if something changes.
         let after = self
             .deployment_writer
-            .apply(&wanted_deployment(&name, &foo))
+            .apply(&desired_deployment(&name, &foo))
             .await?;
         match &before {
             None => self.report(&foo, "Created"),
@@ -88,11 +88,13 @@ impl Reconciler for FooController {
 }
 
 impl FooController {
-    fn report(&self, foo: &Foo, what: &str) {
-        let message = format!("{what} Deployment {}", foo.spec.deployment_name);
-        self.events.event(foo, EventType::Normal, what, &message);
+    /// Records an event about the Deployment.
+    fn report(&self, foo: &Foo, reason: &str) {
+        let message = format!("{reason} Deployment {}", foo.spec.deployment_name);
+        self.events.event(foo, EventType::Normal, reason, &message);
     }
 
+    /// Writes the status if it changed.
     async fn update_status(
         &self,
         foo: &Foo,
@@ -117,8 +119,8 @@ impl FooController {
     }
 }
 
-/// The whole Deployment, from the spec alone: what is not said here is left to Kubernetes and to others.
-fn wanted_deployment(name: &NamespacedName, foo: &Foo) -> Deployment {
+/// Returns the desired Deployment. Fields that are not set here are left to Kubernetes and other field managers.
+fn desired_deployment(name: &NamespacedName, foo: &Foo) -> Deployment {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), "nginx".to_owned()),
         (
@@ -135,8 +137,8 @@ fn wanted_deployment(name: &NamespacedName, foo: &Foo) -> Deployment {
         metadata: ObjectMeta {
             name: Some(name.name().to_owned()),
             namespace: name.namespace().map(str::to_owned),
-            // Makes this Foo the one controller of the Deployment: its changes wake the Foo, and Kubernetes
-            // deletes it with the Foo.
+            // The owner reference makes changes of the Deployment enqueue the Foo, and deletes the Deployment with
+            // the Foo.
             owner_references: Some(vec![controller_reference(foo)]),
             ..ObjectMeta::default()
         },
@@ -162,14 +164,14 @@ fn wanted_deployment(name: &NamespacedName, foo: &Foo) -> Deployment {
     }
 }
 
-/// Ready: as many replicas are available as are wanted.
+/// Returns the condition `Ready`: whether all desired replicas are available.
 fn ready(foo: &Foo, available: i32) -> Condition {
-    let wanted = foo.spec.replicas;
-    let reason = if available == wanted {
+    let desired = foo.spec.replicas;
+    let reason = if available == desired {
         "Available"
     } else {
         "Progressing"
     };
-    let message = format!("{available} of {wanted} replicas are available");
-    condition(foo, "Ready", available == wanted, reason, message)
+    let message = format!("{available} of {desired} replicas are available");
+    condition(foo, "Ready", available == desired, reason, message)
 }

@@ -1,10 +1,10 @@
-//! The kinds of this operator, a file each. `kubewright generate` makes the CRDs from them.
+//! The kinds of this operator, one per file. `kubewright generate` generates the CRDs from them.
 
 pub mod backup_plan;
 pub mod dns_policy;
 pub mod foo;
 
-/// All of them, with their clients, listers and informers: `use crate::api::prelude::*;`.
+/// All kinds with their clients, listers and informers: `use crate::api::prelude::*;`.
 pub mod prelude {
     pub use super::backup_plan::*;
     pub use super::dns_policy::*;

@@ -1,4 +1,4 @@
-//! Keeps a Deployment for each BackupPlan.
+//! The controller of BackupPlan: manages a Deployment for each BackupPlan.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ use kubewright::prelude::*;
 
 use crate::api::prelude::*;
 
-/// What a reconcile works with. The operator's Role is made from these types: a verb that a client does not name
-/// does not compile, and one that it names is granted at the next `kubewright generate`.
+/// The reconciler's listers and clients. The operator's role is generated from these types: verbs that a client type does
+/// not name do not compile, and `kubewright generate` grants those that it names.
 pub struct BackupPlanController {
-    // Reads come from the cache, which informers keep up to date.
+    // Reads from the informers' cache.
     backup_plans: BackupPlanLister,
     deployments: Lister<Deployment>,
-    // Writes go to the API server.
+    // Writes to the API server.
     backup_plan_status: BackupPlanClient<(UpdateStatus,)>,
     deployment_writer: TypedClient<Deployment, (Apply,)>,
     events: Recorder,
 }
 
 impl BackupPlanController {
-    /// Says what the controller reads, writes and reacts to. No I/O happens here.
+    /// Registers the controller with its watches and clients. Does no I/O.
     pub fn register(setup: &mut Setup) {
         let backup_plans = setup.informers().backup_plans();
         let deployments = setup.informers().of::<Deployment>();
@@ -46,11 +46,11 @@ impl BackupPlanController {
 }
 
 impl Reconciler for BackupPlanController {
-    /// Called when the BackupPlan or its Deployment changed, and again, ever later, after an error.
+    /// Drives the Deployment towards the spec of the BackupPlan. Called after changes of either; retried with backoff on errors.
     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let backup_plan = match self.backup_plans.get(key) {
             Ok(backup_plan) => backup_plan,
-            // Deleted meanwhile; Kubernetes collects what it owned.
+            // Deleted: the garbage collector deletes the Deployment.
             Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
@@ -63,7 +63,8 @@ impl Reconciler for BackupPlanController {
         if let Some(deployment) = &before
             && !is_controlled_by(&deployment.metadata, backup_plan.as_ref())
         {
-            let message = format!("Deployment {name} exists and is not of this BackupPlan");
+            let message =
+                format!("Deployment {name} exists and is not controlled by this BackupPlan");
             self.events.event(
                 backup_plan.as_ref(),
                 EventType::Warning,
@@ -73,10 +74,10 @@ impl Reconciler for BackupPlanController {
             return Err(ReconcileError::new(message));
         }
 
-        // Applying says how the Deployment shall be, whatever it was; no change is no write.
+        // Server-side apply: sends the desired state; the API server writes only if something changes.
         let after = self
             .deployment_writer
-            .apply(&wanted_deployment(&name, &backup_plan))
+            .apply(&desired_deployment(&name, &backup_plan))
             .await?;
         match &before {
             None => self.report(&backup_plan, "Created"),
@@ -92,12 +93,14 @@ impl Reconciler for BackupPlanController {
 }
 
 impl BackupPlanController {
-    fn report(&self, backup_plan: &BackupPlan, what: &str) {
-        let message = format!("{what} Deployment {}", backup_plan.spec.deployment_name);
+    /// Records an event about the Deployment.
+    fn report(&self, backup_plan: &BackupPlan, reason: &str) {
+        let message = format!("{reason} Deployment {}", backup_plan.spec.deployment_name);
         self.events
-            .event(backup_plan, EventType::Normal, what, &message);
+            .event(backup_plan, EventType::Normal, reason, &message);
     }
 
+    /// Writes the status if it changed.
     async fn update_status(
         &self,
         backup_plan: &BackupPlan,
@@ -122,8 +125,8 @@ impl BackupPlanController {
     }
 }
 
-/// The whole Deployment, from the spec alone: what is not said here is left to Kubernetes and to others.
-fn wanted_deployment(name: &NamespacedName, backup_plan: &BackupPlan) -> Deployment {
+/// Returns the desired Deployment. Fields that are not set here are left to Kubernetes and other field managers.
+fn desired_deployment(name: &NamespacedName, backup_plan: &BackupPlan) -> Deployment {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), "nginx".to_owned()),
         (
@@ -140,8 +143,8 @@ fn wanted_deployment(name: &NamespacedName, backup_plan: &BackupPlan) -> Deploym
         metadata: ObjectMeta {
             name: Some(name.name().to_owned()),
             namespace: name.namespace().map(str::to_owned),
-            // Makes this BackupPlan the one controller of the Deployment: its changes wake the BackupPlan, and Kubernetes
-            // deletes it with the BackupPlan.
+            // The owner reference makes changes of the Deployment enqueue the BackupPlan, and deletes the Deployment with
+            // the BackupPlan.
             owner_references: Some(vec![controller_reference(backup_plan)]),
             ..ObjectMeta::default()
         },
@@ -167,14 +170,14 @@ fn wanted_deployment(name: &NamespacedName, backup_plan: &BackupPlan) -> Deploym
     }
 }
 
-/// Ready: as many replicas are available as are wanted.
+/// Returns the condition `Ready`: whether all desired replicas are available.
 fn ready(backup_plan: &BackupPlan, available: i32) -> Condition {
-    let wanted = backup_plan.spec.replicas;
-    let reason = if available == wanted {
+    let desired = backup_plan.spec.replicas;
+    let reason = if available == desired {
         "Available"
     } else {
         "Progressing"
     };
-    let message = format!("{available} of {wanted} replicas are available");
-    condition(backup_plan, "Ready", available == wanted, reason, message)
+    let message = format!("{available} of {desired} replicas are available");
+    condition(backup_plan, "Ready", available == desired, reason, message)
 }

@@ -1,4 +1,4 @@
-//! Keeps a Deployment for each DNSPolicy.
+//! The controller of DNSPolicy: manages a Deployment for each DNSPolicy.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ use kubewright::prelude::*;
 
 use crate::api::prelude::*;
 
-/// What a reconcile works with. The operator's Role is made from these types: a verb that a client does not name
-/// does not compile, and one that it names is granted at the next `kubewright generate`.
+/// The reconciler's listers and clients. The operator's role is generated from these types: verbs that a client type does
+/// not name do not compile, and `kubewright generate` grants those that it names.
 pub struct DNSPolicyController {
-    // Reads come from the cache, which informers keep up to date.
+    // Reads from the informers' cache.
     dns_policies: DNSPolicyLister,
     deployments: Lister<Deployment>,
-    // Writes go to the API server.
+    // Writes to the API server.
     dns_policy_status: DNSPolicyClient<(UpdateStatus,)>,
     deployment_writer: TypedClient<Deployment, (Apply,)>,
     events: Recorder,
 }
 
 impl DNSPolicyController {
-    /// Says what the controller reads, writes and reacts to. No I/O happens here.
+    /// Registers the controller with its watches and clients. Does no I/O.
     pub fn register(setup: &mut Setup) {
         let dns_policies = setup.informers().dns_policies();
         let deployments = setup.informers().of::<Deployment>();
@@ -46,11 +46,11 @@ impl DNSPolicyController {
 }
 
 impl Reconciler for DNSPolicyController {
-    /// Called when the DNSPolicy or its Deployment changed, and again, ever later, after an error.
+    /// Drives the Deployment towards the spec of the DNSPolicy. Called after changes of either; retried with backoff on errors.
     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let dns_policy = match self.dns_policies.get(key) {
             Ok(dns_policy) => dns_policy,
-            // Deleted meanwhile; Kubernetes collects what it owned.
+            // Deleted: the garbage collector deletes the Deployment.
             Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
@@ -64,7 +64,8 @@ impl Reconciler for DNSPolicyController {
         if let Some(deployment) = &before
             && !is_controlled_by(&deployment.metadata, dns_policy.as_ref())
         {
-            let message = format!("Deployment {name} exists and is not of this DNSPolicy");
+            let message =
+                format!("Deployment {name} exists and is not controlled by this DNSPolicy");
             self.events.event(
                 dns_policy.as_ref(),
                 EventType::Warning,
@@ -74,10 +75,10 @@ impl Reconciler for DNSPolicyController {
             return Err(ReconcileError::new(message));
         }
 
-        // Applying says how the Deployment shall be, whatever it was; no change is no write.
+        // Server-side apply: sends the desired state; the API server writes only if something changes.
         let after = self
             .deployment_writer
-            .apply(&wanted_deployment(&name, &dns_policy))
+            .apply(&desired_deployment(&name, &dns_policy))
             .await?;
         match &before {
             None => self.report(&dns_policy, "Created"),
@@ -93,12 +94,14 @@ impl Reconciler for DNSPolicyController {
 }
 
 impl DNSPolicyController {
-    fn report(&self, dns_policy: &DNSPolicy, what: &str) {
-        let message = format!("{what} Deployment {}", dns_policy.spec.deployment_name);
+    /// Records an event about the Deployment.
+    fn report(&self, dns_policy: &DNSPolicy, reason: &str) {
+        let message = format!("{reason} Deployment {}", dns_policy.spec.deployment_name);
         self.events
-            .event(dns_policy, EventType::Normal, what, &message);
+            .event(dns_policy, EventType::Normal, reason, &message);
     }
 
+    /// Writes the status if it changed.
     async fn update_status(
         &self,
         dns_policy: &DNSPolicy,
@@ -123,8 +126,8 @@ impl DNSPolicyController {
     }
 }
 
-/// The whole Deployment, from the spec alone: what is not said here is left to Kubernetes and to others.
-fn wanted_deployment(name: &NamespacedName, dns_policy: &DNSPolicy) -> Deployment {
+/// Returns the desired Deployment. Fields that are not set here are left to Kubernetes and other field managers.
+fn desired_deployment(name: &NamespacedName, dns_policy: &DNSPolicy) -> Deployment {
     let labels = BTreeMap::from([
         ("app.kubernetes.io/name".to_owned(), "nginx".to_owned()),
         (
@@ -141,8 +144,8 @@ fn wanted_deployment(name: &NamespacedName, dns_policy: &DNSPolicy) -> Deploymen
         metadata: ObjectMeta {
             name: Some(name.name().to_owned()),
             namespace: name.namespace().map(str::to_owned),
-            // Makes this DNSPolicy the one controller of the Deployment: its changes wake the DNSPolicy, and Kubernetes
-            // deletes it with the DNSPolicy.
+            // The owner reference makes changes of the Deployment enqueue the DNSPolicy, and deletes the Deployment with
+            // the DNSPolicy.
             owner_references: Some(vec![controller_reference(dns_policy)]),
             ..ObjectMeta::default()
         },
@@ -168,14 +171,14 @@ fn wanted_deployment(name: &NamespacedName, dns_policy: &DNSPolicy) -> Deploymen
     }
 }
 
-/// Ready: as many replicas are available as are wanted.
+/// Returns the condition `Ready`: whether all desired replicas are available.
 fn ready(dns_policy: &DNSPolicy, available: i32) -> Condition {
-    let wanted = dns_policy.spec.replicas;
-    let reason = if available == wanted {
+    let desired = dns_policy.spec.replicas;
+    let reason = if available == desired {
         "Available"
     } else {
         "Progressing"
     };
-    let message = format!("{available} of {wanted} replicas are available");
-    condition(dns_policy, "Ready", available == wanted, reason, message)
+    let message = format!("{available} of {desired} replicas are available");
+    condition(dns_policy, "Ready", available == desired, reason, message)
 }

@@ -1,4 +1,4 @@
-//! What the operator does, a controller a file. `src/main.rs` registers them.
+//! The controllers of this operator, one per file. `src/main.rs` registers them.
 
 pub mod backup_plan;
 pub mod dns_policy;

@@ -1,22 +1,22 @@
-//! The files that the user and kubewright change both.
+//! Renders the managed files: those that both the user and kubewright change.
 
 use std::path::PathBuf;
 
 use kubewright_templates::{Ci, DeployKustomization, Dockerfile, OperatorManifest, RenderError, render};
 
-/// What they depend on.
-pub(super) struct ManagedFiles<'a> {
-    /// The operator.
-    pub(super) name: &'a str,
-    /// Its own namespace.
-    pub(super) namespace: &'a str,
-    /// The namespaces that it watches; empty: all.
-    pub(super) watched: &'a [String],
+/// The settings from which managed files are rendered.
+pub(crate) struct ManagedFiles<'a> {
+    /// The operator's name.
+    pub(crate) name: &'a str,
+    /// The operator's own namespace.
+    pub(crate) namespace: &'a str,
+    /// The watched namespaces; empty means all.
+    pub(crate) watched: &'a [String],
 }
 
 impl ManagedFiles<'_> {
-    /// Their new texts.
-    pub(super) fn render(&self) -> Result<Vec<(PathBuf, String)>, RenderError> {
+    /// Renders the files.
+    pub(crate) fn render(&self) -> Result<Vec<(PathBuf, String)>, RenderError> {
         let Self {
             name,
             namespace,

@@ -1,4 +1,4 @@
-//! The objects' changes, as they happen: a watch a kind, a line a change.
+//! Watches objects and prints a line per change.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,25 +17,25 @@ use tokio::task::JoinSet;
 
 use super::{
     cluster::ClusterError,
-    console::{Console, Speaker},
-    difference::describe,
+    console::{Console, LineOrigin},
+    object_diff::summarize_changes,
 };
 
-/// The pause before a watch that broke is taken up again.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Delay before a broken watch is restarted.
+const REWATCH_DELAY: Duration = Duration::from_secs(1);
 
-/// A resource: its group and its plural.
-pub(super) type Resource = (String, String);
+/// Group and plural of a resource.
+pub(super) type ResourceName = (String, String);
 
-/// What is watched. Dropping it ends the watches.
-pub(super) struct Changes {
+/// Watches resources, one task each. Dropping it ends the watches.
+pub(super) struct ObjectWatcher {
     client: Client,
     console: Console,
-    watched: BTreeSet<Resource>,
+    watched: BTreeSet<ResourceName>,
     watches: JoinSet<Infallible>,
 }
 
-impl Changes {
+impl ObjectWatcher {
     pub(super) fn new(client: Client, console: Console) -> Self {
         Self {
             client,
@@ -45,10 +45,10 @@ impl Changes {
         }
     }
 
-    /// Watches these, too. What there is by now is no change.
+    /// Adds watches of these resources. Objects that exist by now are not printed.
     pub(super) async fn watch(
         &mut self,
-        resources: impl IntoIterator<Item = Resource>,
+        resources: impl IntoIterator<Item = ResourceName>,
     ) -> Result<(), ClusterError> {
         let mut wanted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (group, plural) in resources {
@@ -59,18 +59,18 @@ impl Changes {
         for (group, plurals) in wanted {
             let served = discovery::group(&self.client, &group).await;
             let served = served.map_err(|source| {
-                ClusterError::request(format!("find out what is served of {group:?}"), source)
+                ClusterError::request(format!("discover the resources of group {group:?}"), source)
             })?;
             for (resource, _) in served.recommended_resources() {
                 if plurals.contains(&resource.plural) {
                     self.watched.insert((group.clone(), resource.plural.clone()));
-                    let mut watch = Watch {
+                    let mut watch = ResourceWatch {
                         api: Api::all_with(self.client.clone(), &resource),
                         resource,
                         console: self.console.clone(),
-                        known: BTreeMap::new(),
+                        last_seen: BTreeMap::new(),
                     };
-                    // Now, not in the task: what comes after this call is a change.
+                    // List here and not in the task: changes after this call must be printed.
                     let version = watch.list(false).await.ok();
                     self.watches.spawn(watch.run(version));
                 }
@@ -80,14 +80,14 @@ impl Changes {
     }
 }
 
-struct Watch {
+struct ResourceWatch {
     api: Api<DynamicObject>,
     resource: ApiResource,
     console: Console,
-    known: BTreeMap<(String, String), Value>,
+    last_seen: BTreeMap<(String, String), Value>,
 }
 
-impl Watch {
+impl ResourceWatch {
     async fn run(mut self, mut version: Option<String>) -> Infallible {
         loop {
             let from = match version.take() {
@@ -95,32 +95,33 @@ impl Watch {
                 None => self.list(true).await,
             };
             if let Ok(from) = from {
-                self.follow(&from).await;
+                self.watch_from(&from).await;
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(REWATCH_DELAY).await;
         }
     }
 
-    /// Reads what there is, and tells what is other than it was known. From where a watch goes on.
-    async fn list(&mut self, tell: bool) -> Result<String, kube::Error> {
+    /// Lists the objects, and with `print` prints the differences to the last seen ones. Returns the resource version
+    /// to watch from.
+    async fn list(&mut self, print: bool) -> Result<String, kube::Error> {
         let list = self.api.list(&ListParams::default()).await?;
-        let mut known = std::mem::take(&mut self.known);
+        let mut last_seen = std::mem::take(&mut self.last_seen);
         for object in list.items {
-            let (key, value) = (key(&object), value(object));
-            let old = known.remove(&key);
-            if tell {
-                self.tell(&key, old.as_ref(), Some(&value)).await;
+            let (key, value) = (object_key(&object), object_value(object));
+            let old = last_seen.remove(&key);
+            if print {
+                self.print_change(&key, old.as_ref(), Some(&value)).await;
             }
-            self.known.insert(key, value);
+            self.last_seen.insert(key, value);
         }
-        for (key, old) in known {
-            self.tell(&key, Some(&old), None).await;
+        for (key, old) in last_seen {
+            self.print_change(&key, Some(&old), None).await;
         }
         Ok(list.metadata.resource_version.unwrap_or_default())
     }
 
-    /// Tells what changes, until the watch ends.
-    async fn follow(&mut self, version: &str) {
+    /// Prints changes from `version` on, until the watch ends.
+    async fn watch_from(&mut self, version: &str) {
         let Ok(events) = self.api.watch(&WatchParams::default(), version).await else {
             return;
         };
@@ -128,14 +129,14 @@ impl Watch {
         while let Ok(Some(event)) = events.try_next().await {
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                    let (key, value) = (key(&object), value(object));
-                    let old = self.known.insert(key.clone(), value.clone());
-                    self.tell(&key, old.as_ref(), Some(&value)).await;
+                    let (key, value) = (object_key(&object), object_value(object));
+                    let old = self.last_seen.insert(key.clone(), value.clone());
+                    self.print_change(&key, old.as_ref(), Some(&value)).await;
                 }
                 WatchEvent::Deleted(object) => {
-                    let key = key(&object);
-                    let old = self.known.remove(&key);
-                    self.tell(&key, old.as_ref(), None).await;
+                    let key = object_key(&object);
+                    let old = self.last_seen.remove(&key);
+                    self.print_change(&key, old.as_ref(), None).await;
                 }
                 WatchEvent::Bookmark(_) => {}
                 WatchEvent::Error(_) => return,
@@ -143,51 +144,51 @@ impl Watch {
         }
     }
 
-    async fn tell(&self, key: &(String, String), old: Option<&Value>, new: Option<&Value>) {
-        if let Some(line) = line(&self.resource.kind, key, old, new) {
-            self.console.say(Speaker::Objects, line).await;
+    async fn print_change(&self, key: &(String, String), old: Option<&Value>, new: Option<&Value>) {
+        if let Some(line) = format_change(&self.resource.kind, key, old, new) {
+            self.console.log(LineOrigin::Objects, line).await;
         }
     }
 }
 
-fn key(object: &DynamicObject) -> (String, String) {
+fn object_key(object: &DynamicObject) -> (String, String) {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     (text(&object.metadata.namespace), text(&object.metadata.name))
 }
 
-fn value(object: DynamicObject) -> Value {
+fn object_value(object: DynamicObject) -> Value {
     serde_json::to_value(object).unwrap_or_default()
 }
 
-/// What a change is called; None when it is not worth a line.
-fn line(
+/// Formats a change as a line; None if only ignored fields changed.
+fn format_change(
     kind: &str,
     (namespace, name): &(String, String),
     old: Option<&Value>,
     new: Option<&Value>,
 ) -> Option<String> {
     if kind == "Event" {
-        return new.map(event);
+        return new.map(format_event);
     }
     let name = if namespace.is_empty() {
         name.clone()
     } else {
         format!("{namespace}/{name}")
     };
-    let what = match (old, new) {
+    let description = match (old, new) {
         (None, Some(_)) => "created".to_owned(),
         (_, None) => "deleted".to_owned(),
         (Some(old), Some(new)) if kind == "Secret" => {
-            // Nobody's secrets stand in a terminal.
+            // Never print the data of Secrets.
             let secret = |object: &Value| (object["data"].clone(), object["type"].clone());
             return (secret(old) != secret(new)).then(|| format!("{kind} {name}: data changed"));
         }
-        (Some(old), Some(new)) => describe(old, new)?,
+        (Some(old), Some(new)) => summarize_changes(old, new)?,
     };
-    Some(format!("{kind} {name}: {what}"))
+    Some(format!("{kind} {name}: {description}"))
 }
 
-fn event(event: &Value) -> String {
+fn format_event(event: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let about = &event["regarding"];
     let times = match event["series"]["count"].as_u64() {
@@ -211,29 +212,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_what_became_of_whom() {
+    fn formats_creations_changes_and_deletions() {
         let key = ("default".to_owned(), "a".to_owned());
         let (one, two) = (json!({ "spec": 1 }), json!({ "spec": 2 }));
         assert_eq!(
-            line("Foo", &key, None, Some(&one)).unwrap(),
+            format_change("Foo", &key, None, Some(&one)).unwrap(),
             "Foo default/a: created"
         );
         assert_eq!(
-            line("Foo", &key, Some(&one), Some(&two)).unwrap(),
+            format_change("Foo", &key, Some(&one), Some(&two)).unwrap(),
             "Foo default/a: spec 1 → 2"
         );
         assert_eq!(
-            line("Foo", &key, Some(&one), None).unwrap(),
+            format_change("Foo", &key, Some(&one), None).unwrap(),
             "Foo default/a: deleted"
         );
-        assert_eq!(line("Foo", &key, Some(&one), Some(&one)), None);
+        assert_eq!(format_change("Foo", &key, Some(&one), Some(&one)), None);
     }
 
     #[test]
-    fn secrets_are_not_shown() {
+    fn secret_data_is_not_printed() {
         let key = ("default".to_owned(), "a".to_owned());
         let secret = |text: &str| json!({ "data": { "password": text } });
-        let line = line(
+        let line = format_change(
             "Secret",
             &key,
             Some(&secret("aHVudGVy")),

@@ -1,18 +1,18 @@
-//! The calls that set up the manager.
+//! Inserts a call into the chain that sets up the `Manager`.
 
 use syn::{
     Expr, ExprCall, ExprMethodCall,
     visit::{self, Visit},
 };
 
-use super::{InsertError, insertion::Source};
+use super::{InsertError, insertion::SourceText};
 
-/// `.register(<Kind>Controller::register)` behind the last such call, or behind `Manager::from_args(…)`.
+/// Inserts `.register(<Kind>Controller::register)` after the last such call, or after `Manager::from_args(…)`.
 pub fn register(text: &str, kind: &str) -> Result<String, InsertError> {
-    let source = Source::parse(text)?;
+    let source = SourceText::parse(text)?;
     let controller = format!("{kind}Controller");
     let call = format!(".register({controller}::register)");
-    let mut calls = Calls {
+    let mut calls = ManagerCalls {
         controller: &controller,
         registered: false,
         registrations: Vec::new(),
@@ -22,8 +22,8 @@ pub fn register(text: &str, kind: &str) -> Result<String, InsertError> {
     if calls.registered {
         return Ok(text.to_owned());
     }
-    let no_place = |lacks| InsertError::NoPlace {
-        lacks,
+    let no_place = |reason| InsertError::NoInsertionPoint {
+        reason,
         line: format!("Manager::from_args(…){call}"),
     };
     if calls.managers.len() > 1 {
@@ -37,7 +37,7 @@ pub fn register(text: &str, kind: &str) -> Result<String, InsertError> {
         (Some(last), _) => {
             let dot = source.range(&last.dot_token).start;
             let end = source.range(last).end;
-            // On a line of its own where the call before is.
+            // On its own line if the previous call is on its own line.
             match source.indentation(dot) {
                 "" => source.insert(end, &call),
                 indent => source.insert_line_after(end, &format!("{indent}{call}")),
@@ -46,17 +46,17 @@ pub fn register(text: &str, kind: &str) -> Result<String, InsertError> {
         (None, Some(manager)) => source.insert(source.range(manager).end, &call),
         (None, None) => None,
     };
-    result.ok_or_else(|| no_place("`Manager::from_args(…)` was not found"))
+    result.ok_or_else(|| no_place("found no `Manager::from_args(…)`"))
 }
 
-struct Calls<'a, 'ast> {
+struct ManagerCalls<'a, 'ast> {
     controller: &'a str,
     registered: bool,
     registrations: Vec<&'ast ExprMethodCall>,
     managers: Vec<&'ast ExprCall>,
 }
 
-impl<'ast> Visit<'ast> for Calls<'_, 'ast> {
+impl<'ast> Visit<'ast> for ManagerCalls<'_, 'ast> {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         if call.method == "register"
             && let Some(Expr::Path(argument)) = call.args.first()
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn follows_the_layout_that_there_is() {
+    fn keeps_the_layout_of_the_call_chain() {
         assert_eq!(
             edit("fn main() { Manager::from_args(\"a\").register(F::register).run() }"),
             "fn main() { Manager::from_args(\"a\").register(F::register).register(BarController::register).run() }"
@@ -112,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_is_registered_already() {
+    fn registered_controllers_are_not_added_again() {
         let text = "fn main() { m.register(shop::controllers::BarController::register); }";
         assert_eq!(edit(text), text);
     }
 
     #[test]
-    fn without_a_manager_it_says_what_to_write() {
+    fn missing_or_ambiguous_manager_is_an_error() {
         let error = register("fn main() {}", "Bar").unwrap_err();
         assert!(
             error.to_string().contains(".register(BarController::register)"),

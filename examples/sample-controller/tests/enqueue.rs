@@ -1,4 +1,4 @@
-//! Which changes wake a Foo: upstream's event handlers, which its tests do not pin.
+//! Which changes enqueue a Foo: upstream's event handlers, which upstream does not test.
 
 #![expect(
     clippy::unwrap_used,
@@ -24,23 +24,23 @@ use kubewright::{
 use sample_controller::controller::FooController;
 use serde_json::{Value, json};
 
-/// The body of an answer.
-type Answer = UnsyncBoxBody<bytes::Bytes, Infallible>;
+/// Body of a response.
+type ResponseBody = UnsyncBoxBody<bytes::Bytes, Infallible>;
 
-/// Lists and watches as a test says: each list is answered with the next of its answers, each watch with the lines that are sent.
+/// A scripted API server: lists return the state's objects, watches stream the events that a test sends.
 #[derive(Clone, Default)]
-struct Script(Arc<Mutex<State>>);
+struct ScriptedServer(Arc<Mutex<ServerState>>);
 
 #[derive(Default)]
-struct State {
+struct ServerState {
     foos: Vec<Value>,
     deployments: Vec<Value>,
     foo_watch: Option<UnboundedSender<Value>>,
     deployment_watch: Option<UnboundedSender<Value>>,
 }
 
-struct World {
-    script: Script,
+struct TestEnvironment {
+    server: ScriptedServer,
     setup: Setup,
     runner: ControllerRunner,
 }
@@ -67,8 +67,8 @@ fn event(kind: &str, object: &Value) -> Value {
     json!({"type": kind, "object": object})
 }
 
-impl Script {
-    fn answer(&self, request: &Request<Body>) -> Response<Answer> {
+impl ScriptedServer {
+    fn respond(&self, request: &Request<Body>) -> Response<ResponseBody> {
         let mut state = self.0.lock().unwrap();
         let foos = request.uri().path().ends_with("/foos");
         let query = request.uri().query().unwrap_or_default();
@@ -96,25 +96,25 @@ impl Script {
     }
 }
 
-fn watch_body(lines: UnboundedReceiver<Value>) -> Answer {
+fn watch_body(lines: UnboundedReceiver<Value>) -> ResponseBody {
     use futures::StreamExt as _;
     let frames =
         lines.map(|line| Ok::<_, Infallible>(http_body::Frame::data((line.to_string() + "\n").into())));
     StreamBody::new(frames).boxed_unsync()
 }
 
-impl World {
-    /// A Foo and its Deployment are there, and the Foo was reconciled.
-    async fn settled() -> Self {
-        let script = Script::default();
+impl TestEnvironment {
+    /// Starts a controller with a Foo and its Deployment in the cache and an empty queue.
+    async fn start() -> Self {
+        let server = ScriptedServer::default();
         {
-            let mut state = script.0.lock().unwrap();
+            let mut state = server.0.lock().unwrap();
             state.foos = vec![foo()];
             state.deployments = vec![owned_by("Foo", "2")];
         }
-        let answers = script.clone();
+        let responder = server.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
-            let response = answers.answer(&request);
+            let response = responder.respond(&request);
             async move { Ok::<_, Infallible>(response) }
         });
         let connection = Connection::new(kube::Client::new(service, "default"));
@@ -125,18 +125,18 @@ impl World {
         let runner = ControllerRunner::new(controller, Arc::new(NoMetrics)).expect("complete");
         setup.informers().start();
         setup.informers().wait_for_cache_sync().await;
-        let mut world = Self {
-            script,
+        let mut test = Self {
+            server,
             setup,
             runner,
         };
-        world.wakes("what the first lists hold").await;
-        world.sleeps("all was told").await;
-        world
+        test.expect_enqueued("the initial list").await;
+        test.expect_not_enqueued("no further changes").await;
+        test
     }
 
-    fn tell_deployment(&self, line: Value) {
-        self.script
+    fn send_deployment(&self, line: Value) {
+        self.server
             .0
             .lock()
             .unwrap()
@@ -147,8 +147,8 @@ impl World {
             .expect("open");
     }
 
-    fn tell_foo(&self, line: Value) {
-        self.script
+    fn send_foo(&self, line: Value) {
+        self.server
             .0
             .lock()
             .unwrap()
@@ -159,57 +159,60 @@ impl World {
             .expect("open");
     }
 
-    async fn wakes(&mut self, why: &str) {
+    async fn expect_enqueued(&mut self, reason: &str) {
         let key = tokio::time::timeout(Duration::from_mins(1), self.runner.queue().get());
         let key = key
             .await
-            .unwrap_or_else(|_| panic!("nobody woke: {why}"))
+            .unwrap_or_else(|_| panic!("not enqueued: {reason}"))
             .expect("the queue is open");
-        assert_eq!(key.to_string(), "default/test", "{why}");
+        assert_eq!(key.to_string(), "default/test", "{reason}");
         self.runner.queue().done(&key);
     }
 
-    async fn sleeps(&mut self, why: &str) {
+    async fn expect_not_enqueued(&mut self, reason: &str) {
         let key = tokio::time::timeout(Duration::from_secs(5), self.runner.queue().get()).await;
-        assert!(key.is_err(), "{key:?} woke: {why}");
+        assert!(key.is_err(), "{key:?} was enqueued: {reason}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn owned_deployments_wake_their_foo() {
-    let mut world = World::settled().await;
-    world.tell_deployment(event("MODIFIED", &owned_by("Foo", "3")));
-    world.wakes("its Deployment changed").await;
-    world.tell_deployment(event("MODIFIED", &owned_by("Foo", "3")));
-    world.sleeps("an equal resource version is no change").await;
-    world.tell_deployment(event("MODIFIED", &owned_by("Bar", "4")));
-    world.wakes("it lost its Deployment").await;
-    world.tell_deployment(event("MODIFIED", &owned_by("Bar", "5")));
-    world.sleeps("the Deployment is another kind's").await;
-    world.tell_deployment(event("MODIFIED", &owned_by("Foo", "6")));
-    world.wakes("it got its Deployment back").await;
-    world.tell_deployment(event("DELETED", &owned_by("Foo", "7")));
-    world.wakes("its Deployment was deleted").await;
-    world.setup.informers().shutdown().await;
+async fn owned_deployments_enqueue_their_foo() {
+    let mut test = TestEnvironment::start().await;
+    test.send_deployment(event("MODIFIED", &owned_by("Foo", "3")));
+    test.expect_enqueued("its Deployment changed").await;
+    test.send_deployment(event("MODIFIED", &owned_by("Foo", "3")));
+    test.expect_not_enqueued("the resource version is unchanged")
+        .await;
+    test.send_deployment(event("MODIFIED", &owned_by("Bar", "4")));
+    test.expect_enqueued("the Deployment was released").await;
+    test.send_deployment(event("MODIFIED", &owned_by("Bar", "5")));
+    test.expect_not_enqueued("the owner is of another kind").await;
+    test.send_deployment(event("MODIFIED", &owned_by("Foo", "6")));
+    test.expect_enqueued("the Deployment was adopted again").await;
+    test.send_deployment(event("DELETED", &owned_by("Foo", "7")));
+    test.expect_enqueued("its Deployment was deleted").await;
+    test.setup.informers().shutdown().await;
 }
 
-/// The tombstone: the deletion happened while nobody watched.
+/// A tombstone (`DeletedFinalStateUnknown`): the deletion happened without a watch.
 #[tokio::test(start_paused = true)]
-async fn missed_deletion_wakes_the_foo() {
-    let mut world = World::settled().await;
-    world.script.0.lock().unwrap().deployments.clear();
+async fn missed_deletion_enqueues_the_foo() {
+    let mut test = TestEnvironment::start().await;
+    test.server.0.lock().unwrap().deployments.clear();
     let expired = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"});
-    world.tell_deployment(event("ERROR", &expired));
-    world.wakes("the Deployment is not in the new list").await;
-    world.setup.informers().shutdown().await;
+    test.send_deployment(event("ERROR", &expired));
+    test.expect_enqueued("the Deployment is not in the new list")
+        .await;
+    test.setup.informers().shutdown().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn deleted_foo_wakes_nobody_and_its_deployment_neither() {
-    let mut world = World::settled().await;
-    world.tell_foo(event("DELETED", &foo()));
-    world.sleeps("the garbage collector does what is left").await;
-    world.tell_deployment(event("MODIFIED", &owned_by("Foo", "8")));
-    world.sleeps("the owner is gone").await;
-    world.setup.informers().shutdown().await;
+async fn deleted_foo_and_its_deployment_enqueue_nothing() {
+    let mut test = TestEnvironment::start().await;
+    test.send_foo(event("DELETED", &foo()));
+    test.expect_not_enqueued("the garbage collector deletes the Deployment")
+        .await;
+    test.send_deployment(event("MODIFIED", &owned_by("Foo", "8")));
+    test.expect_not_enqueued("the owner does not exist").await;
+    test.setup.informers().shutdown().await;
 }

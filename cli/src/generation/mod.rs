@@ -1,80 +1,83 @@
-//! All files that follow from the operator's manifests, planned.
+//! Plans all files that `kubewright generate` writes.
+
+mod managed_files;
 
 use std::path::{Path, PathBuf};
 
 use crate::{
     Error,
-    commands::managed_files::ManagedFiles,
     manifests::{Manifests, api_docs, crds, kustomization, rbac},
     ownership::{
-        generated::{self, Edited},
-        managed::{self, Conflicted, Resolution},
+        generated::{self, EditedFile},
+        managed::{self, ConflictedFile, Resolution},
     },
     plan::Plan,
     project::Project,
     samples,
 };
 
-/// What the user decided about single files, relative to the project.
+pub(crate) use managed_files::ManagedFiles;
+
+/// The user's decisions about single files; paths are relative to the project.
 #[derive(Debug, Default)]
 pub struct Decisions {
-    /// These may be overwritten although they were edited.
+    /// Overwrite these although they were edited.
     pub overwrite: Vec<PathBuf>,
-    /// These stay as they are although they conflict.
+    /// Keep the user's version of these on a merge conflict.
     pub keep: Vec<PathBuf>,
 }
 
-/// What would be written, and what stands against it.
+/// The plan, and the reasons why it may not be applied.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The changes.
+    /// The planned changes.
     pub plan: Plan,
-    /// Generated files that somebody edited.
-    pub edited: Vec<Edited>,
-    /// Shared files that both sides changed.
-    pub conflicts: Vec<Conflicted>,
-    /// Samples that do not fit.
+    /// Generated files that were edited by hand.
+    pub edited: Vec<EditedFile>,
+    /// Managed files with merge conflicts.
+    pub conflicts: Vec<ConflictedFile>,
+    /// Samples that do not match their schema.
     pub problems: Vec<String>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// Plans all files. Reads the project, writes nothing.
+/// Plans all files. Reads the project and writes nothing.
 pub fn plan(project: &Project, manifests: &Manifests, decisions: &Decisions) -> Result<Outcome, Error> {
     let mut planner = Planner {
         project,
         decisions,
         outcome: Outcome::default(),
     };
-    planner.managed()?;
-    let definitions = planner.definitions(manifests)?;
-    let roles = planner.roles(manifests)?;
+    planner.plan_managed()?;
+    let crd_files = planner.plan_crds(manifests)?;
+    let role_files = planner.plan_roles(manifests)?;
     let mut folders = Vec::new();
     for (folder, files, note) in [
-        (crds::FOLDER, definitions, "BREAKING its kind is gone"),
-        (rbac::FOLDER, roles, "no longer needed"),
+        (crds::FOLDER, crd_files, "BREAKING its kind was removed"),
+        (rbac::FOLDER, role_files, "no longer needed"),
     ] {
-        if planner.folder(folder, files, note)? {
+        if planner.plan_folder(folder, files, note)? {
             folders.push(Path::new(folder));
         }
     }
-    if planner.will_be_there(Path::new("manifests/deploy/Kustomization")) {
+    if planner.will_exist(Path::new("manifests/deploy/Kustomization")) {
         folders.push(Path::new("manifests/deploy"));
     }
     let list = kustomization::text("manifests", folders)?;
-    planner.generated(&kustomization::path("manifests"), &list, |_| Vec::new())?;
-    planner.generated(Path::new(api_docs::PATH), &api_docs::text(manifests), |_| {
+    planner.plan_generated(&kustomization::path("manifests"), &list, |_| Vec::new())?;
+    planner.plan_generated(Path::new(api_docs::PATH), &api_docs::text(manifests), |_| {
         Vec::new()
     })?;
 
     let mut outcome = planner.outcome;
-    let findings = samples::plan(&mut outcome.plan, &project.root, manifests)?;
-    outcome.problems = findings.problems;
-    outcome.warnings.extend(findings.warnings);
+    let report = samples::plan(&mut outcome.plan, &project.root, manifests)?;
+    outcome.problems = report.problems;
+    outcome.warnings.extend(report.warnings);
     if manifests.operator != project.settings.name {
         outcome.warnings.push(format!(
-            "main.rs calls the operator {:?} and kubewright.toml {:?}: its roles bear the one name and its Deployment \
-             the other; make them equal",
+            "the operator is called {:?} in main.rs and {:?} in kubewright.toml, so the names of its roles and of its \
+             Deployment differ; make them equal",
             manifests.operator, project.settings.name
         ));
     }
@@ -88,7 +91,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn generated(
+    fn plan_generated(
         &mut self,
         path: &Path,
         text: &str,
@@ -101,45 +104,45 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn definitions(&mut self, manifests: &Manifests) -> Result<Vec<PathBuf>, Error> {
+    fn plan_crds(&mut self, manifests: &Manifests) -> Result<Vec<PathBuf>, Error> {
         let mut files = Vec::new();
-        for (kind, crd) in manifests.definitions() {
+        for (kind, crd) in manifests.defined_crds() {
             let path = crds::path(kind);
-            self.generated(&path, &crds::text(crd)?, |old| crds::notes(old, crd))?;
+            self.plan_generated(&path, &crds::text(crd)?, |old| crds::notes(old, crd))?;
             self.outcome.warnings.extend(crds::size_warning(kind, crd));
             files.push(path);
         }
         Ok(files)
     }
 
-    fn roles(&mut self, manifests: &Manifests) -> Result<Vec<PathBuf>, Error> {
+    fn plan_roles(&mut self, manifests: &Manifests) -> Result<Vec<PathBuf>, Error> {
         let settings = &self.project.settings;
         let mut files = Vec::new();
         for (path, text) in rbac::files(manifests, &settings.namespace, settings.watched())? {
-            self.generated(&path, &text, |_| Vec::new())?;
+            self.plan_generated(&path, &text, |_| Vec::new())?;
             files.push(path);
         }
         Ok(files)
     }
 
-    /// Lists the files of a folder and sweeps out what is no longer there. False for a folder without files.
-    fn folder(&mut self, folder: &str, mut files: Vec<PathBuf>, note: &str) -> Result<bool, Error> {
+    /// Plans the kustomization of a folder and the removal of its stale files. Returns whether the folder has files.
+    fn plan_folder(&mut self, folder: &str, mut files: Vec<PathBuf>, note: &str) -> Result<bool, Error> {
         let filled = !files.is_empty();
         if filled {
             let list = kustomization::path(folder);
             let text = kustomization::text(folder, files.iter().map(PathBuf::as_path))?;
-            self.generated(&list, &text, |_| Vec::new())?;
+            self.plan_generated(&list, &text, |_| Vec::new())?;
             files.push(list);
         }
         let (root, decisions) = (&self.project.root, self.decisions);
         let overwrite = |path: &Path| decisions.overwrite.iter().any(|found| found == path);
         let plan = &mut self.outcome.plan;
-        let left = generated::plan_sweep(plan, root, Path::new(folder), &files, overwrite, note)?;
-        self.outcome.edited.extend(left);
+        let edited = generated::plan_removals(plan, root, Path::new(folder), &files, overwrite, note)?;
+        self.outcome.edited.extend(edited);
         Ok(filled)
     }
 
-    fn managed(&mut self) -> Result<(), Error> {
+    fn plan_managed(&mut self) -> Result<(), Error> {
         let settings = &self.project.settings;
         let files = ManagedFiles {
             name: &settings.name,
@@ -165,8 +168,8 @@ impl Planner<'_> {
         self.decisions.overwrite.iter().any(|found| found == path)
     }
 
-    /// Whether the file is there or planned: the user may have deleted it, for good.
-    fn will_be_there(&self, path: &Path) -> bool {
+    /// Whether the file exists or is planned; the user may have deleted it permanently.
+    fn will_exist(&self, path: &Path) -> bool {
         let planned = self.outcome.plan.changes().any(|change| change.path == path);
         planned || self.project.root.join(path).exists()
     }

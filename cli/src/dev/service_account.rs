@@ -1,4 +1,4 @@
-//! Who the operator is: its service account, with the generated roles and nothing else.
+//! The operator's identity: its service account, bound to the generated roles only.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -20,69 +20,71 @@ use tokio::time::Instant;
 use super::cluster::{Cluster, ClusterError, write_private};
 use crate::{Error, plan::IoError};
 
-/// A session's length; clusters may give less.
-const SECONDS: i64 = 7 * 24 * 3600;
-/// How often a token is renewed at least: a machine that sleeps does not notice how time passes.
-const OFTEN: Duration = Duration::from_hours(1);
+/// Requested lifetime of a token; clusters may grant less.
+const TOKEN_LIFETIME_SECONDS: i64 = 7 * 24 * 3600;
+/// Longest interval between renewals: timers do not run while a machine is suspended.
+const RENEWAL_INTERVAL_MAX: Duration = Duration::from_hours(1);
 
-/// The operator's service account, and the files that say it.
+/// The operator's service account, with its token and kubeconfig files.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(super) struct OperatorAccount {
     namespace: String,
     name: String,
     token: PathBuf,
-    /// For the operator's `KUBECONFIG`. It names the file of the token, which is read again each minute.
+    /// Path for the operator's `KUBECONFIG`. The file references the token file, which clients re-read every minute.
     pub(super) kubeconfig: PathBuf,
-    /// When the token is to be [renewed](Self::renew).
-    pub(super) renewal: Instant,
+    /// When to [renew](Self::renew) the token.
+    pub(super) renew_at: Instant,
 }
 
-impl Account {
-    /// Gets a token, and writes it and a kubeconfig for it.
-    pub(super) async fn open(cluster: &Cluster, namespace: &str, name: &str) -> Result<Self, Error> {
+impl OperatorAccount {
+    /// Requests a token for the service account and writes the token and a kubeconfig.
+    pub(super) async fn obtain(cluster: &Cluster, namespace: &str, name: &str) -> Result<Self, Error> {
         let mut account = Self {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             token: cluster.folder.join("operator.token"),
             kubeconfig: cluster.folder.join("operator.kubeconfig"),
-            renewal: Instant::now(),
+            renew_at: Instant::now(),
         };
         account.renew(cluster).await?;
         account.write_kubeconfig(cluster)?;
         Ok(account)
     }
 
-    /// Replaces the token by a fresh one.
+    /// Requests a new token and overwrites the token file.
     pub(super) async fn renew(&mut self, cluster: &Cluster) -> Result<(), Error> {
-        let (token, end) = self.fetch(cluster).await?;
+        let (token, expiration) = self.request_token(cluster).await?;
         write_private(&self.token, &token)?;
-        let left = end.map_or(OFTEN, |end| {
-            let left = end.0.duration_since(Timestamp::now());
-            left.try_into().unwrap_or_default()
+        let remaining = expiration.map_or(RENEWAL_INTERVAL_MAX, |expiration| {
+            let remaining = expiration.0.duration_since(Timestamp::now());
+            remaining.try_into().unwrap_or_default()
         });
-        self.renewal = Instant::now() + pause(left);
+        self.renew_at = Instant::now() + renewal_delay(remaining);
         Ok(())
     }
 
-    async fn fetch(&self, cluster: &Cluster) -> Result<(String, Option<Time>), ClusterError> {
+    async fn request_token(&self, cluster: &Cluster) -> Result<(String, Option<Time>), ClusterError> {
         let (namespace, name) = (&self.namespace, &self.name);
         let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client.clone(), namespace);
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
-                expiration_seconds: Some(SECONDS),
+                expiration_seconds: Some(TOKEN_LIFETIME_SECONDS),
                 ..TokenRequestSpec::default()
             }),
             ..TokenRequest::default()
         };
-        let answer = accounts
+        let response = accounts
             .create_token_request(name, &PostParams::default(), &request)
             .await;
-        let what = || format!("get a token for the service account {namespace}/{name}");
-        answer
-            .map_err(|source| ClusterError::request(what(), source))?
+        let action = || format!("get a token for the service account {namespace}/{name}");
+        response
+            .map_err(|source| ClusterError::request(action(), source))?
             .status
             .and_then(|status| Some((status.token?, status.expiration_timestamp)))
-            .ok_or_else(|| ClusterError::Missing(format!("cannot {}: there is none in the answer", what())))
+            .ok_or_else(|| {
+                ClusterError::UnexpectedState(format!("cannot {}: the response has no token", action()))
+            })
     }
 
     fn write_kubeconfig(&self, cluster: &Cluster) -> Result<(), IoError> {
@@ -93,7 +95,7 @@ impl Account {
             current_context: Some(name.into()),
             clusters: vec![NamedCluster {
                 name: name.into(),
-                cluster: Some(cluster.address.clone()),
+                cluster: Some(cluster.endpoint.clone()),
                 ..NamedCluster::default()
             }],
             contexts: vec![NamedContext {
@@ -124,31 +126,35 @@ impl Account {
     }
 }
 
-/// How long a token is used that has so much time left: a fifth of it is for attempts to renew it.
-fn pause(left: Duration) -> Duration {
-    (left * 4 / 5).min(OFTEN)
+/// Returns how long to wait before renewing a token: a fifth of its remaining lifetime is left for retries.
+fn renewal_delay(remaining: Duration) -> Duration {
+    (remaining * 4 / 5).min(RENEWAL_INTERVAL_MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A token is written anew, and the kubeconfig leads to it.
     #[tokio::test]
-    async fn a_renewed_token_is_read_by_who_has_the_kubeconfig() {
+    async fn kubeconfig_uses_the_renewed_token() {
         let folder = tempfile::tempdir().unwrap();
         let cluster = Cluster::embedded(folder.path()).await.unwrap();
         let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client.clone(), "default");
         let object = serde_json::from_value(serde_json::json!({ "metadata": { "name": "shop" } })).unwrap();
         accounts.create(&PostParams::default(), &object).await.unwrap();
 
-        let mut account = Account::open(&cluster, "default", "shop").await.unwrap();
+        let mut account = OperatorAccount::obtain(&cluster, "default", "shop")
+            .await
+            .unwrap();
         let read =
             || std::fs::read_to_string(folder.path().join("target/kubewright/operator.token")).unwrap();
         let first = read();
-        let left = account.renewal - Instant::now();
-        assert!(left > OFTEN / 2 && left <= OFTEN, "{left:?}");
-        // A token says its times in seconds: within one, two tokens are the same.
+        let delay = account.renew_at - Instant::now();
+        assert!(
+            delay > RENEWAL_INTERVAL_MAX / 2 && delay <= RENEWAL_INTERVAL_MAX,
+            "{delay:?}"
+        );
+        // Tokens have timestamps in seconds: two tokens of the same second are equal.
         tokio::time::sleep(Duration::from_millis(1100)).await;
         account.renew(&cluster).await.unwrap();
         assert_ne!(read(), first);
@@ -157,7 +163,7 @@ mod tests {
         let options = kube::config::KubeConfigOptions::default();
         let config = kube::Config::from_custom_kubeconfig(config, &options);
         let client = kube::Client::try_from(config.await.unwrap()).unwrap();
-        // Known, and without rights.
+        // Authenticated, but without permissions.
         let error = Api::<ServiceAccount>::namespaced(client, "default")
             .get("shop")
             .await;
@@ -166,10 +172,10 @@ mod tests {
     }
 
     #[test]
-    fn a_fifth_of_a_tokens_time_is_left_for_renewing_it() {
+    fn renewal_leaves_a_fifth_of_the_lifetime_for_retries() {
         let minutes = |minutes| Duration::from_mins(minutes);
-        assert_eq!(pause(minutes(10)), minutes(8));
-        assert_eq!(pause(minutes(60 * 24)), OFTEN);
-        assert_eq!(pause(Duration::ZERO), Duration::ZERO);
+        assert_eq!(renewal_delay(minutes(10)), minutes(8));
+        assert_eq!(renewal_delay(minutes(60 * 24)), RENEWAL_INTERVAL_MAX);
+        assert_eq!(renewal_delay(Duration::ZERO), Duration::ZERO);
     }
 }

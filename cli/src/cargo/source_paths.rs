@@ -1,4 +1,4 @@
-//! What of an operator is written on this machine: its package, and those by path that it is built with.
+//! Source paths of an operator: those of its package and of its path dependencies.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -7,9 +7,9 @@ use std::{
 
 use cargo_metadata::{DependencyKind, Metadata, PackageId};
 
-/// The files of which it is built, and the folders of which every file matters.
-pub(super) fn sources(metadata: &Metadata, operator: &PackageId) -> BTreeSet<PathBuf> {
-    let built = built_with(metadata, operator);
+/// Returns the local files and directories that the operator is built from; every file of a directory counts.
+pub(super) fn source_paths(metadata: &Metadata, operator: &PackageId) -> BTreeSet<PathBuf> {
+    let built = build_dependencies(metadata, operator);
     let packages = metadata.packages.iter();
     let local = packages.filter(|package| package.source.is_none() && built.contains(&package.id));
     let mut sources = BTreeSet::from([metadata.workspace_root.join("Cargo.toml")]);
@@ -23,8 +23,8 @@ pub(super) fn sources(metadata: &Metadata, operator: &PackageId) -> BTreeSet<Pat
     sources.into_iter().map(Into::into).collect()
 }
 
-/// A package and all that it is built with; its tests may need more.
-fn built_with<'a>(metadata: &'a Metadata, package: &'a PackageId) -> BTreeSet<&'a PackageId> {
+/// Returns a package and its transitive dependencies, without dev-dependencies.
+fn build_dependencies<'a>(metadata: &'a Metadata, package: &'a PackageId) -> BTreeSet<&'a PackageId> {
     let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
     let nodes: HashMap<_, _> = nodes.map(|node| (&node.id, node)).collect();
     let (mut found, mut next) = (BTreeSet::new(), vec![package]);
@@ -48,7 +48,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn packages_by_path_count_where_they_are_built_in() {
+    fn path_dependencies_are_included_except_dev_dependencies() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let write = |path: &str, text: &str| {
@@ -75,11 +75,11 @@ mod tests {
         }
         write("near/build.rs", "fn main() {}");
         write("shop/tests/shop.rs", "");
-        let mut question = cargo_metadata::MetadataCommand::new();
-        question.manifest_path(root.join("shop/Cargo.toml"));
-        let metadata = question.exec().unwrap();
-        let operator = crate::cargo::package(&metadata, &root.join("shop/Cargo.toml")).unwrap();
-        let found = sources(&metadata, &operator.id);
+        let mut command = cargo_metadata::MetadataCommand::new();
+        command.manifest_path(root.join("shop/Cargo.toml"));
+        let metadata = command.exec().unwrap();
+        let operator = crate::cargo::find_package(&metadata, &root.join("shop/Cargo.toml")).unwrap();
+        let found = source_paths(&metadata, &operator.id);
         let found: Vec<_> = found
             .iter()
             .map(|path| path.strip_prefix(&root).unwrap())

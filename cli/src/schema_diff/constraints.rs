@@ -1,25 +1,25 @@
-//! What the values of one field may be, before and after.
+//! Compares the constraints on the values of one field.
 
 use serde_json::Value;
 
-use super::{Change, Changes, or_none};
+use super::{SchemaChange, SchemaDiff, or_none};
 
-impl Changes {
-    /// All limits but the type and the fields below.
-    pub(super) fn limits(&mut self, place: &str, old: &Value, new: &Value) {
-        self.allowed_values(place, old, new);
-        self.bounds(place, old, new);
-        self.switches(place, old, new);
-        self.rules(place, old, new);
+impl SchemaDiff {
+    /// Compares all constraints except the type and the child fields.
+    pub(super) fn constraints(&mut self, field: &str, old: &Value, new: &Value) {
+        self.allowed_values(field, old, new);
+        self.bounds(field, old, new);
+        self.flags_and_formats(field, old, new);
+        self.rules(field, old, new);
     }
 
-    fn allowed_values(&mut self, place: &str, old: &Value, new: &Value) {
+    fn allowed_values(&mut self, field: &str, old: &Value, new: &Value) {
         if old["enum"] != new["enum"] {
             let values = |schema: &Value| schema["enum"].as_array().cloned();
             match (values(old), values(new)) {
-                (None, Some(_)) => self.breaks(format!("{place}: now one of {}", new["enum"])),
+                (None, Some(_)) => self.add_breaking(format!("{field}: restricted to {}", new["enum"])),
                 (Some(was), Some(is)) => {
-                    let gone: Vec<_> = was
+                    let removed: Vec<_> = was
                         .iter()
                         .filter(|value| !is.contains(value))
                         .map(Value::to_string)
@@ -29,19 +29,19 @@ impl Changes {
                         .filter(|value| !was.contains(value))
                         .map(Value::to_string)
                         .collect();
-                    if !gone.is_empty() {
-                        self.breaks(format!("{place}: no longer {}", gone.join(" or ")));
+                    if !removed.is_empty() {
+                        self.add_breaking(format!("{field}: no longer allows {}", removed.join(" or ")));
                     }
                     if !added.is_empty() {
-                        self.note(format!("{place}: also {}", added.join(" or ")));
+                        self.add(format!("{field}: also allows {}", added.join(" or ")));
                     }
                 }
-                _ => self.note(format!("{place}: any value")),
+                _ => self.add(format!("{field}: allows any value")),
             }
         }
     }
 
-    fn bounds(&mut self, place: &str, old: &Value, new: &Value) {
+    fn bounds(&mut self, field: &str, old: &Value, new: &Value) {
         for (key, is_lower_bound) in [
             ("minimum", true),
             ("minLength", true),
@@ -65,8 +65,8 @@ impl Changes {
                 _ => false,
             };
             if was != is {
-                let text = format!("{place}: {key} {} → {}", or_none(&old[key]), or_none(&new[key]));
-                self.0.push(Change {
+                let text = format!("{field}: {key} {} → {}", or_none(&old[key]), or_none(&new[key]));
+                self.0.push(SchemaChange {
                     text,
                     breaking: narrower,
                 });
@@ -74,7 +74,7 @@ impl Changes {
         }
     }
 
-    fn switches(&mut self, place: &str, old: &Value, new: &Value) {
+    fn flags_and_formats(&mut self, field: &str, old: &Value, new: &Value) {
         for (key, strict) in [
             ("exclusiveMinimum", true),
             ("exclusiveMaximum", true),
@@ -83,8 +83,8 @@ impl Changes {
         ] {
             let (was, is) = (old[key] == true, new[key] == true);
             if was != is {
-                let text = format!("{place}: {}{key}", if is { "" } else { "no longer " });
-                self.0.push(Change {
+                let text = format!("{field}: {}{key}", if is { "" } else { "no longer " });
+                self.0.push(SchemaChange {
                     text,
                     breaking: is == strict,
                 });
@@ -92,8 +92,8 @@ impl Changes {
         }
         for key in ["pattern", "multipleOf", "format"] {
             if old[key] != new[key] {
-                let text = format!("{place}: {key} {} → {}", or_none(&old[key]), or_none(&new[key]));
-                self.0.push(Change {
+                let text = format!("{field}: {key} {} → {}", or_none(&old[key]), or_none(&new[key]));
+                self.0.push(SchemaChange {
                     text,
                     breaking: !new[key].is_null(),
                 });
@@ -101,13 +101,13 @@ impl Changes {
         }
         let unknown = "x-kubernetes-preserve-unknown-fields";
         match (old[unknown] == true, new[unknown] == true) {
-            (true, false) => self.breaks(format!("{place}: unknown fields are dropped")),
-            (false, true) => self.note(format!("{place}: unknown fields are kept")),
+            (true, false) => self.add_breaking(format!("{field}: unknown fields are dropped")),
+            (false, true) => self.add(format!("{field}: unknown fields are kept")),
             _ => {}
         }
     }
 
-    fn rules(&mut self, place: &str, old: &Value, new: &Value) {
+    fn rules(&mut self, field: &str, old: &Value, new: &Value) {
         let rules = |schema: &Value| {
             schema["x-kubernetes-validations"]
                 .as_array()
@@ -119,13 +119,13 @@ impl Changes {
             .iter()
             .filter(|rule| !was.iter().any(|other| other["rule"] == rule["rule"]))
         {
-            self.breaks(format!("{place}: new rule {}", rule["rule"]));
+            self.add_breaking(format!("{field}: new rule {}", rule["rule"]));
         }
         for rule in was
             .iter()
             .filter(|rule| !is.iter().any(|other| other["rule"] == rule["rule"]))
         {
-            self.note(format!("{place}: rule {} removed", rule["rule"]));
+            self.add(format!("{field}: rule {} removed", rule["rule"]));
         }
     }
 }

@@ -1,14 +1,16 @@
-//! `kubewright generate`: the manifests follow the code.
-
-mod planner;
+//! `kubewright generate`: updates the generated and managed files.
 
 use std::path::PathBuf;
 
-use crate::{Context, Error, args::Generate, cargo, project::Project};
+use crate::{
+    Context, Error,
+    args::Generate,
+    cargo,
+    generation::{self, Decisions},
+    project::Project,
+};
 
-pub use planner::{Decisions, Outcome, plan};
-
-/// Brings all that is generated up to date, or says that it is not.
+/// Updates all generated files, or with `--check` fails if one is stale.
 pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let manifests = cargo::manifests(context, &project)?;
@@ -22,9 +24,9 @@ pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
         overwrite: relative(&args.overwrite),
         keep: relative(&args.keep),
     };
-    let outcome = plan(&project, &manifests, &decisions)?;
+    let outcome = generation::plan(&project, &manifests, &decisions)?;
     for warning in manifests.warnings.iter().chain(&outcome.warnings) {
-        context.say(format_args!("warning: {warning}"))?;
+        context.message(format_args!("warning: {warning}"))?;
     }
     if !outcome.edited.is_empty() {
         return Err(Error::Edited(outcome.edited));
@@ -47,13 +49,13 @@ pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
         context.print(&plan.to_string())?;
     } else if !plan.is_empty() {
         plan.apply(&project.root)?;
-        context.say(plan.to_string().trim_end())?;
+        context.message(plan.to_string().trim_end())?;
     }
     if !outcome.problems.is_empty() {
         return Err(Error::Samples(outcome.problems));
     }
     if plan.is_empty() {
-        context.say("all is up to date")?;
+        context.message("all files are up to date")?;
     }
     Ok(())
 }

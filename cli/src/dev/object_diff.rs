@@ -1,14 +1,14 @@
-//! What became of an object, in a line: which values are others than before.
+//! Summarizes the difference of two versions of an object in one line.
 
 use serde_json::{Map, Value};
 
-/// How many values a line shows.
-const SHOWN: usize = 6;
-/// How long a value may be.
-const WIDTH: usize = 60;
+/// Most values in a line; the rest is counted.
+const MAX_SHOWN_VALUES: usize = 6;
+/// Longest shown value, in characters.
+const MAX_VALUE_CHARS: usize = 60;
 
-/// What nobody wants to read: the API server's own, and times that go with something else.
-const SILENT: &[&str] = &[
+/// Fields that are not shown: bookkeeping of the API server, and times that change with other fields.
+const IGNORED_FIELDS: &[&str] = &[
     "managedFields",
     "resourceVersion",
     "uid",
@@ -22,48 +22,48 @@ const SILENT: &[&str] = &[
     "kubectl.kubernetes.io/last-applied-configuration",
 ];
 
-/// The values that differ, `path old → new`; None when nothing is worth a line.
-pub(super) fn describe(old: &Value, new: &Value) -> Option<String> {
-    let mut found = Vec::new();
-    compare("", old, new, &mut found);
-    if found.is_empty() {
+/// Returns the changed values as `path old → new`; None if only ignored fields changed.
+pub(super) fn summarize_changes(old: &Value, new: &Value) -> Option<String> {
+    let mut changes = Vec::new();
+    compare("", old, new, &mut changes);
+    if changes.is_empty() {
         return None;
     }
-    let more = found.len().saturating_sub(SHOWN);
-    found.truncate(SHOWN);
+    let more = changes.len().saturating_sub(MAX_SHOWN_VALUES);
+    changes.truncate(MAX_SHOWN_VALUES);
     if more > 0 {
-        found.push(format!("and {more} more"));
+        changes.push(format!("and {more} more"));
     }
-    Some(found.join(", "))
+    Some(changes.join(", "))
 }
 
-fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<String>) {
     if old == new {
         return;
     }
     let empty = Map::new();
     match (old, new) {
-        (Value::Object(old), Value::Object(new)) => fields(path, old, new, found),
-        (Value::Null, Value::Object(new)) => fields(path, &empty, new, found),
-        (Value::Object(old), Value::Null) => fields(path, old, &empty, found),
-        (Value::Array(_) | Value::Null, Value::Array(_) | Value::Null) if keyed(old) && keyed(new) => {
+        (Value::Object(old), Value::Object(new)) => compare_fields(path, old, new, changes),
+        (Value::Null, Value::Object(new)) => compare_fields(path, &empty, new, changes),
+        (Value::Object(old), Value::Null) => compare_fields(path, old, &empty, changes),
+        (Value::Array(_) | Value::Null, Value::Array(_) | Value::Null) if has_keys(old) && has_keys(new) => {
             let (old, new) = (by_key(old), by_key(new));
             if path == "status.conditions" {
-                conditions(&old, &new, found);
+                compare_conditions(&old, &new, changes);
             } else {
-                fields(path, &old, &new, found);
+                compare_fields(path, &old, &new, changes);
             }
         }
-        _ => found.push(format!("{path} {} → {}", short(old), short(new))),
+        _ => changes.push(format!("{path} {} → {}", abbreviated(old), abbreviated(new))),
     }
 }
 
-fn fields(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, found: &mut Vec<String>) {
+fn compare_fields(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, changes: &mut Vec<String>) {
     let gone = old.keys().filter(|key| !new.contains_key(*key));
     for key in new
         .keys()
         .chain(gone)
-        .filter(|key| !SILENT.contains(&key.as_str()))
+        .filter(|key| !IGNORED_FIELDS.contains(&key.as_str()))
     {
         let below = if key.starts_with('[') || path.is_empty() {
             format!("{path}{key}")
@@ -71,30 +71,30 @@ fn fields(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, found:
             format!("{path}.{key}")
         };
         let of = |map: &Map<String, Value>| map.get(key).cloned().unwrap_or_default();
-        compare(&below, &of(old), &of(new), found);
+        compare(&below, &of(old), &of(new), changes);
     }
 }
 
-/// A condition is its status, for a reason; the message says the reason once more.
-fn conditions(old: &Map<String, Value>, new: &Map<String, Value>, found: &mut Vec<String>) {
+/// Shows a condition as its status and reason; the message only repeats the reason.
+fn compare_conditions(old: &Map<String, Value>, new: &Map<String, Value>, changes: &mut Vec<String>) {
     for (key, condition) in new {
         let before = old.get(key).map_or(&Value::Null, |before| &before["status"]);
         if *before != condition["status"] {
             let reason = condition["reason"].as_str().map(|reason| format!(" ({reason})"));
             let name = key.trim_matches(['[', ']']);
-            let (before, after) = (short(before), short(&condition["status"]));
-            found.push(format!("{name} {before} → {after}{}", reason.unwrap_or_default()));
+            let (before, after) = (abbreviated(before), abbreviated(&condition["status"]));
+            changes.push(format!("{name} {before} → {after}{}", reason.unwrap_or_default()));
         }
     }
 }
 
-/// Whether a list's items have names of their own.
-fn keyed(list: &Value) -> bool {
+/// Whether all items of a list have a key.
+fn has_keys(list: &Value) -> bool {
     let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    items.iter().all(|item| key(item).is_some())
+    items.iter().all(|item| item_key(item).is_some())
 }
 
-fn key(item: &Value) -> Option<&str> {
+fn item_key(item: &Value) -> Option<&str> {
     ["type", "name", "uid"].iter().find_map(|key| item[*key].as_str())
 }
 
@@ -105,19 +105,19 @@ fn by_key(list: &Value) -> Map<String, Value> {
         if let Value::Object(rest) = &mut rest {
             rest.remove("type");
         }
-        (format!("[{}]", key(item).unwrap_or_default()), rest)
+        (format!("[{}]", item_key(item).unwrap_or_default()), rest)
     };
     items.iter().map(entry).collect()
 }
 
-fn short(value: &Value) -> String {
+fn abbreviated(value: &Value) -> String {
     let text = match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
     let line = text.replace('\n', "⏎");
-    match line.char_indices().nth(WIDTH) {
+    match line.char_indices().nth(MAX_VALUE_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
@@ -130,29 +130,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_values_by_their_paths() {
+    fn shows_changed_values_with_their_paths() {
         let old = json!({ "metadata": { "resourceVersion": "1" }, "spec": { "replicas": 1 } });
         let new = json!({ "metadata": { "resourceVersion": "2" }, "spec": { "replicas": 2 },
             "status": { "conditions": [{ "type": "Ready", "status": "False", "reason": "Slow", "lastTransitionTime": "now" }] } });
         assert_eq!(
-            describe(&old, &new).unwrap(),
+            summarize_changes(&old, &new).unwrap(),
             "spec.replicas 1 → 2, Ready - → False (Slow)"
         );
     }
 
     #[test]
-    fn is_silent_about_what_is_not_worth_a_line() {
+    fn ignores_bookkeeping_fields() {
         let object =
             |version: &str| json!({ "metadata": { "resourceVersion": version, "managedFields": [version] } });
-        assert_eq!(describe(&object("1"), &object("2")), None);
+        assert_eq!(summarize_changes(&object("1"), &object("2")), None);
     }
 
     #[test]
-    fn stays_short() {
+    fn long_summaries_are_truncated() {
         let values: Map<String, Value> = (0..9)
             .map(|at| (format!("key{at}"), json!("x".repeat(99))))
             .collect();
-        let text = describe(&json!({}), &json!({ "data": values })).unwrap();
+        let text = summarize_changes(&json!({}), &json!({ "data": values })).unwrap();
         assert!(text.ends_with("…, and 3 more"), "{text}");
         assert!(text.chars().count() < 600);
     }
