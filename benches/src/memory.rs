@@ -95,7 +95,7 @@ impl ListerWatcher for MemorySource {
         }
         let is_next = options.resource_version == self.version;
         let events = self.watched.lock().take().filter(|_| is_next);
-        let events = events.ok_or_else(|| ListWatchError::Broken("there is one watch only".into()));
+        let events = events.ok_or_else(|| ListWatchError::ConnectionAborted("there is one watch only".into()));
         let chunks = events.map(|events| {
             let received = |mut events: mpsc::UnboundedReceiver<Vec<Bytes>>| async move {
                 let lines = events.recv().await?;

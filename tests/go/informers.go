@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// inform runs an informer until it is killed: of ConfigMaps a typed one, which asks for protobuf, of Notes a dynamic one. It says of
-// each change "set NAME VERSION TEXT" or "gone NAME".
+// inform runs an informer until the process is killed: a typed informer with protobuf for ConfigMaps, a dynamic informer for Notes. It
+// prints "set NAME VERSION TEXT" or "gone NAME" for each change.
 func inform(ctx context.Context, config *rest.Config, namespace, kind string) error {
 	informer, err := informerOf(config, namespace, kind)
 	if err != nil {
@@ -74,5 +74,5 @@ func text(object any) string {
 		text, _, _ := unstructured.NestedString(it.Object, "data", "text")
 		return text
 	}
-	panic("an object of another kind")
+	panic("unexpected kind of object")
 }

@@ -1,7 +1,7 @@
-// What tests/tests/clients asks of client-go. It speaks to the API server of KUBECONFIG, and in lines to the test.
+// The client-go program of tests/tests/clients. It uses the API server of KUBECONFIG and prints lines that the test reads.
 //
-//	informer NAMESPACE KIND   keeps a copy of the kind, and says each change
-//	leaders NAMESPACE         two candidates lead one after the other
+//	informer NAMESPACE KIND   runs an informer of the kind and prints each change
+//	leaders NAMESPACE         runs two candidates that lead one after the other
 package main
 
 import (
@@ -31,10 +31,10 @@ func run(ctx context.Context, arguments []string) error {
 	case len(arguments) == 2 && arguments[0] == "leaders":
 		return lead(ctx, config, arguments[1])
 	}
-	return fmt.Errorf("no such story: %q", arguments)
+	return fmt.Errorf("unknown arguments: %q", arguments)
 }
 
-// As controllers of built-in kinds set it.
+// protobuf returns a copy of the configuration with the content types that controllers of built-in kinds use.
 func protobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/vnd.kubernetes.protobuf"

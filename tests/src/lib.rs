@@ -1,23 +1,23 @@
-//! Whole-program tests: what a user does, done by a program, judged by an API server.
+//! Whole-program tests: each runs the commands that a user would run and checks the result through an API server.
 //!
-//! [`Project`] is a scaffolded operator in a temporary folder; [`Operator`] is one that runs under its generated Role.
-//! The tests themselves stand in `tests/`, a file a story; [`on_both_servers`] runs them on the embedded API server and, where it is
-//! asked for, on the real one. Tests that need a control plane are `#[ignore]`d with the reason; `cargo xtask control-plane`, then
-//! `cargo test -- --ignored` runs them.
+//! [`Project`] is a scaffolded operator project in a temporary folder; [`Operator`] is a running operator under its generated Role.
+//! The tests are in `tests/`, one file per scenario. [`on_both_servers`] runs a test against the embedded API server and against a
+//! real one. Tests that need a real control plane are `#[ignore]`d; run them with `cargo xtask control-plane`, then
+//! `cargo test -- --ignored`.
 
 #![expect(
     clippy::expect_used,
-    reason = "a test that cannot go on must stop and say why"
+    reason = "a test that cannot continue panics with a reason"
 )]
 
-mod both;
+mod manifests;
 mod object;
 mod operator;
 mod project;
-mod yaml;
+mod servers;
 
-pub use both::{embedded, real};
-pub use object::{condition, named};
-pub use operator::{Deployed, Operator};
-pub use project::{Outcome, Project};
-pub use yaml::objects;
+pub use manifests::read_manifests;
+pub use object::{condition, new_object};
+pub use operator::{DeployedProject, Operator};
+pub use project::{CommandOutput, Project};
+pub use servers::{embedded, real};

@@ -1,13 +1,13 @@
-//! Objects as tests name and read them.
+//! Helpers that build and read objects as JSON.
 
 use serde_json::{Value, json};
 
-/// What names an object: its `apiVersion`, its kind, its namespace and its name.
-pub fn named(api_version: &str, kind: &str, namespace: &str, name: &str) -> Value {
+/// Returns an object with nothing but `apiVersion`, kind, namespace and name.
+pub fn new_object(api_version: &str, kind: &str, namespace: &str, name: &str) -> Value {
     json!({ "apiVersion": api_version, "kind": kind, "metadata": { "namespace": namespace, "name": name } })
 }
 
-/// A condition of an object's status; null where it has none of that type.
+/// Returns the status condition of type `name`, or null if the object has none.
 pub fn condition<'a>(object: &'a Value, name: &str) -> &'a Value {
     static NONE: Value = Value::Null;
     let conditions = object["status"]["conditions"].as_array();

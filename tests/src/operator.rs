@@ -1,33 +1,33 @@
-//! An operator that runs as it would in a cluster: under its service account, with its generated Role and nothing else.
+//! An operator that runs as in a cluster: under its service account, with only the permissions of its generated Role.
 
 use std::{path::Path, time::Duration};
 
 use kubewright_testkit::{ChildProcess, Cluster, Identity, PermissionUnit, eventually};
 
-use crate::{Project, objects};
+use crate::{Project, read_manifests};
 
-/// A project whose manifests were applied.
+/// A project with its CRDs and roles applied to a cluster.
 #[derive(Debug)]
-pub struct Deployed<'c> {
+pub struct DeployedProject<'c> {
     cluster: &'c Cluster,
     identity: Identity,
     name: String,
     binary: std::path::PathBuf,
 }
 
-/// A running replica.
+/// A running replica of the operator.
 #[derive(Debug)]
 pub struct Operator {
-    /// The process.
+    /// The replica's process.
     pub process: ChildProcess,
 }
 
-impl<'c> Deployed<'c> {
-    /// Applies the project's CRDs and roles as a cluster's administrator would, and waits until its kinds are served.
+impl<'c> DeployedProject<'c> {
+    /// Applies the project's CRDs and roles as the cluster administrator, then waits until its kinds are served.
     ///
     /// # Panics
     ///
-    /// When the API server refuses one of them.
+    /// If the API server rejects one of them.
     pub fn new(cluster: &'c Cluster, project: &Project, name: &str) -> Self {
         let namespace = format!("{name}-system");
         cluster.create_namespace(&namespace).expect("a namespace");
@@ -42,20 +42,20 @@ impl<'c> Deployed<'c> {
         let definitions = project.root().join("manifests/crds");
         deployed.apply_folder(&definitions);
         deployed.apply_folder(&project.root().join("manifests/rbac"));
-        for definition in objects(&definitions) {
+        for definition in read_manifests(&definitions) {
             cluster.install_crd(&definition).expect("its kind is served");
         }
         deployed
     }
 
-    /// Applies a folder: with kubectl, which reads its kustomization, where that lies with the real server; else object by object.
+    /// Applies the manifests of a folder: on a real cluster with `kubectl apply --kustomize`, on the embedded one object by object.
     ///
     /// # Panics
     ///
-    /// When the API server refuses one of its objects.
+    /// If the API server rejects one of the objects.
     pub fn apply_folder(&self, folder: &Path) {
         let Some(plane) = self.cluster.control_plane() else {
-            for object in objects(folder) {
+            for object in read_manifests(folder) {
                 let applied = self.cluster.apply(&object);
                 applied.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
             }
@@ -73,16 +73,16 @@ impl<'c> Deployed<'c> {
         applied.unwrap_or_else(|error| panic!("{folder}: {error}"));
     }
 
-    /// The service account's user name.
+    /// Returns the user name of the operator's service account.
     pub fn user(&self) -> &str {
         self.identity.user()
     }
 
-    /// Starts a replica, with leader election on, that calls itself `replica` in its user agent.
+    /// Starts a replica with leader election. `replica` becomes its pod name, which also appears in its user agent.
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If the process does not start.
     pub fn start(&self, replica: &str, arguments: &[&str]) -> Operator {
         let process = self
             .cluster
@@ -101,12 +101,12 @@ impl<'c> Deployed<'c> {
         Operator { process }
     }
 
-    /// What the operator was allowed, by its own `manifests`.
+    /// Returns the permissions that the operator's own `manifests` command prints.
     ///
     /// # Panics
     ///
-    /// When it prints none.
-    pub fn units(&self) -> Vec<PermissionUnit> {
+    /// If the command fails or prints no permissions.
+    pub fn permissions(&self) -> Vec<PermissionUnit> {
         let output = std::process::Command::new(&self.binary)
             .arg("manifests")
             .output()
@@ -117,19 +117,19 @@ impl<'c> Deployed<'c> {
             String::from_utf8_lossy(&output.stderr)
         );
         let manifests = String::from_utf8(output.stdout).expect("text");
-        let units = PermissionUnit::from_manifests(&manifests, &format!("{}-system", self.name))
-            .expect("its permissions");
-        assert!(!units.is_empty(), "an operator without permissions");
-        units
+        let permissions =
+            PermissionUnit::from_manifests(&manifests, &format!("{}-system", self.name)).expect("its permissions");
+        assert!(!permissions.is_empty(), "an operator without permissions");
+        permissions
     }
 }
 
 impl Operator {
-    /// Waits until the log has `text`.
+    /// Waits until the operator's log contains `text`.
     ///
     /// # Panics
     ///
-    /// When it does not come.
+    /// If `text` does not appear within a minute.
     #[track_caller]
     pub fn wait_for_log(&self, text: &str) {
         eventually(

@@ -1,4 +1,4 @@
-//! A scaffolded project, and the commands that its owner would type.
+//! A scaffolded project, and the commands that a user runs in it.
 
 use std::{
     collections::BTreeMap,
@@ -11,10 +11,10 @@ use std::{
 use kubewright_testkit::{ChildProcess, Launch};
 use tempfile::TempDir;
 
-/// A scaffolded operator in a folder that goes with the value.
+/// A scaffolded operator project in a temporary folder, which is removed on drop.
 ///
-/// All projects share one target folder, so that their dependencies are built once; their names must differ between
-/// tests, or one test would run the other's binary.
+/// All projects share one target folder, so that their dependencies are built once. Project names must therefore differ between
+/// tests; otherwise one test would run another test's binary.
 #[derive(Debug)]
 pub struct Project {
     _folder: TempDir,
@@ -22,30 +22,30 @@ pub struct Project {
     name: String,
 }
 
-/// What a command said.
+/// The exit code and the output of a command.
 #[derive(Debug)]
-pub struct Outcome {
-    /// The exit code; 128 and more for a signal.
+pub struct CommandOutput {
+    /// The exit code; 128 if a signal ended the process.
     pub code: i32,
-    /// Data.
+    /// Standard output: data.
     pub stdout: String,
-    /// Talk.
+    /// Standard error: messages.
     pub stderr: String,
 }
 
 impl Project {
-    /// `kubewright new NAME --kind KIND --group demo.dev` and what else `arguments` say.
+    /// Runs `kubewright new NAME --kind KIND --group demo.dev` with further `arguments`.
     ///
     /// # Panics
     ///
-    /// When it fails.
+    /// If the command fails.
     pub fn scaffold(name: &str, kind: &str, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut command = vec!["new", name, "--kind", kind, "--group", "demo.dev"];
         command.extend(arguments);
         kubewright(folder.path(), &command).expect_success();
         let root = folder.path().join(name);
-        // The same versions as the workspace's, so that nothing needs a network and everything is built once.
+        // Use the workspace's dependency versions: nothing is downloaded, and every dependency is built once.
         fs::copy(workspace().join("Cargo.lock"), root.join("Cargo.lock")).expect("Cargo.lock is copied");
         Self {
             _folder: folder,
@@ -54,46 +54,46 @@ impl Project {
         }
     }
 
-    /// The project's folder.
+    /// Returns the project's folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// `kubewright …` in the project's folder.
-    pub fn kubewright(&self, arguments: &[&str]) -> Outcome {
+    /// Runs `kubewright …` in the project's folder.
+    pub fn kubewright(&self, arguments: &[&str]) -> CommandOutput {
         kubewright(&self.root, arguments)
     }
 
-    /// `kubewright dev …` in the project's folder, running; it ends with the value. Nothing is fetched.
+    /// Starts `kubewright dev …` in the project's folder, with cargo offline. The process is killed on drop.
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If the process does not start.
     pub fn dev(&self, arguments: &[&str]) -> ChildProcess {
         let launch = Self::command(&self.root, &["dev"]).args(arguments);
         launch.start().expect("it starts")
     }
 
-    /// `kubewright …` in a folder, to be started; its log lies there, too. Nothing is fetched.
+    /// Returns `kubewright …` prepared to start in `folder`, with cargo offline. Its log is written to the same folder.
     pub fn command(folder: &Path, arguments: &[&str]) -> Launch {
         let launch = Launch::new(cli(), folder.join(".command.log"))
             .args(arguments)
             .current_dir(folder)
             .env("CARGO_TARGET_DIR", scaffold_target())
             .env("CARGO_NET_OFFLINE", "true");
-        runners_variables().fold(launch, Launch::env_remove)
+        test_runner_variables().fold(launch, Launch::env_remove)
     }
 
-    /// `cargo …` in the project's folder.
-    pub fn cargo(&self, arguments: &[&str]) -> Outcome {
+    /// Runs `cargo …` in the project's folder.
+    pub fn cargo(&self, arguments: &[&str]) -> CommandOutput {
         run(Command::new("cargo").args(arguments).current_dir(&self.root))
     }
 
-    /// Builds the operator, without warnings, and returns its binary, copied into the project's folder.
+    /// Builds the operator and returns the path of its binary, copied into the project's folder.
     ///
     /// # Panics
     ///
-    /// When it does not compile, or warns.
+    /// If the project does not compile, or compiles with warnings.
     pub fn build(&self) -> PathBuf {
         let built = self.cargo(&["build", "--offline"]).expect_success();
         assert!(
@@ -106,27 +106,27 @@ impl Project {
         binary
     }
 
-    /// The text of a file.
+    /// Returns the text of a file of the project.
     ///
     /// # Panics
     ///
-    /// When there is none.
+    /// If the file cannot be read.
     pub fn read(&self, file: &str) -> String {
         fs::read_to_string(self.root.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
     }
 
-    /// Replaces `old`, which must stand in the file, by `new`.
+    /// Replaces the first occurrence of `old` in the file with `new`.
     ///
     /// # Panics
     ///
-    /// When `old` is not there.
+    /// If the file does not contain `old`.
     pub fn edit(&self, file: &str, old: &str, new: &str) {
         let text = self.read(file);
-        assert!(text.contains(old), "{file} has no {old:?}:\n{text}");
+        assert!(text.contains(old), "{file} does not contain {old:?}:\n{text}");
         fs::write(self.root.join(file), text.replacen(old, new, 1)).expect("the file is written");
     }
 
-    /// Every file of the project with its bytes, without build output and git's.
+    /// Returns every file of the project with its bytes, except `.git`, build output and `Cargo.lock`.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         collect(&self.root, &self.root, &mut files);
@@ -140,23 +140,23 @@ impl Project {
     }
 }
 
-impl Outcome {
-    /// The outcome, which must be a success.
+impl CommandOutput {
+    /// Returns the output of a command that must succeed.
     ///
     /// # Panics
     ///
-    /// When the command failed, with what it said.
+    /// If the command failed; the message contains its output.
     #[track_caller]
     pub fn expect_success(self) -> Self {
         assert_eq!(self.code, 0, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 
-    /// The outcome, which must be a failure.
+    /// Returns the output of a command that must fail.
     ///
     /// # Panics
     ///
-    /// When the command succeeded.
+    /// If the command succeeded.
     #[track_caller]
     pub fn expect_failure(self) -> Self {
         assert_ne!(self.code, 0, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
@@ -182,7 +182,7 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// The command under test, built once.
+/// Returns the path of the `kubewright` command, which is built once per process.
 fn cli() -> &'static Path {
     static CLI: LazyLock<PathBuf> = LazyLock::new(|| {
         let build = ["build", "--locked", "--quiet", "--package", "kubewright-cli"];
@@ -196,29 +196,29 @@ fn cli() -> &'static Path {
     &CLI
 }
 
-fn kubewright(folder: &Path, arguments: &[&str]) -> Outcome {
+fn kubewright(folder: &Path, arguments: &[&str]) -> CommandOutput {
     run(Command::new(cli()).args(arguments).current_dir(folder))
 }
 
-fn run(command: &mut Command) -> Outcome {
+fn run(command: &mut Command) -> CommandOutput {
     if !command.get_envs().any(|(name, _)| name == "CARGO_TARGET_DIR") {
         command.env("CARGO_TARGET_DIR", scaffold_target());
     }
-    for name in runners_variables() {
+    for name in test_runner_variables() {
         command.env_remove(name);
     }
     let output = command
         .output()
         .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    Outcome {
+    CommandOutput {
         code: output.status.code().unwrap_or(128),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
 }
 
-/// What the test runner's cargo says of this workspace must not reach the cargo of the project.
-fn runners_variables() -> impl Iterator<Item = String> {
+/// Returns the names of the variables that the test runner's cargo sets for this workspace. They must not reach the project's cargo.
+fn test_runner_variables() -> impl Iterator<Item = String> {
     std::env::vars_os()
         .map(|(name, _)| name.to_string_lossy().into_owned())
         .filter(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))

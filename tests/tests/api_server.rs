@@ -1,4 +1,4 @@
-//! `kubewright api-server`: the embedded API server as a program, flag by flag.
+//! `kubewright api-server`, the embedded API server as a command: every flag.
 
 use std::{fs, net::TcpListener, path::Path, time::Duration};
 
@@ -15,10 +15,10 @@ use rcgen::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(30);
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const EXIT_TIMEOUT: Duration = Duration::from_secs(30);
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// A running server, in a folder of its own.
+/// A running server with a folder of its own.
 struct Server {
     process: ChildProcess,
     folder: TempDir,
@@ -31,7 +31,7 @@ impl Server {
 
     fn start_in(folder: TempDir, arguments: &[&str]) -> Self {
         let process = launch(folder.path(), arguments);
-        eventually("it serves", PATIENCE, || {
+        eventually("the server serves", EXIT_TIMEOUT, || {
             let log = process.log();
             if log.contains("KUBECONFIG=") {
                 Ok(())
@@ -42,13 +42,13 @@ impl Server {
         Self { process, folder }
     }
 
-    /// Where it says that it serves.
+    /// Returns the URL that the server logs.
     fn url(&self) -> String {
         let log = self.process.log();
-        let said = log.lines().find_map(|line| line.split_once("serving at "));
-        let (url, _) = said
+        let line = log.lines().find_map(|line| line.split_once("serving at "));
+        let (url, _) = line
             .and_then(|(_, rest)| rest.split_once(','))
-            .expect("it says where");
+            .expect("the server logs its URL");
         url.to_owned()
     }
 
@@ -60,7 +60,7 @@ impl Server {
         client(self.kubeconfig()).await
     }
 
-    /// Somebody with that token.
+    /// Returns a client that authenticates with `token`.
     async fn with_token(&self, token: &str) -> Client {
         let mut kubeconfig = self.kubeconfig();
         auth(&mut kubeconfig).token = Some(token.to_owned().into());
@@ -69,7 +69,7 @@ impl Server {
 }
 
 #[tokio::test]
-async fn it_serves_where_it_is_told_and_ends_by_ctrl_c() {
+async fn serves_on_the_given_address_and_shuts_down_on_sigint() {
     let port = free_port();
     let mut server = Server::start(&["--bind-address=127.0.0.2", &format!("--secure-port={port}")]);
     assert_eq!(server.url(), format!("https://127.0.0.2:{port}"));
@@ -78,7 +78,7 @@ async fn it_serves_where_it_is_told_and_ends_by_ctrl_c() {
         "{}",
         server.process.log()
     );
-    get(&server.admin().await, MAPS)
+    get(&server.admin().await, CONFIG_MAPS)
         .await
         .expect("the kubeconfig works");
 
@@ -87,7 +87,10 @@ async fn it_serves_where_it_is_told_and_ends_by_ctrl_c() {
         folder.path(),
         &["--bind-address=127.0.0.2", &format!("--secure-port={port}")],
     );
-    let ended = second.wait(PATIENCE).expect("it ends").expect("in time");
+    let ended = second
+        .wait(EXIT_TIMEOUT)
+        .expect("the server exits")
+        .expect("the server exits in time");
     let log = second.log();
     assert_eq!(ended.code(), Some(12), "{log}");
     assert!(
@@ -99,22 +102,38 @@ async fn it_serves_where_it_is_told_and_ends_by_ctrl_c() {
     assert!(!folder.path().join("kubeconfig.json").exists());
 
     let client = server.admin().await;
-    let ended = server.process.interrupt(PATIENCE).expect("it ends");
-    assert!(ended.expect("in time").success(), "{}", server.process.log());
-    assert_eq!(get(&client, MAPS).await, Err(0), "nobody is there any more");
+    let ended = server.process.interrupt(EXIT_TIMEOUT).expect("the server exits");
+    assert!(
+        ended.expect("the server exits in time").success(),
+        "{}",
+        server.process.log()
+    );
+    assert_eq!(
+        get(&client, CONFIG_MAPS).await,
+        Err(0),
+        "the server still responds"
+    );
 }
 
 #[tokio::test]
-async fn it_ends_in_good_order_by_sigterm() {
+async fn shuts_down_gracefully_on_sigterm() {
     let mut server = Server::start(&[]);
     let client = server.admin().await;
-    let ended = server.process.terminate(PATIENCE).expect("it ends");
-    assert!(ended.expect("in time").success(), "{}", server.process.log());
-    assert_eq!(get(&client, MAPS).await, Err(0), "nobody is there any more");
+    let ended = server.process.terminate(EXIT_TIMEOUT).expect("the server exits");
+    assert!(
+        ended.expect("the server exits in time").success(),
+        "{}",
+        server.process.log()
+    );
+    assert_eq!(
+        get(&client, CONFIG_MAPS).await,
+        Err(0),
+        "the server still responds"
+    );
 }
 
 #[tokio::test]
-async fn kubeconfig_and_version_are_as_told() {
+async fn kubeconfig_path_and_reported_version_are_configurable() {
     let server = Server::start(&["--kubeconfig=mine.yaml", "--report-version=v1.99.7"]);
     assert!(server.process.log().contains("KUBECONFIG=mine.yaml\n"));
     assert!(!server.folder.path().join("kubeconfig.json").exists());
@@ -126,104 +145,110 @@ async fn kubeconfig_and_version_are_as_told() {
         (&version["major"], &version["minor"]),
         (&json!("1"), &json!("99"))
     );
-    let who = who(&client).await.expect("somebody");
+    let user = current_user(&client).await.expect("a user");
     assert!(
-        who["groups"]
+        user["groups"]
             .as_array()
             .expect("groups")
             .contains(&json!("system:masters")),
-        "{who}"
+        "{user}"
     );
 }
 
 #[tokio::test]
-async fn plain_http_is_plain() {
+async fn plain_http_serves_without_tls() {
     let server = Server::start(&["--plain-http"]);
     assert!(server.url().starts_with("http://127.0.0.1:"), "{}", server.url());
-    get(&server.admin().await, MAPS)
+    get(&server.admin().await, CONFIG_MAPS)
         .await
         .expect("the kubeconfig works");
 }
 
 #[tokio::test]
-async fn it_shows_the_given_certificate_and_believes_those_of_the_client_authority() {
+async fn serves_the_given_certificate_and_accepts_certificates_of_the_client_ca() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (shown, clients) = (Authority::new(), Authority::new());
-    shown.sign(
+    let (serving_ca, client_ca) = (CertificateAuthority::new(), CertificateAuthority::new());
+    serving_ca.sign(
         &folder,
         "server",
         "an API server",
         ExtendedKeyUsagePurpose::ServerAuth,
     );
-    clients.sign(&folder, "alice", "alice", ExtendedKeyUsagePurpose::ClientAuth);
-    for (name, authority) in [("shown.crt", &shown), ("clients.crt", &clients)] {
-        fs::write(folder.path().join(name), &authority.pem).expect("written");
+    client_ca.sign(&folder, "alice", "alice", ExtendedKeyUsagePurpose::ClientAuth);
+    for (name, authority) in [("serving_ca.crt", &serving_ca), ("client_ca.crt", &client_ca)] {
+        fs::write(folder.path().join(name), &authority.pem).expect("the file is written");
     }
     let server = Server::start_in(
         folder,
         &[
             "--tls-cert-file=server.crt",
             "--tls-private-key-file=server.key",
-            "--client-ca-file=clients.crt",
+            "--client-ca-file=client_ca.crt",
         ],
     );
-    let believing = |authority: &str| {
+    let kubeconfig_with_ca = |authority: &str| {
         let mut kubeconfig = server.kubeconfig();
         let cluster = kubeconfig.clusters[0].cluster.as_mut().expect("a cluster");
         cluster.certificate_authority = Some(path(&server.folder, authority));
         kubeconfig
     };
-    let admin = client(believing("shown.crt")).await;
-    get(&admin, MAPS).await.expect("its certificate is believed");
-    let other = client(believing("clients.crt")).await;
+    let admin = client(kubeconfig_with_ca("serving_ca.crt")).await;
+    get(&admin, CONFIG_MAPS)
+        .await
+        .expect("the server's certificate is trusted");
+    let other = client(kubeconfig_with_ca("client_ca.crt")).await;
     assert_eq!(
-        get(&other, MAPS).await,
+        get(&other, CONFIG_MAPS).await,
         Err(0),
-        "the certificate is another authority's"
+        "a certificate of another CA was trusted"
     );
 
-    let mut kubeconfig = believing("shown.crt");
+    let mut kubeconfig = kubeconfig_with_ca("serving_ca.crt");
     let auth = auth(&mut kubeconfig);
     auth.token = None;
     auth.client_certificate = Some(path(&server.folder, "alice.crt"));
     auth.client_key = Some(path(&server.folder, "alice.key"));
-    let who = who(&client(kubeconfig).await).await.expect("somebody");
-    assert_eq!(who["username"], "alice");
+    let user = current_user(&client(kubeconfig).await).await.expect("a user");
+    assert_eq!(user["username"], "alice");
 }
 
 #[tokio::test]
-async fn tokens_name_users_and_their_groups() {
+async fn token_file_maps_tokens_to_users_and_groups() {
     let folder = tempfile::tempdir().expect("a folder");
     let tokens = "alice-token,alice,1,\"devs,ops\"\n\nbob-token,bob,2\n";
-    fs::write(folder.path().join("tokens.csv"), tokens).expect("written");
+    fs::write(folder.path().join("tokens.csv"), tokens).expect("the file is written");
     let server = Server::start_in(folder, &["--token-auth-file=tokens.csv"]);
-    let alice = who(&server.with_token("alice-token").await).await.expect("alice");
+    let alice = current_user(&server.with_token("alice-token").await)
+        .await
+        .expect("alice");
     assert_eq!(
         (&alice["username"], &alice["uid"]),
         (&json!("alice"), &json!("1"))
     );
     assert_eq!(alice["groups"], json!(["devs", "ops", "system:authenticated"]));
-    let bob = who(&server.with_token("bob-token").await).await.expect("bob");
+    let bob = current_user(&server.with_token("bob-token").await)
+        .await
+        .expect("bob");
     assert_eq!(
         (&bob["username"], &bob["groups"]),
         (&json!("bob"), &json!(["system:authenticated"]))
     );
-    assert_eq!(who(&server.with_token("other").await).await, Err(401));
+    assert_eq!(current_user(&server.with_token("other").await).await, Err(401));
 }
 
 #[test]
-fn files_that_it_cannot_use_are_named() {
+fn unusable_files_are_named_in_the_error() {
     let folder = tempfile::tempdir().expect("a folder");
-    let authority = Authority::new();
+    let authority = CertificateAuthority::new();
     authority.sign(
         &folder,
         "server",
         "an API server",
         ExtendedKeyUsagePurpose::ServerAuth,
     );
-    fs::write(folder.path().join("bad.csv"), "t,alice,1\nt2,bob\n").expect("written");
-    fs::write(folder.path().join("bad.key"), "no key").expect("written");
-    for (arguments, code, said) in [
+    fs::write(folder.path().join("bad.csv"), "t,alice,1\nt2,bob\n").expect("the file is written");
+    fs::write(folder.path().join("bad.key"), "no key").expect("the file is written");
+    for (arguments, code, message) in [
         (&["--token-auth-file=bad.csv"][..], 12, "bad.csv: line 2:"),
         (&["--token-auth-file=none.csv"], 10, "none.csv"),
         (
@@ -235,15 +260,21 @@ fn files_that_it_cannot_use_are_named() {
         (&["--kubeconfig=no/such/folder/k"], 10, "no/such/folder/k"),
     ] {
         let mut process = launch(folder.path(), arguments);
-        let ended = process.wait(PATIENCE).expect("it ends").expect("in time");
+        let ended = process
+            .wait(EXIT_TIMEOUT)
+            .expect("the server exits")
+            .expect("the server exits in time");
         let log = process.log();
-        assert!(ended.code() == Some(code) && log.contains(said), "{ended}: {log}");
-        fs::remove_file(process.log_path()).expect("the next log is its own");
+        assert!(
+            ended.code() == Some(code) && log.contains(message),
+            "{ended}: {log}"
+        );
+        fs::remove_file(process.log_path()).expect("the log is removed before the next start");
     }
 }
 
 #[tokio::test]
-async fn any_of_the_modes_may_allow() {
+async fn request_is_allowed_if_one_authorization_mode_allows_it() {
     for (modes, listed) in [
         (None, Err(403)),
         (Some("RBAC"), Err(403)),
@@ -251,26 +282,26 @@ async fn any_of_the_modes_may_allow() {
         (Some("RBAC,AlwaysAllow"), Ok(())),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("tokens.csv"), "alice-token,alice,1\n").expect("written");
+        fs::write(folder.path().join("tokens.csv"), "alice-token,alice,1\n").expect("the file is written");
         let mode = modes.map(|modes| format!("--authorization-mode={modes}"));
         let mut arguments = vec!["--token-auth-file=tokens.csv"];
         arguments.extend(mode.as_deref());
         let server = Server::start_in(folder, &arguments);
         let alice = server.with_token("alice-token").await;
-        assert_eq!(get(&alice, MAPS).await.map(drop), listed, "{modes:?}");
-        get(&server.admin().await, MAPS)
+        assert_eq!(get(&alice, CONFIG_MAPS).await.map(drop), listed, "{modes:?}");
+        get(&server.admin().await, CONFIG_MAPS)
             .await
-            .expect("the administrator may");
+            .expect("the administrator is allowed");
     }
 }
 
-/// Who signs certificates.
-struct Authority {
+/// A certificate authority.
+struct CertificateAuthority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
 }
 
-impl Authority {
+impl CertificateAuthority {
     fn new() -> Self {
         let mut parameters = CertificateParams::new(vec![]).expect("parameters");
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -280,7 +311,7 @@ impl Authority {
         Self { issuer, pem }
     }
 
-    /// Writes a certificate and its key.
+    /// Writes a certificate and its key to `FILE.crt` and `FILE.key`.
     fn sign(&self, folder: &TempDir, file: &str, name: &str, purpose: ExtendedKeyUsagePurpose) {
         let mut parameters = CertificateParams::new(vec![]).expect("parameters");
         parameters.extended_key_usages = vec![purpose];
@@ -288,18 +319,19 @@ impl Authority {
         parameters.subject_alt_names = vec![SanType::IpAddress([127, 0, 0, 1].into())];
         let key = KeyPair::generate().expect("a key");
         let certificate = parameters.signed_by(&key, &self.issuer).expect("signed");
-        fs::write(folder.path().join(format!("{file}.crt")), certificate.pem()).expect("written");
-        fs::write(folder.path().join(format!("{file}.key")), key.serialize_pem()).expect("written");
+        fs::write(folder.path().join(format!("{file}.crt")), certificate.pem()).expect("the file is written");
+        fs::write(folder.path().join(format!("{file}.key")), key.serialize_pem())
+            .expect("the file is written");
     }
 }
 
 fn launch(folder: &Path, arguments: &[&str]) -> ChildProcess {
     let launch = Project::command(folder, &["api-server"]).args(arguments);
-    launch.start().expect("it starts")
+    launch.start().expect("the server starts")
 }
 
 fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.2:0").expect("a port that is free, and closed again");
+    let listener = TcpListener::bind("127.0.0.2:0").expect("a free port");
     listener.local_addr().expect("an address").port()
 }
 
@@ -319,23 +351,23 @@ async fn client(kubeconfig: Kubeconfig) -> Client {
     Client::try_from(config).expect("a client")
 }
 
-async fn who(client: &Client) -> Result<Value, u16> {
+async fn current_user(client: &Client) -> Result<Value, u16> {
     let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
     let request = Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")
         .header("Content-Type", "application/json")
         .body(review.to_string().into_bytes());
-    let review = ask(client, request.expect("a request")).await?;
+    let review = send(client, request.expect("a request")).await?;
     Ok(review["status"]["userInfo"].clone())
 }
 
 async fn get(client: &Client, path: &str) -> Result<Value, u16> {
-    ask(client, Request::get(path).body(vec![]).expect("a request")).await
+    send(client, Request::get(path).body(vec![]).expect("a request")).await
 }
 
-/// The answer, or its code; 0 for none.
-async fn ask(client: &Client, request: Request<Vec<u8>>) -> Result<Value, u16> {
+/// Sends a request. Returns the response body, or the error's status code; 0 if there was no response.
+async fn send(client: &Client, request: Request<Vec<u8>>) -> Result<Value, u16> {
     match client.request(request).await {
-        Ok(answer) => Ok(answer),
+        Ok(response) => Ok(response),
         Err(kube::Error::Api(status)) => Err(status.code),
         Err(_) => Err(0),
     }

@@ -1,4 +1,4 @@
-//! `kubewright dev`: from the scaffold to a reconciled sample, live; an edit; a mistake; the end. Without a cluster.
+//! `kubewright dev`: from the scaffold to a reconciled sample, source edits, compile errors, crashes, and shutdown.
 
 use std::{io::ErrorKind, net::TcpStream, path::Path, process::Command, time::Duration};
 
@@ -9,20 +9,20 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
 };
 use kubewright_testkit::{ChildProcess, Cluster, eventually};
-use kubewright_tests::{Project, named, on_both_servers};
+use kubewright_tests::{Project, new_object, on_both_servers};
 use serde_json::{Value, json};
 
-/// What cargo calls a build script's program.
-const SCRIPT: &str = "build-script-build";
-/// The first build of a scaffold takes a while.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// The file name that cargo gives a build script's executable.
+const BUILD_SCRIPT: &str = "build-script-build";
+/// Longest wait for a line in dev's log: it includes the first build of a scaffold.
+const LOG_TIMEOUT: Duration = Duration::from_mins(10);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dev_runs_the_operator_and_follows_the_source() {
+async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
     let project = Project::scaffold("devloop", "Foo", &[]);
     let mut dev = project.dev(&[]);
 
-    // The sample becomes ready: applied, reconciled under the generated Role, its pods simulated.
+    // The sample is applied, reconciled under the generated Role, and becomes ready on simulated pods.
     wait_for(&dev, "KUBECONFIG=");
     wait_for(&dev, "applied manifests/samples/foo.yaml");
     wait_for(&dev, "objects | Foo default/example-foo: created");
@@ -34,98 +34,101 @@ async fn dev_runs_the_operator_and_follows_the_source() {
     );
     assert!(
         !dev.log().contains('\x1b'),
-        "plain lines where there is no terminal"
+        "without a terminal the output contains escape codes"
     );
     assert!(
         project.root().join("manifests/rbac/role.yaml").exists(),
-        "the files follow, too"
+        "dev did not generate the manifests"
     );
 
-    // What kubectl would do beside it.
+    // Scale the object as kubectl would.
     let foos = foos(&kubeconfig(&dev)).await;
     let scaled = json!({ "spec": { "replicas": 2 } });
     foos.patch("example-foo", &PatchParams::default(), &Patch::Merge(&scaled))
         .await
-        .expect("scaled");
+        .expect("the Foo is scaled");
     wait_for(&dev, "objects | Foo default/example-foo: spec.replicas 1 → 2");
     wait_for(&dev, "status.availableReplicas 1 → 2");
 
-    // A mistake is shown, and waited out; the operator goes on.
+    // A compile error is shown; the running operator keeps running until the code compiles again.
     let controller = "src/controllers/foo.rs";
-    project.edit(controller, "reason} Deployment", "reeson} Deployment");
+    project.edit(controller, "what} Deployment", "whit} Deployment");
     wait_for(&dev, "cargo | error[E0425]");
     wait_for(&dev, "error: the operator does not compile");
-    project.edit(controller, "reeson} Deployment", "reason} the Deployment");
+    project.edit(controller, "whit} Deployment", "what} the Deployment");
     wait_for(&dev, "stopping the operator");
 
-    // The new code works on what was there, and on the new definition.
+    // The new code works on the existing objects, and on the changed CRD.
     let scaled = json!({ "spec": { "replicas": 3 } });
     foos.patch("example-foo", &PatchParams::default(), &Patch::Merge(&scaled))
         .await
-        .expect("the state is kept");
+        .expect("the objects survive the restart");
     wait_for(&dev, "Updated the Deployment example-foo");
     project.edit("src/api/foo.rs", "max = 10", "max = 4");
-    eventually("the definition follows", PATIENCE, || {
+    eventually("the CRD is regenerated", LOG_TIMEOUT, || {
         let text = project.read("manifests/crds/demo.dev_foos.yaml");
         text.contains("maximum: 4").then_some(())
     });
-    eventually("the operator started a third time", PATIENCE, || {
+    eventually("the operator is started a third time", LOG_TIMEOUT, || {
         let starts = dev.log().matches("starting the operator").count();
         if starts == 3 { Ok(()) } else { Err(starts) }
     });
 
-    // A crash is said, and mended by a new start.
-    signal("KILL", &runs("debug/devloop"));
+    // A crash is reported, and the operator is restarted.
+    signal("KILL", &process_ids("debug/devloop"));
     wait_for(
         &dev,
-        "the operator exited (signal: 9 (SIGKILL)); restarting in 1s or on the next change",
+        "the operator ended (signal: 9 (SIGKILL)); it starts again in 1s, or at the next change",
     );
-    wait_for(&dev, "restarting the operator");
+    wait_for(&dev, "starting the operator again");
     let scaled = json!({ "spec": { "replicas": 4 } });
     foos.patch("example-foo", &PatchParams::default(), &Patch::Merge(&scaled))
         .await
-        .expect("scaled");
+        .expect("the Foo is scaled");
     wait_for(&dev, "status.availableReplicas 3 → 4");
 
-    // Another kind comes and goes; its objects go with it.
+    // A kind is added and removed again; its objects are deleted with it.
     project.kubewright(&["add", "kind", "Bar"]).expect_success();
     wait_for(&dev, "objects | Bar default/example-bar: created");
-    // Only the new Role lets it own for a Bar.
+    // Only the regenerated Role permits the operator to create a Bar's Deployment.
     wait_for(&dev, "objects | Event Normal Created Bar/example-bar");
     remove_bar(&project);
-    wait_for(&dev, "Bar was removed from the project");
+    wait_for(&dev, "Bar is no longer a kind of the project");
     wait_for(&dev, "objects | Bar default/example-bar: deleted");
 
-    let refused = json!({ "spec": { "replicas": 5 } });
-    let refused = foos
-        .patch("example-foo", &PatchParams::default(), &Patch::Merge(&refused))
+    let rejected = json!({ "spec": { "replicas": 5 } });
+    let rejected = foos
+        .patch("example-foo", &PatchParams::default(), &Patch::Merge(&rejected))
         .await;
-    assert!(refused.is_err(), "the API server has the new schema");
+    assert!(
+        rejected.is_err(),
+        "the API server validates with an outdated schema"
+    );
 
     let address = address(&kubeconfig(&dev)).await;
     assert!(TcpStream::connect(&address).is_ok(), "{address}");
     let ended = dev
         .interrupt(Duration::from_secs(30))
-        .expect("it ends")
-        .expect("in time");
+        .expect("dev exits")
+        .expect("dev exits in time");
     assert!(ended.success(), "{ended}: {}", dev.log_tail());
-    assert_eq!(runs("debug/devloop"), [0; 0], "no operator is left");
-    let refused = TcpStream::connect(&address).expect_err("no API server is left");
-    assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(process_ids("debug/devloop"), [0; 0], "the operator still runs");
+    let rejected = TcpStream::connect(&address).expect_err("the API server still listens");
+    assert_eq!(rejected.kind(), ErrorKind::ConnectionRefused);
 }
 
-/// How long pods take is told, and that there are none.
+/// `--no-simulation` creates no pods; `--pod-start` delays them.
 #[tokio::test(flavor = "multi_thread")]
-async fn dev_simulates_as_it_is_told() {
+async fn dev_simulation_can_be_disabled_and_delayed() {
     let project = Project::scaffold("devpods", "Foo", &[]);
     let mut dev = project.dev(&["--no-simulation"]);
     wait_for(&dev, "objects | Event Normal Created Foo/example-foo");
-    // With a simulation the node would be there since before the operator was built.
+    // A simulation would have created its node before the operator was built.
     let client = client(&kubeconfig(&dev)).await;
     for path in ["/api/v1/nodes", "/api/v1/pods", "/apis/apps/v1/replicasets"] {
         assert_eq!(get(&client, path).await["items"], json!([]), "{path}");
     }
-    end(&mut dev);
+    terminate(&mut dev);
 
     let mut dev = project.dev(&["--pod-start", "3000"]);
     wait_for(&dev, "status.availableReplicas 0 → 1, Ready False → True");
@@ -134,73 +137,73 @@ async fn dev_simulates_as_it_is_told() {
     let status = &pods["items"][0]["status"];
     let time = |value: &Value| -> k8s_openapi::jiff::Timestamp {
         let time = value.as_str().and_then(|time| time.parse().ok());
-        time.unwrap_or_else(|| panic!("no time: {status}"))
+        time.unwrap_or_else(|| panic!("not a time: {status}"))
     };
     let started = time(&status["containerStatuses"][0]["state"]["running"]["startedAt"]);
     let seconds = started.as_second() - time(&status["startTime"]).as_second();
     assert!((2..30).contains(&seconds), "{status}");
-    end(&mut dev);
+    terminate(&mut dev);
 }
 
 #[test]
-fn an_operator_ends_with_a_dev_that_is_killed() {
+fn operator_exits_when_dev_is_killed() {
     let project = Project::scaffold("devkilled", "Foo", &[]);
     let mut dev = project.dev(&[]);
     wait_for(&dev, "kubewright::controller::runner: starting workers");
-    assert_eq!(runs("debug/devkilled").len(), 1);
-    // Dev alone: not its group, whose members it could not tell either.
+    assert_eq!(process_ids("debug/devkilled").len(), 1);
+    // Signal only dev, not its process group: the operator must exit without a signal of its own.
     signal("KILL", &[dev.pid()]);
-    eventually("no operator is left", PATIENCE, || {
-        runs("debug/devkilled").is_empty()
+    eventually("the operator exits", LOG_TIMEOUT, || {
+        process_ids("debug/devkilled").is_empty()
     });
-    dev.kill().expect("it is gone");
+    dev.kill().expect("dev is reaped");
 }
 
-/// Whatever cargo does by then: here a build script that takes an hour.
+/// The build runs a build script that sleeps for an hour.
 #[test]
-fn a_build_ends_with_dev_however_that_ends() {
+fn running_build_stops_when_dev_is_interrupted_or_killed() {
     let project = Project::scaffold("devbuilds", "Foo", &[]);
     let script = "fn main() { std::thread::sleep(std::time::Duration::from_secs(3600)) }\n";
-    std::fs::write(project.root().join("build.rs"), script).expect("written");
-    let building = || {
+    std::fs::write(project.root().join("build.rs"), script).expect("the file is written");
+    let start_building = || {
         let mut dev = project.dev(&[]);
-        eventually("a build script runs", PATIENCE, || {
-            let found = builders(&project);
-            if found.iter().any(|program| program == SCRIPT) {
+        eventually("the build script runs", LOG_TIMEOUT, || {
+            let found = build_processes(&project);
+            if found.iter().any(|program| program == BUILD_SCRIPT) {
                 Ok(())
             } else {
                 Err(format!("{found:?}: {}", dev.log()))
             }
         });
-        assert_eq!(dev.exit_status().expect("a status"), None);
+        assert_eq!(dev.exit_status().expect("an exit status"), None);
         dev
     };
 
-    let mut dev = building();
+    let mut dev = start_building();
     let ended = dev
         .interrupt(Duration::from_secs(30))
-        .expect("it ends")
-        .expect("in time");
+        .expect("dev exits")
+        .expect("dev exits in time");
     assert!(ended.success(), "{ended}: {}", dev.log_tail());
-    eventually("nothing is built", Duration::from_secs(5), || {
-        nobody_builds(&project)
+    eventually("all build processes have exited", Duration::from_secs(5), || {
+        check_no_build_process(&project)
     });
 
-    let mut dev = building();
+    let mut dev = start_building();
     signal("KILL", &[dev.pid()]);
-    eventually("nothing is built", Duration::from_secs(5), || {
-        nobody_builds(&project)
+    eventually("all build processes have exited", Duration::from_secs(5), || {
+        check_no_build_process(&project)
     });
-    dev.kill().expect("it is gone");
+    dev.kill().expect("dev is reaped");
 }
 
 #[test]
-fn dev_follows_what_else_is_built_in() {
+fn dev_watches_path_dependencies_and_cargo_config() {
     let project = Project::scaffold("devparts", "Foo", &[]);
     let write = |path: &str, text: &str| {
         let path = project.root().join(path);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        std::fs::write(path, text).expect("written");
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder is created");
+        std::fs::write(path, text).expect("the file is written");
     };
     let part = "[package]\nname = \"devpart\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
     write("part/Cargo.toml", part);
@@ -213,70 +216,70 @@ fn dev_follows_what_else_is_built_in() {
     write("part/src/lib.rs", "//! Another part.\n");
     wait_for(&dev, "part/src/lib.rs changed");
     wait_for(&dev, "stopping the operator");
-    // What cargo is told, too: this is seen, and is a mistake.
+    // Cargo's configuration is watched too; this one is invalid, so an error is reported.
     write(".cargo/config.toml", "[build\n");
     wait_for(&dev, ".cargo/config.toml changed");
     wait_for(&dev, "error: cargo cannot read the project");
-    end(&mut dev);
+    terminate(&mut dev);
 }
 
 on_both_servers!(dev_uses_the_cluster_of_a_context);
 
-/// A user's cluster is one of a kubeconfig's contexts: here an API server that is not dev's own.
+/// `--cluster` takes a context of the user's kubeconfig: here an API server that dev did not start.
 fn dev_uses_the_cluster_of_a_context(cluster: &Cluster) {
     let project = Project::scaffold("devcluster", "Foo", &[]);
     let mut dev = Project::command(project.root(), &["dev", "--cluster", "testkit"])
         .env("KUBECONFIG", cluster.admin().kubeconfig())
         .start()
-        .expect("it starts");
+        .expect("dev starts");
     wait_for(&dev, "objects | Event Normal Created Foo/example-foo");
     wait_for(&dev, "objects | Deployment default/example-foo: created");
     assert!(
         !dev.log().contains("KUBECONFIG="),
-        "people have a kubeconfig of their own"
+        "dev wrote a kubeconfig although the user has one"
     );
 
-    // An edit goes there, too: the new code works on what was there.
-    let foo = named("demo.dev/v1alpha1", "Foo", "default", "example-foo");
+    // After an edit, the new code works on the existing objects.
+    let foo = new_object("demo.dev/v1alpha1", "Foo", "default", "example-foo");
     project.edit(
         "src/controllers/foo.rs",
-        "reason} Deployment",
-        "reason} the Deployment",
+        "what} Deployment",
+        "what} the Deployment",
     );
     wait_for(&dev, "stopping the operator");
     let scaled = json!({ "spec": { "replicas": 3 } });
-    cluster.merge_patch(&foo, &scaled).expect("scaled");
+    cluster.merge_patch(&foo, &scaled).expect("the Foo is scaled");
     wait_for(&dev, "Updated the Deployment example-foo");
 
-    // What is no longer a kind is the user's to delete.
+    // The CRD of a removed kind stays in the user's cluster; the user must delete it.
     project.kubewright(&["add", "kind", "Bar"]).expect_success();
     wait_for(&dev, "objects | Event Normal Created Bar/example-bar");
     remove_bar(&project);
     wait_for(
         &dev,
-        "Bar was removed from the project but not from the cluster",
+        "Bar is no longer a kind of the project, and stays in the cluster",
     );
     wait_for(&dev, "`kubectl delete crd bars.demo.dev` deletes its");
-    let bar = named("demo.dev/v1alpha1", "Bar", "default", "example-bar");
-    assert!(cluster.get(&bar).expect("asked").is_some());
-    end(&mut dev);
-    // The cluster is the user's: nothing was simulated, nothing is swept away, and the operator was nobody but its account.
+    let bar = new_object("demo.dev/v1alpha1", "Bar", "default", "example-bar");
+    assert!(cluster.get(&bar).expect("the request succeeds").is_some());
+    terminate(&mut dev);
+    // In a user's cluster nothing is simulated and nothing is cleaned up, and the operator used its own service account only.
     assert!(
-        cluster.get(&foo).expect("asked").is_some(),
-        "the sample is still there"
+        cluster.get(&foo).expect("the request succeeds").is_some(),
+        "dev deleted the sample"
     );
     let audit = cluster.audit().expect("an audit log");
     let account = "system:serviceaccount:devcluster-system:devcluster";
-    assert!(!audit.by_user(account).on_resource("demo.dev", "foos").is_empty());
+    assert!(!audit.by_user(account).on("demo.dev", "foos").is_empty());
     assert!(
-        audit.on_resource("", "nodes").writes().is_empty(),
-        "no node was made"
+        audit.on("", "nodes").writes().is_empty(),
+        "dev simulated nodes in the user's cluster"
     );
     audit.assert_nothing_forbidden(account);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dev_needs_a_project_and_a_cluster_that_is_there() {
+async fn dev_rejects_an_unknown_context() {
     let project = Project::scaffold("devnowhere", "Foo", &[]);
     let outcome = project
         .kubewright(&["dev", "--cluster", "no-such-context"])
@@ -290,16 +293,16 @@ async fn dev_needs_a_project_and_a_cluster_that_is_there() {
 }
 
 #[test]
-fn new_goes_on_with_dev_in_the_new_project() {
+fn new_with_dev_starts_dev_in_the_new_project() {
     let folder = tempfile::tempdir().expect("a folder");
-    // No cargo, so that nothing is built: dev says so, and waits.
+    // There is no cargo, so nothing is built: dev reports that and waits for changes.
     let mut dev = Project::command(
         folder.path(),
         &["new", "devnew", "--kind", "Foo", "--group", "demo.dev", "--dev"],
     )
     .env("CARGO", folder.path().join("no-cargo"))
     .start()
-    .expect("it starts");
+    .expect("dev starts");
     wait_for(&dev, "created devnew with");
     wait_for(&dev, "error: cannot run");
     wait_for(&dev, "waiting for the next change");
@@ -308,58 +311,58 @@ fn new_goes_on_with_dev_in_the_new_project() {
         kubeconfig.ends_with("devnew/target/kubewright/kubeconfig"),
         "{kubeconfig}"
     );
-    end(&mut dev);
+    terminate(&mut dev);
 }
 
-/// The README's first command: one command, and there is a sample that is ready.
+/// The README's first command: one command leads to a ready sample.
 #[test]
-fn new_with_dev_ends_in_a_sample_that_is_ready() {
+fn new_with_dev_brings_the_sample_to_ready() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut dev = Project::command(
         folder.path(),
         &["new", "devfresh", "--kind", "Foo", "--group", "demo.dev", "--dev"],
     )
     .start()
-    .expect("it starts");
+    .expect("dev starts");
     wait_for(&dev, "created devfresh with");
     wait_for(
         &dev,
         "objects | Foo default/example-foo: status.availableReplicas 0 → 1, Ready False → True",
     );
-    end(&mut dev);
+    terminate(&mut dev);
 }
 
-/// A dev that is asked to end does so, in good order.
+/// Terminates dev with SIGTERM and checks that it exits successfully.
 #[track_caller]
-fn end(dev: &mut ChildProcess) {
+fn terminate(dev: &mut ChildProcess) {
     let ended = dev
         .terminate(Duration::from_secs(30))
-        .expect("it ends")
-        .expect("in time");
+        .expect("dev exits")
+        .expect("dev exits in time");
     assert!(ended.success(), "{ended}: {}", dev.log_tail());
 }
 
 #[track_caller]
 fn wait_for(dev: &ChildProcess, text: &str) {
-    eventually(&format!("{text:?} from dev"), PATIENCE, || {
+    eventually(&format!("{text:?} in dev's log"), LOG_TIMEOUT, || {
         let log = dev.log();
         if log.contains(text) { Ok(()) } else { Err(log) }
     });
 }
 
-/// The path of the kubeconfig that was printed.
+/// Returns the path of the kubeconfig that dev printed.
 fn kubeconfig(dev: &ChildProcess) -> String {
     let log = dev.log();
     let path = log.lines().find_map(|line| line.strip_prefix("KUBECONFIG="));
     path.expect("the kubeconfig's path").to_owned()
 }
 
-/// A client by that kubeconfig.
+/// Returns a client for a kubeconfig.
 async fn client(kubeconfig: &str) -> Client {
     Client::try_from(config(kubeconfig).await).expect("a client")
 }
 
-/// Where the API server of that kubeconfig listens.
+/// Returns host and port of the API server of a kubeconfig.
 async fn address(kubeconfig: &str) -> String {
     let url = config(kubeconfig).await.cluster_url;
     url.authority().expect("an address").to_string()
@@ -374,34 +377,34 @@ async fn config(kubeconfig: &str) -> Config {
 
 async fn get(client: &Client, path: &str) -> Value {
     let request = http::Request::get(path).body(vec![]).expect("a request");
-    client.request(request).await.expect("an answer")
+    client.request(request).await.expect("a response")
 }
 
-/// The kind's API, by that kubeconfig.
+/// Returns the API of Foos in the default namespace, for a kubeconfig.
 async fn foos(kubeconfig: &str) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("demo.dev", "v1alpha1", "Foo");
     Api::namespaced_with(client(kubeconfig).await, "default", &ApiResource::from_gvk(&kind))
 }
 
-/// As its author would.
+/// Removes the kind Bar from the project, as its author would.
 fn remove_bar(project: &Project) {
     for file in ["src/api/mod.rs", "src/controllers/mod.rs", "src/main.rs"] {
         let text = project.read(file);
         let lines = text.lines().filter(|line| !line.to_lowercase().contains("bar"));
         let text: Vec<&str> = lines.collect();
-        std::fs::write(project.root().join(file), text.join("\n") + "\n").expect("written");
+        std::fs::write(project.root().join(file), text.join("\n") + "\n").expect("the file is written");
     }
     for file in [
         "src/api/bar.rs",
         "src/controllers/bar.rs",
         "manifests/samples/bar.yaml",
     ] {
-        std::fs::remove_file(project.root().join(file)).expect("removed");
+        std::fs::remove_file(project.root().join(file)).expect("the file is removed");
     }
 }
 
-/// The processes of a program whose path ends so, where the system says it.
-fn runs(program: &str) -> Vec<u32> {
+/// Returns the ids of the processes whose executable's path ends with `program`, read from `/proc`.
+fn process_ids(program: &str) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     processes
         .filter(|process| {
@@ -412,8 +415,8 @@ fn runs(program: &str) -> Vec<u32> {
         .collect()
 }
 
-fn nobody_builds(project: &Project) -> Result<(), String> {
-    let found = builders(project);
+fn check_no_build_process(project: &Project) -> Result<(), String> {
+    let found = build_processes(project);
     if found.is_empty() {
         Ok(())
     } else {
@@ -421,8 +424,9 @@ fn nobody_builds(project: &Project) -> Result<(), String> {
     }
 }
 
-/// What builds the project, where the system says it: cargo, and what that runs in the project's folder.
-fn builders(project: &Project) -> Vec<String> {
+/// Returns the names of the processes that build the project, read from `/proc`: cargo, rustc and the build script, with the project's
+/// folder as working directory.
+fn build_processes(project: &Project) -> Vec<String> {
     let root = project.root().canonicalize().expect("a folder");
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     processes
@@ -434,12 +438,12 @@ fn builders(project: &Project) -> Vec<String> {
             let program = std::fs::read_link(process.path().join("exe")).ok()?;
             Some(program.file_name()?.to_string_lossy().into_owned())
         })
-        .filter(|program| matches!(program.as_str(), "cargo" | "rustc" | SCRIPT))
+        .filter(|program| matches!(program.as_str(), "cargo" | "rustc" | BUILD_SCRIPT))
         .collect()
 }
 
 fn signal(name: &str, processes: &[u32]) {
-    assert!(!processes.is_empty(), "nobody to signal");
+    assert!(!processes.is_empty(), "no process to signal");
     let processes = processes.iter().map(u32::to_string);
     let status = Command::new("kill").args(["-s", name]).args(processes).status();
     assert!(status.expect("kill runs").success());

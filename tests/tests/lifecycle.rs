@@ -3,135 +3,153 @@
 use std::time::Duration;
 
 use kubewright_testkit::{Cluster, eventually};
-use kubewright_tests::{Deployed, Project, condition, named, objects, on_both_servers};
+use kubewright_tests::{DeployedProject, Project, condition, new_object, on_both_servers, read_manifests};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const RECONCILE_TIMEOUT: Duration = Duration::from_mins(1);
 
 on_both_servers!(
     scaffolded_operator_reconciles_under_its_generated_role,
-    missing_rule_is_forbidden_and_said_clearly,
+    missing_role_rule_is_reported_with_a_fix,
 );
 
 fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
     let project = Project::scaffold("lifecycle", "Foo", &[]);
     project.kubewright(&["generate"]).expect_success();
     project.kubewright(&["generate", "--check"]).expect_success();
-    let deployed = Deployed::new(cluster, &project, "lifecycle");
+    let deployed = DeployedProject::new(cluster, &project, "lifecycle");
     cluster.create_namespace("lifecycle").expect("a namespace");
-    let foo = named("demo.dev/v1alpha1", "Foo", "lifecycle", "example-foo");
-    let deployment = named("apps/v1", "Deployment", "lifecycle", "example-foo");
+    let foo = new_object("demo.dev/v1alpha1", "Foo", "lifecycle", "example-foo");
+    let deployment = new_object("apps/v1", "Deployment", "lifecycle", "example-foo");
     let wait_for = |object: &Value, what: &str, is: &dyn Fn(&Value) -> bool| {
-        eventually(what, PATIENCE, || match cluster.get(object) {
+        eventually(what, RECONCILE_TIMEOUT, || match cluster.get(object) {
             Ok(Some(found)) if is(&found) => Ok(found),
             other => Err(format!("{other:?}")),
         })
     };
     let is_observed = |foo: &Value| foo["status"]["observedGeneration"] == foo["metadata"]["generation"];
-    // No kubelet runs: the test plays it.
+    // No Deployment controller runs: the test sets the status in its place.
     let set_available = |replicas: i32| {
         let status =
             json!({ "replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas });
         cluster
-            .patch_status(&deployment, &status)
+            .merge_status(&deployment, &status)
             .expect("the status is set");
     };
     let scale = |replicas: i32| {
         let spec = json!({ "spec": { "replicas": replicas } });
-        cluster.merge_patch(&foo, &spec).expect("scaled");
+        cluster.merge_patch(&foo, &spec).expect("the Foo is scaled");
     };
 
     let mut operator = deployed.start("first", &[]);
     cluster
         .apply(&sample(&project, "lifecycle"))
         .expect("the sample is accepted");
-    let made = wait_for(&deployment, "the owned Deployment", &|_| true);
-    assert_eq!(made["spec"]["replicas"], 1);
-    let owner = &made["metadata"]["ownerReferences"][0];
+    let created = wait_for(&deployment, "the owned Deployment", &|_| true);
+    assert_eq!(created["spec"]["replicas"], 1);
+    let owner = &created["metadata"]["ownerReferences"][0];
     assert_eq!(owner["kind"], "Foo");
     assert_eq!(
         (&owner["controller"], &owner["blockOwnerDeletion"]),
         (&json!(true), &json!(true))
     );
-    wait_for(&foo, "the Foo is not ready, of the first generation", &|foo| {
-        foo["status"]["observedGeneration"] == 1 && condition(foo, "Ready")["status"] == "False"
-    });
+    wait_for(
+        &foo,
+        "the Foo's first generation is observed and not ready",
+        &|foo| foo["status"]["observedGeneration"] == 1 && condition(foo, "Ready")["status"] == "False",
+    );
     set_available(1);
-    wait_for(&foo, "1 is available, and the Foo ready", &|foo| {
+    wait_for(&foo, "one replica is available, and the Foo is ready", &|foo| {
         foo["status"]["availableReplicas"] == 1 && condition(foo, "Ready")["status"] == "True"
     });
 
-    // Scaled through the spec; the operator follows, twice, and says so twice: one event, counted.
+    // Scale through the spec, twice. The operator scales the Deployment and sends the same event twice: one Event with count 2.
     for replicas in [2, 3] {
         scale(replicas);
         wait_for(&deployment, "the Deployment is scaled", &|deployment| {
             deployment["spec"]["replicas"] == replicas
         });
-        wait_for(&foo, "the Foo is observed", &is_observed);
+        wait_for(&foo, "the Foo's generation is observed", &is_observed);
     }
-    let event = eventually("the event of scaling, counted twice", PATIENCE, || {
+    let event = eventually("the scaling event, with count 2", RECONCILE_TIMEOUT, || {
         let events = cluster
-            .list(&named("events.k8s.io/v1", "Event", "lifecycle", ""))
+            .list(&new_object("events.k8s.io/v1", "Event", "lifecycle", ""))
             .map_err(|error| error.to_string())?;
-        let is_it = |event: &&Value| event["reason"] == "Updated" && event["series"]["count"] == 2;
-        events.iter().find(is_it).cloned().ok_or(format!("{events:?}"))
+        let is_scaling = |event: &&Value| event["reason"] == "Updated" && event["series"]["count"] == 2;
+        events
+            .iter()
+            .find(is_scaling)
+            .cloned()
+            .ok_or(format!("{events:?}"))
     });
     assert_eq!(event["regarding"]["name"], "example-foo");
     assert_eq!(event["type"], "Normal");
 
-    // Killed without a chance to tidy up, in the middle of a change; the next one goes on from what it finds.
-    operator.process.kill().expect("killed");
+    // Kill the operator in the middle of a change, without cleanup; the next replica continues from the state that it finds.
+    operator.process.kill().expect("the operator is killed");
     scale(4);
     set_available(3);
     let mut operator = deployed.start("second", &[]);
-    let caught_up = wait_for(&foo, "the Foo is caught up with after the restart", &|foo| {
+    let caught_up = wait_for(&foo, "the restarted operator updates the Foo", &|foo| {
         foo["status"]["availableReplicas"] == 3 && is_observed(foo)
     });
     let ready = condition(&caught_up, "Ready");
-    assert_eq!(ready["status"], "False", "3 of 4 are available: {ready}");
+    assert_eq!(
+        ready["status"], "False",
+        "Ready although only 3 of 4 replicas are available: {ready}"
+    );
 
-    // Deleting the Foo deletes the Deployment, through the owner reference.
-    cluster.delete(&foo).expect("deleted");
-    eventually("the Deployment is collected", PATIENCE, || {
-        match cluster.get(&deployment) {
+    // Deleting the Foo deletes the Deployment through its owner reference.
+    cluster.delete(&foo).expect("the object is deleted");
+    eventually(
+        "the Deployment is garbage-collected",
+        RECONCILE_TIMEOUT,
+        || match cluster.get(&deployment) {
             Ok(None) => Ok(()),
             other => Err(format!("{other:?}")),
-        }
-    });
+        },
+    );
 
-    // A clean end releases the lease, so that the next one need not wait for it.
+    // A graceful shutdown releases the lease, so the next replica need not wait until it expires.
     let ended = operator
         .process
         .terminate(Duration::from_secs(30))
-        .expect("it ends")
-        .expect("in time");
+        .expect("the operator exits")
+        .expect("the operator exits in time");
     assert!(ended.success(), "{ended}: {}", operator.process.log_tail());
-    let lease = named("coordination.k8s.io/v1", "Lease", "lifecycle-system", "lifecycle");
-    let lease = cluster.get(&lease).expect("asked").expect("the lease");
+    let lease = new_object("coordination.k8s.io/v1", "Lease", "lifecycle-system", "lifecycle");
+    let lease = cluster
+        .get(&lease)
+        .expect("the request succeeds")
+        .expect("the lease");
     let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
     assert!(holder.is_empty(), "{lease}");
 
     cluster
         .audit()
         .expect("an audit log")
-        .assert_exact(&deployed.units(), deployed.user());
+        .assert_exact(&deployed.permissions(), deployed.user());
 }
 
-fn missing_rule_is_forbidden_and_said_clearly(cluster: &Cluster) {
+fn missing_role_rule_is_reported_with_a_fix(cluster: &Cluster) {
     let project = Project::scaffold("negative", "Nay", &[]);
     project.kubewright(&["generate"]).expect_success();
-    let deployed = Deployed::new(cluster, &project, "negative");
+    let deployed = DeployedProject::new(cluster, &project, "negative");
     cluster.create_namespace("negative").expect("a namespace");
     let role = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "negative" } });
-    let complete = cluster.get(&role).expect("asked").expect("the generated role")["rules"].clone();
+    let complete = cluster
+        .get(&role)
+        .expect("the request succeeds")
+        .expect("the generated role")["rules"]
+        .clone();
     let put_rules = |rules: &Value| {
         cluster
-            .merge_patch(&role, &json!({ "rules": rules }))
+            .merge(&role, &json!({ "rules": rules }))
             .expect("the role is changed");
     };
 
-    // Each of these rules is needed: without it the operator cannot do its work, and says what it may not.
-    for (resource, said) in [
+    // Each of these rules is required: without it a request is forbidden, and the operator logs which one and how to fix it.
+    for (resource, logged) in [
         ("deployments", "deployments"),
         ("nays/status", "nays/status"),
         ("nays/finalizers", "blockOwnerDeletion"),
@@ -141,7 +159,7 @@ fn missing_rule_is_forbidden_and_said_clearly(cluster: &Cluster) {
         for rule in rules.as_array_mut().expect("rules") {
             let resources = rule["resources"].as_array_mut().expect("resources");
             if resources.iter().any(|name| name == resource) {
-                // Reading Deployments stays allowed: the caches must sync, or nothing would be written at all.
+                // Keep read access to Deployments: without synced caches the operator would not write at all.
                 if resource == "deployments" {
                     rule["verbs"] = json!(["list", "watch"]);
                 } else {
@@ -160,17 +178,20 @@ fn missing_rule_is_forbidden_and_said_clearly(cluster: &Cluster) {
         let sample = sample(&project, "negative");
         cluster.apply(&sample).expect("the sample is accepted");
         operator.wait_for_log("forbidden");
-        operator.wait_for_log(said);
+        operator.wait_for_log(logged);
         operator.wait_for_log("kubewright generate");
         let audit = cluster.audit().expect("an audit log");
         let forbidden = audit.by_user(deployed.user()).forbidden();
-        assert!(!forbidden.is_empty(), "without {resource} something is forbidden");
+        assert!(
+            !forbidden.is_empty(),
+            "nothing is forbidden without the rule for {resource}"
+        );
         drop(operator);
 
         put_rules(&complete);
-        cluster.delete(&sample).expect("deleted");
-        let deployment = named("apps/v1", "Deployment", "negative", "example-nay");
-        eventually("its Deployment is gone", PATIENCE, || {
+        cluster.delete(&sample).expect("the object is deleted");
+        let deployment = new_object("apps/v1", "Deployment", "negative", "example-nay");
+        eventually("the Deployment is deleted", RECONCILE_TIMEOUT, || {
             match cluster.get(&deployment) {
                 Ok(None) => Ok(()),
                 other => Err(format!("{other:?}")),
@@ -179,9 +200,9 @@ fn missing_rule_is_forbidden_and_said_clearly(cluster: &Cluster) {
     }
 }
 
-/// The sample as generated, in the test's namespace.
+/// Returns the generated sample, moved to the test's namespace.
 fn sample(project: &Project, namespace: &str) -> Value {
-    let samples = objects(&project.root().join("manifests/samples"));
+    let samples = read_manifests(&project.root().join("manifests/samples"));
     let [mut sample]: [Value; 1] = samples.try_into().expect("one sample");
     sample["metadata"]["namespace"] = namespace.into();
     sample

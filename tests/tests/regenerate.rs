@@ -1,33 +1,33 @@
-//! After the first day: the struct changes, kinds are added, people edit what was generated.
+//! `kubewright generate` after the scaffold: the struct changes, kinds are added, and users edit generated files.
 
 use std::{fs, time::Duration};
 
 use http::{Method, Request, header::ACCEPT};
 use kubewright_testkit::{Cluster, eventually};
-use kubewright_tests::{Deployed, Project, named, objects, on_both_servers};
+use kubewright_tests::{DeployedProject, Project, new_object, on_both_servers, read_manifests};
 use serde_json::json;
 
-/// The exit code of `generate --check` on what is stale.
+/// The exit code of `generate --check` when generated files are stale.
 const STALE: i32 = 1;
-/// The exit code of `generate` when a managed file was changed on both sides.
+/// The exit code of `generate` when a managed file has a merge conflict.
 const CONFLICT: i32 = 6;
 
 on_both_servers!(
-    changed_struct_reaches_the_api_server,
+    struct_change_reaches_the_api_server,
     added_kinds_compile_and_reconcile
 );
 
-fn changed_struct_reaches_the_api_server(cluster: &Cluster) {
+fn struct_change_reaches_the_api_server(cluster: &Cluster) {
     let project = Project::scaffold("changing", "Page", &[]);
     project.kubewright(&["generate"]).expect_success();
-    let deployed = Deployed::new(cluster, &project, "changing");
+    let deployed = DeployedProject::new(cluster, &project, "changing");
 
-    // A validated field, a printer column and an index.
+    // Add a validated field, a printer column and an index.
     project.edit(
         "src/api/page.rs",
-        "    /// The desired number of replicas.",
+        "    /// How many replicas it shall have.",
         "    /// The colour of the page.\n    #[schemars(regex(pattern = \"^(red|green)$\"))]\n    #[serde(default = \"colour\")]\n    \
-         pub colour: String,\n    /// The desired number of replicas.",
+         pub colour: String,\n    /// How many replicas it shall have.",
     );
     project.edit(
         "src/api/page.rs",
@@ -40,18 +40,19 @@ fn changed_struct_reaches_the_api_server(cluster: &Cluster) {
         "    printcolumn(name = \"Colour\", type_ = \"string\", json_path = \".spec.colour\"),\n    printcolumn(name = \"Wanted\"",
     );
     let code = project.read("src/api/page.rs") + "\nfn colour() -> String {\n    \"green\".to_owned()\n}\n";
-    fs::write(project.root().join("src/api/page.rs"), code).expect("written");
+    fs::write(project.root().join("src/api/page.rs"), code).expect("the file is written");
 
     let before = project.files();
     let stale = project.kubewright(&["generate", "--check"]);
     assert_eq!(stale.code, STALE, "{}{}", stale.stdout, stale.stderr);
-    let said = stale.stdout + &stale.stderr;
+    let output = stale.stdout + &stale.stderr;
     assert!(
-        said.lines()
+        output
+            .lines()
             .any(|line| line.starts_with('+') && line.contains("Colour")),
-        "a diff: {said}"
+        "the output contains no diff: {output}"
     );
-    assert_eq!(project.files(), before, "--check writes nothing");
+    assert_eq!(project.files(), before, "--check wrote files");
 
     project.kubewright(&["generate"]).expect_success();
     project.kubewright(&["generate", "--check"]).expect_success();
@@ -59,23 +60,23 @@ fn changed_struct_reaches_the_api_server(cluster: &Cluster) {
 
     cluster.create_namespace("changing").expect("a namespace");
     let page = |colour: &str| {
-        let mut page = named("demo.dev/v1alpha1", "Page", "changing", colour);
+        let mut page = new_object("demo.dev/v1alpha1", "Page", "changing", colour);
         page["spec"] = json!({"deploymentName": colour, "replicas": 1, "colour": colour});
         page
     };
     eventually(
-        "the new rule is enforced",
+        "the API server enforces the new rule",
         Duration::from_secs(20),
         || match cluster.apply(&page("blue")) {
-            Err(refused) if refused.to_string().contains("spec.colour") => Ok(()),
-            Err(refused) => Err(refused.to_string()),
+            Err(rejected) if rejected.to_string().contains("spec.colour") => Ok(()),
+            Err(rejected) => Err(rejected.to_string()),
             Ok(accepted) => {
-                cluster.delete(&accepted).expect("deleted");
+                cluster.delete(&accepted).expect("the object is deleted");
                 Err(accepted.to_string())
             }
         },
     );
-    cluster.apply(&page("red")).expect("accepted");
+    cluster.apply(&page("red")).expect("the object is accepted");
     let table = cluster
         .send(
             Request::get("/apis/demo.dev/v1alpha1/namespaces/changing/pages")
@@ -92,11 +93,11 @@ fn changed_struct_reaches_the_api_server(cluster: &Cluster) {
         "{table}"
     );
 
-    // Samples are the user's: the old one is still valid; one made anew for the new struct is accepted, too.
-    accept_samples(cluster, &project);
-    fs::remove_dir_all(project.root().join("manifests/samples")).expect("removed");
+    // Samples belong to the user. The old sample is still valid, and a sample that is generated for the changed struct is valid, too.
+    assert_samples_are_accepted(cluster, &project);
+    fs::remove_dir_all(project.root().join("manifests/samples")).expect("the folder is removed");
     project.kubewright(&["generate"]).expect_success();
-    accept_samples(cluster, &project);
+    assert_samples_are_accepted(cluster, &project);
 }
 
 fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
@@ -110,7 +111,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     for (file, text) in &once {
         assert!(
             file.starts_with("manifests/") || generated.get(file) == Some(text),
-            "generate touched {file}"
+            "generate changed {file}"
         );
     }
     for kind in ["Plant", "Tree"] {
@@ -120,7 +121,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     assert_eq!(
         project.files(),
         generated,
-        "a second run changes nothing: {}",
+        "a second run changed files: {}",
         again.stderr
     );
     project
@@ -129,16 +130,19 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     project.cargo(&["fmt", "--check"]).expect_success();
     project.cargo(&["test", "--offline"]).expect_success();
 
-    let deployed = Deployed::new(cluster, &project, "growing");
+    let deployed = DeployedProject::new(cluster, &project, "growing");
     cluster.create_namespace("growing").expect("a namespace");
     let operator = deployed.start("only", &[]);
     for kind in ["Seed", "Plant", "Tree"] {
         let name = kind.to_lowercase();
-        let mut object = named("demo.dev/v1alpha1", kind, "growing", &name);
+        let mut object = new_object("demo.dev/v1alpha1", kind, "growing", &name);
         object["spec"] = json!({"deploymentName": name, "replicas": 1});
-        cluster.apply(&object).expect("accepted");
+        cluster.apply(&object).expect("the object is accepted");
         eventually(&format!("{kind} is reconciled"), Duration::from_mins(1), || {
-            let found = cluster.get(&object).expect("asked").unwrap_or_default();
+            let found = cluster
+                .get(&object)
+                .expect("the request succeeds")
+                .unwrap_or_default();
             if found["status"]["observedGeneration"] == 1 {
                 Ok(())
             } else {
@@ -154,65 +158,70 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
 }
 
 #[test]
-fn edited_files_are_refused_merged_or_left_alone() {
+fn edited_files_are_rejected_merged_or_left_alone() {
     let project = Project::scaffold("owned", "Thing", &[]);
     project.kubewright(&["generate"]).expect_success();
 
-    // Generated, and edited by hand: refused with a diff, and the mend named.
+    // A generated file that was edited by hand: rejected with a diff, and the error names the command that fixes it.
     let crd = "manifests/crds/demo.dev_things.yaml";
     project.edit(crd, "things", "thingies");
     project.edit(
         "src/api/thing.rs",
-        "The desired number of replicas.",
-        "The number of replicas.",
+        "How many replicas it shall have.",
+        "How many it shall have.",
     );
     let before = project.files();
-    let refused = project.kubewright(&["generate"]).expect_failure();
-    let said = refused.stdout + &refused.stderr;
+    let rejected = project.kubewright(&["generate"]).expect_failure();
+    let output = rejected.stdout + &rejected.stderr;
     assert!(
-        said.contains(crd) && said.contains("generate --overwrite"),
-        "{said}"
+        output.contains(crd) && output.contains("generate --overwrite"),
+        "{output}"
     );
     assert!(
-        said.lines()
+        output
+            .lines()
             .any(|line| line.starts_with('-') && line.contains("thingies")),
-        "a diff: {said}"
+        "the output contains no diff: {output}"
     );
-    assert_eq!(project.files(), before, "refused means that nothing is written");
+    assert_eq!(
+        project.files(),
+        before,
+        "generate wrote files although it rejected one"
+    );
     project
         .kubewright(&["generate", "--overwrite", crd])
         .expect_success();
     assert!(!project.read(crd).contains("thingies"));
-    assert!(project.read(crd).contains("The number of replicas."));
+    assert!(project.read(crd).contains("How many it shall have."));
 
-    // The user's: byte-identical whatever is run.
-    let is_users = |file: &str| {
+    // Files of the user stay byte-identical whatever command runs.
+    let is_user_file = |file: &str| {
         ["src/", "tests/", "manifests/samples/"]
             .iter()
             .any(|folder| file.starts_with(folder))
             || ["Cargo.toml", "README.md", ".gitignore", "kubewright.toml"].contains(&file)
     };
-    let mine = |project: &Project| {
+    let user_files = |project: &Project| {
         project
             .files()
             .into_iter()
-            .filter(|(file, _)| is_users(file))
+            .filter(|(file, _)| is_user_file(file))
             .collect::<Vec<_>>()
     };
     project.edit("README.md", "# owned", "# mine");
     project.edit("Cargo.toml", "publish = false", "publish = false # never");
-    let before = mine(&project);
+    let before = user_files(&project);
     for command in [
         &["generate"][..],
         &["generate", "--check"],
         &["generate", "--dry-run"],
     ] {
         project.kubewright(command).expect_success();
-        assert_eq!(mine(&project), before, "{command:?}");
+        assert_eq!(user_files(&project), before, "{command:?}");
     }
 
-    // Managed: this Dockerfile was scaffolded by a kubewright whose base image was older, and its owner changed another
-    // line. Both changes are in the result.
+    // A managed file: this Dockerfile was scaffolded by an older kubewright with an older base image, and the user changed another line.
+    // The merge contains both changes.
     let (older, newer) = ("static-debian11", "static-debian12");
     project.edit(".kubewright/base/Dockerfile", newer, older);
     project.edit("Dockerfile", newer, older);
@@ -225,35 +234,39 @@ fn edited_files_are_refused_merged_or_left_alone() {
     );
     assert!(project.read(".kubewright/base/Dockerfile").contains(newer));
 
-    // Both changed the same line: nothing is written, and the line is shown.
+    // Both sides changed the same line: a conflict. Nothing is written, and the line is shown.
     project.edit(".kubewright/base/Dockerfile", newer, older);
     project.edit("Dockerfile", newer, "my-own-base");
     let before = project.files();
-    let refused = project.kubewright(&["generate"]);
-    assert_eq!(refused.code, CONFLICT, "{}", refused.stderr);
-    let said = refused.stdout + &refused.stderr;
+    let rejected = project.kubewright(&["generate"]);
+    assert_eq!(rejected.code, CONFLICT, "{}", rejected.stderr);
+    let output = rejected.stdout + &rejected.stderr;
     assert!(
-        said.contains("Dockerfile") && said.contains("my-own-base") && said.contains(newer),
-        "{said}"
+        output.contains("Dockerfile") && output.contains("my-own-base") && output.contains(newer),
+        "{output}"
     );
-    assert_eq!(project.files(), before, "a conflict writes nothing");
+    assert_eq!(
+        project.files(),
+        before,
+        "generate wrote files despite the conflict"
+    );
     project.edit(".kubewright/base/Dockerfile", older, newer);
 
-    // What does not compile: the compiler's own words, nothing written.
+    // Code that does not compile: the compiler's error is shown, and nothing is written.
     project.edit("src/api/thing.rs", "pub replicas: i32", "pub replicas: i33");
     let before = project.files();
-    let refused = project.kubewright(&["generate"]).expect_failure();
+    let rejected = project.kubewright(&["generate"]).expect_failure();
     assert!(
-        refused.stderr.contains("cannot find type `i33`"),
+        rejected.stderr.contains("cannot find type `i33`"),
         "{}",
-        refused.stderr
+        rejected.stderr
     );
     assert_eq!(project.files(), before);
 }
 
-/// Every field of the samples is known, and every value allowed.
-fn accept_samples(cluster: &Cluster, project: &Project) {
-    for mut sample in objects(&project.root().join("manifests/samples")) {
+/// Checks with strict field validation that the API server accepts every sample.
+fn assert_samples_are_accepted(cluster: &Cluster, project: &Project) {
+    for mut sample in read_manifests(&project.root().join("manifests/samples")) {
         sample["metadata"]["namespace"] = "changing".into();
         let name = sample["metadata"]["name"].as_str().expect("a name");
         let path = format!(

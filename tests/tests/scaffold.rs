@@ -1,4 +1,4 @@
-//! What a user runs first after `kubewright new`: the project's own tests. They need Rust and nothing else.
+//! The tests of a new project, which users run first after `kubewright new`. They need nothing but Rust.
 
 use kubewright_tests::Project;
 

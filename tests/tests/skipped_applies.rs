@@ -15,7 +15,7 @@ use kubewright::{
     controller::{FixedArgs, Setup},
     events::Recorder,
 };
-use kubewright_testkit::{Cluster, Failure, Fault, Matching, eventually};
+use kubewright_testkit::{Cluster, Failure, Fault, RequestMatcher, eventually};
 use kubewright_tests::{named, on_both_servers};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde::Deserialize;
@@ -119,7 +119,7 @@ struct World<'c> {
 
 impl<'c> World<'c> {
     fn new(cluster: &'c Cluster, runtime: &'c Runtime, name: &'static str, skips: bool) -> Self {
-        cluster.namespace(name).expect("a namespace");
+        cluster.create_namespace(name).expect("a namespace");
         let text = |value: &str| value.to_owned();
         let intent = [
             [("a", text("0")), (NEW_FIELD, text("0"))].into(),
@@ -225,7 +225,7 @@ impl<'c> World<'c> {
         let change = json!({"spec": {field: format!("foreign-{value}")}});
         let mut edited = self.object(object);
         if self.read(object).is_some() {
-            self.cluster.merge(&edited, &change).expect("edited");
+            self.cluster.merge_patch(&edited, &change).expect("edited");
             return;
         }
         edited["spec"] = change["spec"].clone();
@@ -242,7 +242,7 @@ impl<'c> World<'c> {
     }
 
     fn take(&mut self, step: &Step) {
-        let patches = Matching::verb("patch").on("gadgets").within(self.name);
+        let patches = RequestMatcher::verb("patch").on("gadgets").within(self.name);
         match *step {
             Step::Reconcile(object) => self.reconcile(object),
             Step::ChangeIntent(object, field, value) => {
@@ -280,12 +280,12 @@ impl<'c> World<'c> {
                 let _ = self.runtime.block_on(deletion);
             }
             Step::LoseAnswer => {
-                self.cluster.faults().once(patches, Fault::BreakAfter);
+                self.cluster.faults().once(patches, Fault::DropResponse);
             }
             Step::Refuse => {
                 self.cluster
                     .faults()
-                    .once(patches, Fault::Answer(Failure::conflict()));
+                    .once(patches, Fault::Respond(Failure::conflict()));
             }
             Step::Restart => self.restart(),
             // Of all worlds at once.

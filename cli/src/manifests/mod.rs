@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn other_versions_are_errors_with_a_fix() {
         let text = r#"{"manifestsVersion":1,"kubewrightVersion":"0.1.0","operator":"shop","kinds":[],"permissions":[
-            {"unit":"informer Foo","place": "watched","apiGroups":["demo.dev"],"resources":["foos"],"verbs":["list"],
+            {"unit":"informer Foo","scope": "watched","apiGroups":["demo.dev"],"resources":["foos"],"verbs":["list"],
              "why":"informer"}],"warnings":[],"later":true}"#;
         let manifests = Manifests::parse(text).unwrap();
         assert_eq!(manifests.operator, "shop");

@@ -267,9 +267,9 @@ pub(crate) fn manifests_with(spec: &Value) -> Value {
         "kinds": [{"group": "demo.dev", "version": "v1alpha1", "versions": ["v1alpha1"], "kind": "Foo",
             "plural": "foos", "namespaced": true, "external": false, "crd": crd}],
         "permissions": [
-            {"unit": "informer Foo", "place": "watched", "apiGroups": ["demo.dev"], "resources": ["foos"],
+            {"unit": "informer Foo", "scope": "watched", "apiGroups": ["demo.dev"], "resources": ["foos"],
                 "verbs": ["list", "watch"], "why": "informer"},
-            {"unit": "leader election", "place": "operator", "apiGroups": ["coordination.k8s.io"],
+            {"unit": "leader election", "scope": "operator", "apiGroups": ["coordination.k8s.io"],
                 "resources": ["leases"], "verbs": ["get", "create", "update"], "why": "leader election"},
         ],
         "warnings": [],

@@ -29,7 +29,6 @@ pub struct Permission {
     /// The unit's name: its origin in the code, and the kind.
     pub unit: String,
     /// Where it is granted; `place` in the manifests.
-    #[serde(rename = "place")]
     pub scope: PermissionScope,
     /// The API groups; empty text for the core group.
     pub api_groups: Vec<String>,
@@ -184,7 +183,7 @@ mod tests {
         assert_eq!(
             serde_json::to_value(Permission::client(&Deployment::info(), &rule)).unwrap(),
             serde_json::json!({
-                "unit": "client Deployment UpdateStatus", "place": "watched", "apiGroups": ["apps"],
+                "unit": "client Deployment UpdateStatus", "scope": "watched", "apiGroups": ["apps"],
                 "resources": ["deployments/status"], "verbs": ["update"], "why": "client",
             })
         );

@@ -1,94 +1,97 @@
-//! client-go: informers of built-in and custom kinds, by lists and by streams; leader election. The program is `tests/go`.
+//! client-go: informers of built-in and custom kinds, with lists and with streaming lists, and leader election. The Go program is in
+//! `tests/go`.
 
 use std::{collections::BTreeSet, path::PathBuf, process::Command, sync::LazyLock, time::Duration};
 
 use kubewright_testkit::{ChildProcess, Cluster, PermissionUnit, eventually};
-use kubewright_tests::named;
+use kubewright_tests::new_object;
 use serde_json::json;
 
-use crate::world::{Copy, World};
+use crate::followed_kind::{CachedObjects, FollowedKind};
 
-/// As `on_both_servers!`, but both need Go.
+/// Like `on_both_servers!`, but all generated tests are ignored, since they need Go.
 macro_rules! with_go {
-    ($($story:ident),+ $(,)?) => {
+    ($($test:ident),+ $(,)?) => {
         mod embedded {
             $(
                 #[test]
                 #[ignore = "needs Go 1.26 or newer, with which it builds tests/go"]
-                fn $story() { super::$story(&kubewright_tests::embedded()) }
+                fn $test() { super::$test(&kubewright_tests::embedded()) }
             )+
         }
         mod real {
             $(
                 #[test]
                 #[ignore = "needs Go and a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-                fn $story() { super::$story(kubewright_tests::real()) }
+                fn $test() { super::$test(kubewright_tests::real()) }
             )+
         }
     };
 }
 
 with_go!(
-    informers_follow_by_lists,
-    informers_follow_by_streams,
-    the_second_leads_when_the_first_ends
+    informers_follow_with_lists,
+    informers_follow_with_streaming_lists,
+    second_candidate_leads_after_the_first_releases_the_lease
 );
 
-fn informers_follow_by_lists(cluster: &Cluster) {
+fn informers_follow_with_lists(cluster: &Cluster) {
     informers_follow(cluster, "go-lists", "false");
 }
 
-fn informers_follow_by_streams(cluster: &Cluster) {
+fn informers_follow_with_streaming_lists(cluster: &Cluster) {
     informers_follow(cluster, "go-streams", "true");
 }
 
 fn informers_follow(cluster: &Cluster, name: &str, streams: &str) {
-    let maps = World::of_maps(cluster, &format!("{name}-maps"));
-    let notes = World::of_notes(cluster, &format!("{name}-notes"));
-    for (world, kind) in [(maps, "ConfigMap"), (notes, "Note")] {
+    let maps = FollowedKind::config_maps(cluster, &format!("{name}-maps"));
+    let notes = FollowedKind::notes(cluster, &format!("{name}-notes"));
+    for (followed, kind) in [(maps, "ConfigMap"), (notes, "Note")] {
         let informer = cluster
-            .launch(&world.reader, &*PROGRAM)
-            .args(["informer", &world.namespace, kind])
+            .launch(&followed.reader, &*GO_PROGRAM)
+            .args(["informer", &followed.namespace, kind])
             .env("KUBE_FEATURE_WatchListClient", streams)
             .start()
-            .expect("it starts");
-        world.try_follower(|| copy(&informer));
-        let lists = world.lists();
-        assert_eq!(lists == 0, streams == "true", "{lists} lists");
+            .expect("the program starts");
+        followed.check_follower(|| cached_objects(&informer));
+        let lists = followed.lists();
+        assert_eq!(lists == 0, streams == "true", "the informer sent {lists} lists");
     }
 }
 
-/// What the lines make.
-fn copy(informer: &ChildProcess) -> Copy {
-    let mut copy = Copy::new();
+/// Applies the lines that the informer has printed, and returns the resulting objects.
+fn cached_objects(informer: &ChildProcess) -> CachedObjects {
+    let mut cached = CachedObjects::new();
     for line in informer.log().lines() {
         match line.split(' ').collect::<Vec<_>>()[..] {
             ["set", name, version, text] => {
-                copy.insert(name.to_owned(), (version.to_owned(), text.to_owned()));
+                cached.insert(name.to_owned(), (version.to_owned(), text.to_owned()));
             }
             ["gone", name] => {
-                copy.remove(name);
+                cached.remove(name);
             }
             _ => {}
         }
     }
-    copy
+    cached
 }
 
-fn the_second_leads_when_the_first_ends(cluster: &Cluster) {
-    let rights = [PermissionUnit::new(
+fn second_candidate_leads_after_the_first_releases_the_lease(cluster: &Cluster) {
+    let permissions = [Unit::new(
         "coordination.k8s.io",
         "leases",
         ["get", "create", "update"],
     )];
-    let identity = cluster.operator("go-leaders", &rights).expect("an operator");
+    let identity = cluster.operator("go-leaders", &permissions).expect("an operator");
     let mut candidates = cluster
-        .launch(&identity, &*PROGRAM)
+        .launch(&identity, &*GO_PROGRAM)
         .args(["leaders", "go-leaders-system"])
         .start()
-        .expect("it starts");
-    let ended = candidates.wait(Duration::from_mins(1)).expect("it ends");
-    assert!(ended.expect("in time").success());
+        .expect("the program starts");
+    let ended = candidates
+        .wait(Duration::from_mins(1))
+        .expect("the program exits");
+    assert!(ended.expect("the program exits in time").success());
     let log = candidates.log();
     let changes: Vec<&str> = log
         .lines()
@@ -104,22 +107,33 @@ fn the_second_leads_when_the_first_ends(cluster: &Cluster) {
         seen,
         BTreeSet::from(["leader: second sees first", "leader: second sees second"])
     );
-    let lease = named(
+    let lease = new_object(
         "coordination.k8s.io/v1",
         "Lease",
         "go-leaders-system",
         "candidates",
     );
-    let lease = cluster.get(&lease).expect("asked").expect("the lease");
-    assert_eq!(lease["spec"]["holderIdentity"], json!(""), "given back: {lease}");
-    eventually("the audit log is exact", Duration::from_secs(10), || {
-        let audit = cluster.audit().expect("an audit log");
-        audit.check_exact(&rights, identity.user())
-    });
+    let lease = cluster
+        .get(&lease)
+        .expect("the request succeeds")
+        .expect("the lease");
+    assert_eq!(
+        lease["spec"]["holderIdentity"],
+        json!(""),
+        "the lease was not released: {lease}"
+    );
+    eventually(
+        "the audit log shows exactly the permitted requests",
+        Duration::from_secs(10),
+        || {
+            let audit = cluster.audit().expect("an audit log");
+            audit.check_exact(&permissions, identity.user())
+        },
+    );
 }
 
-/// Built once; where nothing changed, Go's cache has it.
-static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+/// The Go program's path. It is built once per process; Go's build cache makes an unchanged build cheap.
+static GO_PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("client-go");
     let built = Command::new("go")
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/go"))

@@ -1,4 +1,4 @@
-//! kube-rs 5: a watcher into a store, and a controller. It has no leader election.
+//! kube-rs 5: a watcher that fills a store, and a controller. kube-rs has no leader election.
 
 use std::{
     sync::{
@@ -21,35 +21,35 @@ use kube::{
     },
 };
 use kubewright_testkit::{Cluster, Identity, PermissionUnit, eventually};
-use kubewright_tests::{named, on_both_servers};
+use kubewright_tests::{new_object, on_both_servers};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::world::{World, entry};
+use crate::followed_kind::{FollowedKind, entry};
 
 on_both_servers!(
-    store_follows_by_pages,
-    store_follows_by_a_stream,
-    controller_keeps_what_it_owns
+    store_follows_with_paged_lists,
+    store_follows_with_streaming_lists,
+    controller_restores_owned_objects
 );
 
-fn store_follows_by_pages(cluster: &Cluster) {
-    // Twice a list, of five objects and of five others.
+fn store_follows_with_paged_lists(cluster: &Cluster) {
+    // Two lists of five objects, in pages of two: three requests each.
     store_follows(cluster, "kube-pages", Config::default().page_size(2), 6);
 }
 
-fn store_follows_by_a_stream(cluster: &Cluster) {
+fn store_follows_with_streaming_lists(cluster: &Cluster) {
     store_follows(cluster, "kube-stream", Config::default().streaming_lists(), 0);
 }
 
 fn store_follows(cluster: &Cluster, name: &str, config: Config, lists: usize) {
-    let world = World::of_maps(cluster, name);
+    let followed = FollowedKind::config_maps(cluster, name);
     let runtime = Runtime::new().expect("a runtime");
-    let client = runtime.block_on(client(&world.reader));
+    let client = runtime.block_on(client(&followed.reader));
     let (store, writer) = reflector::store();
-    let complete = Arc::new(AtomicUsize::new(0));
-    let counter = complete.clone();
-    let maps = Api::<ConfigMap>::namespaced(client, &world.namespace);
+    let initial_lists = Arc::new(AtomicUsize::new(0));
+    let counter = initial_lists.clone();
+    let maps = Api::<ConfigMap>::namespaced(client, &followed.namespace);
     let stream = reflector(writer, watcher(maps, config)).default_backoff();
     runtime.spawn(stream.for_each(move |event| {
         if matches!(event, Ok(watcher::Event::InitDone)) {
@@ -57,26 +57,28 @@ fn store_follows(cluster: &Cluster, name: &str, config: Config, lists: usize) {
         }
         std::future::ready(())
     }));
-    world.try_follower(|| {
+    followed.check_follower(|| {
         let maps = store.state();
         let objects = maps.iter().map(|map| serde_json::to_value(&**map).expect("JSON"));
         objects.map(|object| entry(&object)).collect()
     });
-    let complete = complete.load(Ordering::Relaxed);
+    let initial_lists = initial_lists.load(Ordering::Relaxed);
     assert_eq!(
-        complete, 2,
-        "it begins anew where the history is lost, nowhere else"
+        initial_lists, 2,
+        "the watcher must relist once, after the lost history"
     );
-    assert_eq!(world.lists(), lists);
+    assert_eq!(followed.lists(), lists);
 }
 
-/// Each ConfigMap gets a Secret with its text.
-fn controller_keeps_what_it_owns(cluster: &Cluster) {
-    let rights = [
-        PermissionUnit::new("", "configmaps", ["list", "watch"]),
-        PermissionUnit::new("", "secrets", ["list", "watch", "create", "patch"]),
+/// The controller creates for each ConfigMap a Secret with the same text.
+fn controller_restores_owned_objects(cluster: &Cluster) {
+    let permissions = [
+        Unit::new("", "configmaps", ["list", "watch"]),
+        Unit::new("", "secrets", ["list", "watch", "create", "patch"]),
     ];
-    let identity = cluster.operator("kube-controller", &rights).expect("an operator");
+    let identity = cluster
+        .operator("kube-controller", &permissions)
+        .expect("an operator");
     let namespace = "kube-controller-system";
     let runtime = Runtime::new().expect("a runtime");
     let client = runtime.block_on(client(&identity));
@@ -101,11 +103,14 @@ fn controller_keeps_what_it_owns(cluster: &Cluster) {
         .for_each(|_| std::future::ready(())),
     );
 
-    let mut map = named("v1", "ConfigMap", namespace, "one");
-    let secret = named("v1", "Secret", namespace, "one");
+    let mut map = new_object("v1", "ConfigMap", namespace, "one");
+    let secret = new_object("v1", "Secret", namespace, "one");
     let has = |what: &str, encoded: &str| {
         eventually(what, Duration::from_mins(1), || {
-            let found = cluster.get(&secret).expect("asked").unwrap_or_default();
+            let found = cluster
+                .get(&secret)
+                .expect("the request succeeds")
+                .unwrap_or_default();
             if found["data"]["text"] == encoded {
                 Ok(found)
             } else {
@@ -114,28 +119,30 @@ fn controller_keeps_what_it_owns(cluster: &Cluster) {
         })
     };
     map["data"] = json!({ "text": "first" });
-    let owner = cluster.apply(&map).expect("applied");
-    let made = has("the Secret is made", "Zmlyc3Q=");
+    let owner = cluster.apply(&map).expect("the ConfigMap is applied");
+    let created = has("the Secret is created", "Zmlyc3Q=");
     assert_eq!(
-        made["metadata"]["ownerReferences"][0]["uid"],
+        created["metadata"]["ownerReferences"][0]["uid"],
         owner["metadata"]["uid"]
     );
     map["data"] = json!({ "text": "second" });
-    cluster.apply(&map).expect("applied");
-    let changed = has("the Secret follows", "c2Vjb25k");
-    cluster.delete(&secret).expect("deleted");
-    let again = has("the Secret is made again", "c2Vjb25k");
-    assert_ne!(changed["metadata"]["uid"], again["metadata"]["uid"]);
-    cluster.delete(&map).expect("deleted");
-    eventually("the Secret goes with its owner", Duration::from_mins(1), || {
-        cluster.get(&secret).expect("asked").is_none()
-    });
-    stop.send(()).expect("it runs");
-    runtime.block_on(running).expect("it ends");
-    // The real one knows rights a moment after they are written.
+    cluster.apply(&map).expect("the ConfigMap is applied");
+    let changed = has("the Secret is updated", "c2Vjb25k");
+    cluster.delete(&secret).expect("the object is deleted");
+    let recreated = has("the Secret is recreated", "c2Vjb25k");
+    assert_ne!(changed["metadata"]["uid"], recreated["metadata"]["uid"]);
+    cluster.delete(&map).expect("the object is deleted");
+    eventually(
+        "the Secret is deleted with its owner",
+        Duration::from_mins(1),
+        || cluster.get(&secret).expect("the request succeeds").is_none(),
+    );
+    stop.send(()).expect("the controller runs");
+    runtime.block_on(running).expect("the controller stops");
+    // The real API server applies new RBAC rules after a short delay, so first requests may be forbidden.
     if cluster.control_plane().is_none() {
         let audit = cluster.audit().expect("an audit log");
-        audit.assert_exact(&rights, identity.user());
+        audit.assert_exact(&permissions, identity.user());
     }
 }
 

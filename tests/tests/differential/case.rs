@@ -1,60 +1,61 @@
-//! The cases: data, in `cases/`, and what the real server answered, in `recorded/`.
+//! The cases, read from `cases/`.
 
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Requests in order. `${ns}` in any of them is a namespace that only this case has.
+/// Requests in order. `${ns}` in a request stands for a namespace that only this case uses.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// Which of the promises it is about: 1 kinds, 2 semantics, 3 patches, 4 definitions, 5 built-in kinds, 6 access, 7 discovery and kubectl.
+    /// The tested area: 1 kinds, 2 semantics, 3 patches, 4 CRDs, 5 built-in kinds, 6 access, 7 discovery and kubectl.
     pub(crate) about: u8,
     pub(crate) steps: Vec<Step>,
 }
 
-/// One request, or one command of kubectl.
+/// One request, or one kubectl command.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Step {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) body: Option<Value>,
-    /// A body that is no JSON.
+    /// A body that is not JSON; for kubectl, its standard input.
     pub(crate) text: Option<String>,
     #[serde(rename = "type")]
     pub(crate) content_type: Option<String>,
     pub(crate) accept: Option<String>,
-    /// Further headers; a text of several lines is as many of that name.
+    /// Further headers. A value of several lines sends the header several times.
     pub(crate) headers: BTreeMap<String, String>,
-    /// Who asks, if not the administrator: alice, nobody, or whose token it is.
+    /// The user, if not the administrator: `alice`, `nobody` (an invalid token), or a token.
     pub(crate) r#as: Option<String>,
-    /// Asked again and again, until the answer has that code.
+    /// Repeats the request until the response has this status code.
     pub(crate) until: Option<u16>,
-    /// Of a watch: how many events are read; 0 is all until the server ends it. Of kubectl: how many lines it may print, then it is ended.
+    /// For a watch: the number of events to read; 0 reads until the server ends the watch. For kubectl: the number of lines to read before
+    /// it is killed.
     pub(crate) events: Option<usize>,
-    /// Before the request, the server's storage forgets all versions but the newest.
+    /// Compacts the server's history before the request.
     pub(crate) compact: bool,
-    /// Names for texts that are too long to be written here: a text, and how often it is repeated.
+    /// Variables for long texts: a text and how often it is repeated.
     pub(crate) repeat: BTreeMap<String, (String, usize)>,
-    /// What is compared of a long answer: a pointer, in which an item of a list may go by its name.
+    /// A JSON pointer to the part of a long response that is compared. A list item may be given by its name.
     pub(crate) pick: Option<String>,
-    /// What is asked from the side when kubectl has printed its first line.
+    /// Requests that are sent when kubectl has printed its first line.
     pub(crate) meanwhile: Vec<Step>,
-    /// Arguments of kubectl, instead of a request.
+    /// Arguments of a kubectl command, which runs instead of a request.
     pub(crate) kubectl: Option<Vec<String>>,
-    /// Names for what stands at pointers in the answer: `${name}` in later steps.
+    /// Variables, by name, that are set from JSON pointers into the response; later steps use them as `${name}`.
     pub(crate) save: BTreeMap<String, String>,
-    /// Why the embedded server answers otherwise.
+    /// Why the embedded server responds differently.
     pub(crate) differs: Option<String>,
-    /// Names of items that only the real server's answer has, or their beginning and `*`: that is all in which it differs.
+    /// Names (or prefixes followed by `*`) of items that only the real server's response contains. There must be no other difference.
     pub(crate) lacks: Vec<String>,
 }
 
 impl Step {
-    /// The request as text.
+    /// Returns the request as text, for messages.
     pub(crate) fn title(&self) -> String {
         match &self.kubectl {
             Some(arguments) => format!("kubectl {}", arguments.join(" ")),
@@ -63,13 +64,13 @@ impl Step {
     }
 }
 
-/// A file of cases, by its name.
+/// A file of cases.
 pub(crate) struct Suite {
     pub(crate) name: String,
     pub(crate) cases: Vec<Case>,
 }
 
-/// All files, in the order of their names.
+/// Reads all suites, sorted by name.
 pub(crate) fn suites() -> Vec<Suite> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder().join("cases"))
         .unwrap()
@@ -87,7 +88,7 @@ pub(crate) fn suites() -> Vec<Suite> {
     suites.collect()
 }
 
-/// The folder of this suite.
+/// Returns the folder of the differential tests.
 pub(crate) fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/differential")
 }

@@ -1,53 +1,65 @@
-//! Answers beside answers.
+//! Compares responses and documents the known differences.
 
 use crate::case::{Case, folder};
-use crate::subject::Answer;
+use crate::server::StepResult;
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// Promises that nothing may be excepted from: semantics, patches, access.
-const KEPT: &[u8] = &[2, 3, 6];
+/// Areas in which no step may differ: semantics, patches, access.
+const EXACT_AREAS: &[u8] = &[2, 3, 6];
 
-/// Adds what is wrong about a case's answers: differences that are not listed, and listed ones that are none.
-pub(crate) fn embedded(case: &Case, recorded: &[(u16, Value)], answers: &[Answer], wrong: &mut String) {
+/// Compares the embedded server's results of a case with the recording. Adds to `report` each unexpected difference, and each step that
+/// is marked as different but is not.
+pub(crate) fn check_embedded(
+    case: &Case,
+    recorded: &[(u16, Value)],
+    results: &[StepResult],
+    report: &mut String,
+) {
     if recorded.len() != case.steps.len() {
         let _ = writeln!(
-            wrong,
-            "{}: it is not recorded: run the real server's test with UPDATE_DIFFERENTIAL=1",
+            report,
+            "{}: the case is not recorded: run the real server's test with UPDATE_DIFFERENTIAL=1",
             case.name
         );
         return;
     }
-    for (at, ((step, recorded), Answer(code, body))) in
-        case.steps.iter().zip(recorded).zip(answers).enumerate()
+    for (at, ((step, recorded), StepResult(code, body))) in
+        case.steps.iter().zip(recorded).zip(results).enumerate()
     {
-        let same = recorded.0 == *code && recorded.1 == *body;
-        let where_ = format!("{} #{at}: {}", case.name, step.title());
-        let rest = without(&recorded.1, &step.lacks);
-        if !step.lacks.is_empty() && (recorded.0 != *code || rest != *body) {
-            let _ = writeln!(wrong, "{where_}: it differs in more than what it lacks");
-            apart(&rest, body, "", wrong);
+        let is_same = recorded.0 == *code && recorded.1 == *body;
+        let label = format!("{} #{at}: {}", case.name, step.title());
+        let recorded_without_lacks = without(&recorded.1, &step.lacks);
+        if !step.lacks.is_empty() && (recorded.0 != *code || recorded_without_lacks != *body) {
+            let _ = writeln!(
+                report,
+                "{label}: the response differs in more than the items in `lacks`"
+            );
+            write_diff(&recorded_without_lacks, body, "", report);
         }
-        match (&step.differs, same) {
+        match (&step.differs, is_same) {
             (None, true) => {}
-            (Some(_), false) if !KEPT.contains(&case.about) => {}
+            (Some(_), false) if !EXACT_AREAS.contains(&case.about) => {}
             (Some(_), false) => {
-                let _ = writeln!(wrong, "{where_}: nothing of paragraph {} may differ", case.about);
+                let _ = writeln!(report, "{label}: no step of area {} may differ", case.about);
             }
             (Some(_), true) => {
-                let _ = writeln!(wrong, "{where_}: it differs no longer");
+                let _ = writeln!(
+                    report,
+                    "{label}: the response no longer differs: remove `differs`"
+                );
             }
             (None, false) => {
-                let _ = writeln!(wrong, "{where_}: {} {code}", recorded.0);
-                apart(&recorded.1, body, "", wrong);
+                let _ = writeln!(report, "{label}: {} {code}", recorded.0);
+                write_diff(&recorded.1, body, "", report);
             }
         }
     }
 }
 
-/// A value without the items of these names.
+/// Returns the value without the list items of these names.
 fn without(value: &Value, names: &[String]) -> Value {
-    let is_one = |item: &Value| {
+    let is_listed = |item: &Value| {
         let mut texts = [item, &item["name"], &item["groupVersion"]]
             .into_iter()
             .filter_map(Value::as_str);
@@ -60,7 +72,7 @@ fn without(value: &Value, names: &[String]) -> Value {
     };
     match value {
         Value::Array(items) => {
-            let items = items.iter().filter(|item| !is_one(item));
+            let items = items.iter().filter(|item| !is_listed(item));
             items.map(|item| without(item, names)).collect()
         }
         Value::Object(fields) => {
@@ -73,58 +85,59 @@ fn without(value: &Value, names: &[String]) -> Value {
     }
 }
 
-/// Adds where two values differ.
-pub(crate) fn apart(real: &Value, ours: &Value, at: &str, wrong: &mut String) {
+/// Adds every difference of two values to `report`.
+pub(crate) fn write_diff(real: &Value, ours: &Value, at: &str, report: &mut String) {
     match (real, ours) {
         (Value::Object(a), Value::Object(b)) => {
             for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
                 match (a.get(key), b.get(key)) {
-                    (Some(a), Some(b)) => apart(a, b, &format!("{at}/{key}"), wrong),
-                    (a, b) => tell(a, b, &format!("{at}/{key}"), wrong),
+                    (Some(a), Some(b)) => write_diff(a, b, &format!("{at}/{key}"), report),
+                    (a, b) => write_difference(a, b, &format!("{at}/{key}"), report),
                 }
             }
         }
         (Value::Array(a), Value::Array(b)) => {
             for index in 0..a.len().max(b.len()) {
                 match (a.get(index), b.get(index)) {
-                    (Some(a), Some(b)) => apart(a, b, &format!("{at}/{index}"), wrong),
-                    (a, b) => tell(a, b, &format!("{at}/{index}"), wrong),
+                    (Some(a), Some(b)) => write_diff(a, b, &format!("{at}/{index}"), report),
+                    (a, b) => write_difference(a, b, &format!("{at}/{index}"), report),
                 }
             }
         }
-        (a, b) if a != b => tell(Some(a), Some(b), at, wrong),
+        (a, b) if a != b => write_difference(Some(a), Some(b), at, report),
         _ => {}
     }
 }
 
-fn tell(real: Option<&Value>, ours: Option<&Value>, at: &str, wrong: &mut String) {
+fn write_difference(real: Option<&Value>, ours: Option<&Value>, at: &str, report: &mut String) {
     let text = |value: Option<&Value>| {
-        value.map_or("nothing".to_owned(), |value| {
+        value.map_or("missing".to_owned(), |value| {
             value.to_string().chars().take(600).collect()
         })
     };
     let _ = writeln!(
-        wrong,
+        report,
         "    {at}\n      real     {}\n      embedded {}",
         text(real),
         text(ours)
     );
 }
 
-/// DIFFERENCES.md, as the cases' marks make it.
+/// Returns the text of DIFFERENCES.md, generated from the steps with `differs`.
 pub(crate) fn differences(cases: &[Case]) -> String {
     let mut text = "\
 # Differences from kube-apiserver
 
-Written by `tests/tests/differential` (`UPDATE_DIFFERENTIAL=1`): each line is a step of a test case in which this server responds
-differently, and the reason. The suite fails on differences that are not listed, and on listed ones that no longer exist.
+Generated by `tests/tests/differential` (`UPDATE_DIFFERENTIAL=1`). Each line names a step of a test case in which this server responds
+differently from kube-apiserver, and the reason. The tests fail on a difference that is not listed, and on a listed one that no
+longer exists.
 "
     .to_owned();
-    let mut none = true;
+    let mut is_empty = true;
     for case in cases {
         for step in &case.steps {
             if let Some(why) = &step.differs {
-                none = false;
+                is_empty = false;
                 let _ = write!(
                     text,
                     "\n- {}, `{}` (\u{a7}{}): {why}",
@@ -135,11 +148,15 @@ differently, and the reason. The suite fails on differences that are not listed,
             }
         }
     }
-    text += if none { "\nNone is excepted.\n" } else { "\n" };
+    text += if is_empty {
+        "\nThere are no known differences.\n"
+    } else {
+        "\n"
+    };
     text
 }
 
-/// Where it lies.
+/// Returns the path of DIFFERENCES.md.
 pub(crate) fn differences_file() -> std::path::PathBuf {
     folder().join("../../../apiserver/DIFFERENCES.md")
 }

@@ -1,41 +1,41 @@
-//! The same requests to the embedded API server and to the real one: the same answers.
+//! Differential tests: the embedded API server must respond to the same requests as the real kube-apiserver does.
 //!
-//! `cases/` has the cases: requests in order, as data. `recorded/` has what the real server answered, less what no two servers have in
-//! common: uids, versions, times, addresses. Plain `cargo test` compares the embedded server with the recording; the ignored tests,
-//! which need the real one, see whether the recording is still true (`UPDATE_DIFFERENTIAL=1` writes it), play what needs kubectl too.
-//! A suite can be recorded alone (`DIFFERENTIAL_ONLY`): none shows what another made.
-//! `random.rs` asks both, side by side, what nobody thought of, and `random/every.rs` every change of its examples, one by one.
-//! Where the embedded server differs a step says why (`differs`), and so does apiserver/DIFFERENCES.md.
+//! `cases/` contains the cases as data: requests in order. `recorded/` contains the real server's responses, without values that differ
+//! between servers: uids, versions, times, addresses. Plain `cargo test` compares the embedded server with the recording. The ignored
+//! tests need the real server: they check that the recording is current (`UPDATE_DIFFERENTIAL=1` writes it) and run the cases that need
+//! kubectl. A suite can be recorded alone (`DIFFERENTIAL_ONLY`), since suites do not depend on each other.
+//! `random.rs` sends random requests to both servers side by side, and `random/exhaustive.rs` every mutation of its examples.
+//! Where the embedded server differs, the step says why (`differs`); apiserver/DIFFERENCES.md lists these steps.
 
 mod case;
 mod compare;
-mod normal;
+mod normalize;
 mod random;
 mod recording;
-mod subject;
+mod server;
 mod yaml;
 
 use case::{Case, Suite, suites};
+use server::{TestServer, embedded, real};
 use std::fmt::Write as _;
-use subject::{Subject, embedded, real};
 
-/// Its cases are commands of kubectl, which not every machine has.
-const KUBECTL: &str = "kubectl";
+/// The suite of kubectl commands. Not every machine has kubectl.
+const KUBECTL_SUITE: &str = "kubectl";
 
-fn chosen() -> Vec<Suite> {
+fn selected_suites() -> Vec<Suite> {
     let mut suites = suites();
-    // One suite or case, while one works on it.
+    // Select one suite or one case, for work on it.
     if let Ok(only) = std::env::var("DIFFERENTIAL_ONLY") {
         for suite in &mut suites {
-            let whole = suite.name == only;
-            suite.cases.retain(|case| whole || case.name == only);
+            let is_whole = suite.name == only;
+            suite.cases.retain(|case| is_whole || case.name == only);
         }
         suites.retain(|suite| !suite.cases.is_empty());
     }
     suites
 }
 
-fn is_whole(suite: &Suite) -> bool {
+fn is_whole_suite(suite: &Suite) -> bool {
     std::env::var("DIFFERENTIAL_ONLY")
         .ok()
         .is_none_or(|only| only == suite.name)
@@ -43,103 +43,116 @@ fn is_whole(suite: &Suite) -> bool {
 
 async fn compare_with_recording(suites: &[Suite]) {
     let server = embedded().await;
-    let subject = Subject::embedded(&server).await;
-    let mut wrong = String::new();
+    let subject = TestServer::embedded(&server).await;
+    let mut report = String::new();
     for suite in suites {
         let recorded = recording::read(suite);
         for case in &suite.cases {
-            let answers = subject.play(case).await;
+            let results = subject.run_case(case).await;
             let recorded = recorded.get(&case.name).map_or(&[][..], |recorded| recorded);
-            compare::embedded(case, recorded, &answers, &mut wrong);
+            compare::check_embedded(case, recorded, &results, &mut report);
         }
     }
-    assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(report.is_empty(), "\n{report}");
 }
 
 #[tokio::test]
-async fn the_embedded_server_answers_as_recorded() {
-    let suites = chosen();
-    let suites: Vec<Suite> = suites.into_iter().filter(|suite| suite.name != KUBECTL).collect();
+async fn embedded_server_responds_as_recorded() {
+    let suites = selected_suites();
+    let suites: Vec<Suite> = suites
+        .into_iter()
+        .filter(|suite| suite.name != KUBECTL_SUITE)
+        .collect();
     compare_with_recording(&suites).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs kubectl: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn kubectl_prints_as_recorded() {
-    let suites = chosen();
-    let suites: Vec<Suite> = suites.into_iter().filter(|suite| suite.name == KUBECTL).collect();
+    let suites = selected_suites();
+    let suites: Vec<Suite> = suites
+        .into_iter()
+        .filter(|suite| suite.name == KUBECTL_SUITE)
+        .collect();
     compare_with_recording(&suites).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-async fn the_recording_is_what_the_real_server_answers() {
-    let mut wrong = String::new();
-    // Lists of kubectl would show what the other suites made.
-    let (kubectl, others): (Vec<Suite>, Vec<Suite>) =
-        chosen().into_iter().partition(|suite| suite.name == KUBECTL);
+async fn recording_matches_the_real_server() {
+    let mut report = String::new();
+    // The kubectl suite gets a control plane of its own: its lists would show objects of the other suites.
+    let (kubectl, others): (Vec<Suite>, Vec<Suite>) = selected_suites()
+        .into_iter()
+        .partition(|suite| suite.name == KUBECTL_SUITE);
     for suites in [others, kubectl].iter().filter(|suites| !suites.is_empty()) {
         let plane = real().await;
-        let subject = Subject::real(&plane).await;
+        let subject = TestServer::real(&plane).await;
         for suite in suites {
-            compare_or_record(&subject, suite, &mut wrong).await;
+            compare_or_record(&subject, suite, &mut report).await;
         }
         tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
     }
-    assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(report.is_empty(), "\n{report}");
 }
 
-async fn compare_or_record(real: &Subject, suite: &Suite, wrong: &mut String) {
+async fn compare_or_record(real: &TestServer, suite: &Suite, report: &mut String) {
     let mut all = vec![];
     let recorded = recording::read(suite);
     for case in &suite.cases {
         eprintln!("{}: {}", suite.name, case.name);
-        let answers = real.play(case).await;
-        if !recording::updates() {
+        let results = real.run_case(case).await;
+        if !recording::is_update_requested() {
             let recorded = recorded.get(&case.name).map_or(&[][..], |recorded| recorded);
-            for ((step, answer), recorded) in case.steps.iter().zip(&answers).zip(recorded) {
-                if answer.0 != recorded.0 || answer.1 != recorded.1 {
+            for ((step, result), recorded) in case.steps.iter().zip(&results).zip(recorded) {
+                if result.0 != recorded.0 || result.1 != recorded.1 {
                     let (case, step) = (&case.name, step.title());
-                    let _ = writeln!(wrong, "{case}: {step}: {} {}", recorded.0, answer.0);
-                    compare::apart(&recorded.1, &answer.1, "", wrong);
+                    let _ = writeln!(report, "{case}: {step}: {} {}", recorded.0, result.0);
+                    compare::write_diff(&recorded.1, &result.1, "", report);
                 }
             }
-            if recorded.len() != answers.len() {
-                let _ = writeln!(wrong, "{}: it is not recorded", case.name);
+            if recorded.len() != results.len() {
+                let _ = writeln!(report, "{}: the case is not recorded", case.name);
             }
         }
-        all.push(answers);
+        all.push(results);
     }
-    // A suite stands by itself; a case does not.
-    if recording::updates() && is_whole(suite) {
+    // Suites are independent of each other, single cases are not: record whole suites only.
+    if recording::is_update_requested() && is_whole_suite(suite) {
         recording::write(suite, &all);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-async fn both_servers_answer_random_requests_alike() {
+async fn servers_respond_alike_to_random_requests() {
     let plane = real().await;
     let server = embedded().await;
-    let (ours, theirs) = (Subject::embedded(&server).await, Subject::real(&plane).await);
-    let wrong = random::compare(&ours, &theirs).await;
+    let (ours, theirs) = (
+        TestServer::embedded(&server).await,
+        TestServer::real(&plane).await,
+    );
+    let report = random::compare(&ours, &theirs).await;
     tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
-    assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(report.is_empty(), "\n{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-async fn both_servers_answer_every_change_of_an_example_alike() {
+async fn servers_respond_alike_to_every_mutation_of_the_examples() {
     let plane = real().await;
     let server = embedded().await;
-    let (ours, theirs) = (Subject::embedded(&server).await, Subject::real(&plane).await);
-    let wrong = random::compare_every(&ours, &theirs).await;
+    let (ours, theirs) = (
+        TestServer::embedded(&server).await,
+        TestServer::real(&plane).await,
+    );
+    let report = random::compare_exhaustively(&ours, &theirs).await;
     tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
-    assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(report.is_empty(), "\n{report}");
 }
 
 #[test]
-fn names_of_cases_are_unique_and_differences_are_written_down() {
+fn case_names_are_unique_and_differences_are_documented() {
     let cases: Vec<Case> = suites().into_iter().flat_map(|suite| suite.cases).collect();
     let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     names.sort_unstable();
@@ -147,12 +160,12 @@ fn names_of_cases_are_unique_and_differences_are_written_down() {
     names.dedup();
     assert_eq!(names.len(), count);
     let (text, file) = (compare::differences(&cases), compare::differences_file());
-    if recording::updates() {
+    if recording::is_update_requested() {
         std::fs::write(&file, &text).unwrap();
     }
     assert_eq!(
         std::fs::read_to_string(file).unwrap_or_default(),
         text,
-        "UPDATE_DIFFERENTIAL=1 writes it"
+        "DIFFERENCES.md is out of date: run this test with UPDATE_DIFFERENTIAL=1"
     );
 }

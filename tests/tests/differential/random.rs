@@ -1,18 +1,20 @@
-//! Random requests, valid and not, to both servers in step. `DIFFERENTIAL_SEED` and `DIFFERENTIAL_STEPS` choose others than CI's.
+//! Sends random requests, valid and invalid ones, to both servers in lockstep. `DIFFERENTIAL_SEED` and `DIFFERENTIAL_STEPS` override CI's
+//! choice of requests.
 //!
-//! Steps of CI's seed that are known to differ are defects; they stand in `random.json`, by chapter, and `UPDATE_DIFFERENTIAL=1` writes it.
+//! Steps of CI's seed that are known to differ are defects. `random.json` lists them by chapter; `UPDATE_DIFFERENTIAL=1` writes it.
 
-mod every;
 mod examples;
-mod fields;
+mod exhaustive;
+mod mutations;
+mod rare_fields;
 mod statuses;
-mod variations;
 
 use crate::case::{Step, folder};
-use crate::subject::{Answer, Subject, filled};
+use crate::server::{StepResult, TestServer, substitute};
 use crate::{compare, recording};
-pub(crate) use every::compare as compare_every;
 use examples::{definition, examples, more_examples};
+pub(crate) use exhaustive::compare as compare_exhaustively;
+use mutations::{Mutation, junk_values, pointers, unusual_metadata};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
@@ -20,77 +22,80 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use variations::{Change, junk, odd_metadata, places};
 
-/// Steps in one namespace, before the next begins: a difference does not spoil what comes after it for long.
-const CHAPTER: usize = 40;
-/// Of so many chapters one ends with a watch over all that happened in it, which takes a second.
-const WATCHED: usize = 10;
-/// So many differences are told.
-const MOST: usize = 60;
+/// Number of steps in one namespace (a chapter). A difference affects only the rest of its chapter.
+const STEPS_PER_CHAPTER: usize = 40;
+/// One in this many chapters ends with a watch of all its events, which takes a second.
+const CHAPTERS_PER_WATCH: usize = 10;
+/// Maximum number of differences to report.
+const MAX_REPORTED_DIFFERENCES: usize = 60;
 
-fn setting(name: &str, default: usize) -> usize {
+fn env_number(name: &str, default: usize) -> usize {
     std::env::var(name)
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(default)
 }
 
-/// Steps that are known to differ: by chapter.
-type Known = BTreeMap<usize, BTreeSet<usize>>;
+/// Steps that are known to differ, by chapter.
+type KnownDifferences = BTreeMap<usize, BTreeSet<usize>>;
 
-fn file() -> PathBuf {
+fn known_differences_file() -> PathBuf {
     folder().join("random.json")
 }
 
-/// What is wrong.
-pub(crate) async fn compare(ours: &Subject, theirs: &Subject) -> String {
+/// Compares the servers and returns a report of their differences; empty if there are none.
+pub(crate) async fn compare(ours: &TestServer, theirs: &TestServer) -> String {
     let (seed, steps) = (
-        setting("DIFFERENTIAL_SEED", 1),
-        setting("DIFFERENTIAL_STEPS", 4000),
+        env_number("DIFFERENTIAL_SEED", 1),
+        env_number("DIFFERENTIAL_STEPS", 4000),
     );
-    let known: Known = match seed {
+    let known: KnownDifferences = match seed {
         1 if std::env::var_os("DIFFERENTIAL_SHOW").is_none() => {
-            serde_json::from_str(&std::fs::read_to_string(file()).unwrap()).unwrap()
+            serde_json::from_str(&std::fs::read_to_string(known_differences_file()).unwrap()).unwrap()
         }
-        _ => Known::new(),
+        _ => KnownDifferences::new(),
     };
-    let (mut wrong, mut found, mut differ) = (String::new(), 0, Known::new());
-    serve(&[ours, theirs], definition()).await;
-    for chapter in 0..steps.div_ceil(CHAPTER) {
+    let (mut report, mut reported, mut differing) = (String::new(), 0, KnownDifferences::new());
+    install_definition(&[ours, theirs], definition()).await;
+    for chapter in 0..steps.div_ceil(STEPS_PER_CHAPTER) {
         let number = u64::try_from(seed * 1_000_003 + chapter).unwrap();
-        let mut random = Random(StdRng::seed_from_u64(number));
+        let mut random = RequestGenerator(StdRng::seed_from_u64(number));
         let namespace = format!("random-{chapter}");
-        let mut said = [BTreeMap::new(), BTreeMap::new()];
-        for (subject, said) in [ours, theirs].into_iter().zip(&mut said) {
+        let mut variables = [BTreeMap::new(), BTreeMap::new()];
+        for (server, variables) in [ours, theirs].into_iter().zip(&mut variables) {
             let body = json!({ "metadata": { "name": namespace } });
-            let (_, raw) = subject.ask(&post("/api/v1/namespaces", body)).await;
-            note(said, "begin", &raw["metadata"]["resourceVersion"]);
-            note(said, "continue", &Value::Null);
+            let (_, raw) = server.run_step(&post("/api/v1/namespaces", body)).await;
+            save_text(variables, "begin", &raw["metadata"]["resourceVersion"]);
+            save_text(variables, "continue", &Value::Null);
         }
-        for at in 0..CHAPTER {
-            let step = if at + 1 == CHAPTER && chapter % WATCHED == 0 {
+        for at in 0..STEPS_PER_CHAPTER {
+            let step = if at + 1 == STEPS_PER_CHAPTER && chapter % CHAPTERS_PER_WATCH == 0 {
                 random.watch(&namespace)
             } else {
                 random.step(&namespace)
             };
-            let [our_step, their_step] = [&said[0], &said[1]].map(|said| filled(&step, said));
-            let ((our_answer, our_raw), (their_answer, their_raw)) =
-                futures::join!(ours.ask(&our_step), theirs.ask(&their_step));
-            for (said, raw) in said.iter_mut().zip([our_raw, their_raw]) {
-                note(said, "continue", &raw["metadata"]["continue"]);
+            let [our_step, their_step] =
+                [&variables[0], &variables[1]].map(|variables| substitute(&step, variables));
+            let ((our_result, our_raw), (their_result, their_raw)) =
+                futures::join!(ours.run_step(&our_step), theirs.run_step(&their_step));
+            for (variables, raw) in variables.iter_mut().zip([our_raw, their_raw]) {
+                save_text(variables, "continue", &raw["metadata"]["continue"]);
             }
             if step.method == "DELETE"
                 && our_step
                     .body
                     .is_some_and(|body| body["propagationPolicy"] == "Foreground")
             {
-                futures::join!(collected(ours, &step.path), collected(theirs, &step.path));
+                futures::join!(
+                    wait_for_foreground_deletion(ours, &step.path),
+                    wait_for_foreground_deletion(theirs, &step.path)
+                );
             }
-            let (Answer(here, ours), Answer(there, theirs)) = (our_answer, their_answer);
+            let (StepResult(here, ours), StepResult(there, theirs)) = (our_result, their_result);
             if there == 0 && here != 0 {
                 eprintln!(
-                    "chapter {chapter} step {at}: the real server gives no answer to {}",
+                    "chapter {chapter} step {at}: the real server sent no response to {}",
                     step.title()
                 );
                 continue;
@@ -98,48 +103,54 @@ pub(crate) async fn compare(ours: &Subject, theirs: &Subject) -> String {
             if here == there && ours == theirs {
                 continue;
             }
-            differ.entry(chapter).or_default().insert(at);
-            if found >= MOST || known.get(&chapter).is_some_and(|known| known.contains(&at)) {
+            differing.entry(chapter).or_default().insert(at);
+            if reported >= MAX_REPORTED_DIFFERENCES
+                || known.get(&chapter).is_some_and(|known| known.contains(&at))
+            {
                 continue;
             }
             let body = step.body.as_ref().map(Value::to_string).or(step.text.clone());
             let _ = writeln!(
-                wrong,
+                report,
                 "chapter {chapter} step {at}: {} {:?} {}: {there} {here}",
                 step.title(),
                 step.content_type,
                 body.unwrap_or_default()
             );
-            compare::apart(&theirs, &ours, "", &mut wrong);
-            found += 1;
+            compare::write_diff(&theirs, &ours, "", &mut report);
+            reported += 1;
         }
     }
-    if recording::updates() && seed == 1 {
-        let lines: Vec<String> = differ
+    if recording::is_update_requested() && seed == 1 {
+        let lines: Vec<String> = differing
             .iter()
             .map(|(chapter, steps)| format!("\"{chapter}\": {}", json!(steps)))
             .collect();
-        std::fs::write(file(), format!("{{\n{}\n}}\n", lines.join(",\n"))).unwrap();
+        std::fs::write(
+            known_differences_file(),
+            format!("{{\n{}\n}}\n", lines.join(",\n")),
+        )
+        .unwrap();
         return String::new();
     }
-    wrong
+    report
 }
 
-/// Keeps what a server said for later steps.
-fn note(said: &mut BTreeMap<String, String>, name: &str, value: &Value) {
+/// Saves a string of a response as a variable for later steps.
+fn save_text(variables: &mut BTreeMap<String, String>, name: &str, value: &Value) {
     let text = value.as_str().unwrap_or_default().to_owned();
-    said.insert(name.to_owned(), text);
+    variables.insert(name.to_owned(), text);
 }
 
-/// Waits until the garbage collector has looked at an object that goes after what it owns. The real one hears of a new kind within 30 s.
-async fn collected(subject: &Subject, path: &str) {
+/// Waits until the garbage collector has processed an object with foreground deletion. The real one learns of a new kind within 30 s.
+async fn wait_for_foreground_deletion(server: &TestServer, path: &str) {
     let step = Step {
         method: "GET".into(),
         path: path.into(),
         ..Step::default()
     };
     for _ in 0..2000 {
-        let (_, raw) = subject.ask(&step).await;
+        let (_, raw) = server.run_step(&step).await;
         let finalizers = raw["metadata"]["finalizers"].as_array();
         if !finalizers.is_some_and(|names| names.contains(&json!("foregroundDeletion"))) {
             return;
@@ -148,18 +159,18 @@ async fn collected(subject: &Subject, path: &str) {
     }
 }
 
-/// Makes a custom resource known to servers, and waits until it is.
-async fn serve(subjects: &[&Subject], definition: Value) {
-    for subject in subjects {
+/// Installs a CRD on the servers and waits until it is served.
+async fn install_definition(subjects: &[&TestServer], definition: Value) {
+    for server in subjects {
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-        subject.ask(&post(path, definition.clone())).await;
+        server.run_step(&post(path, definition.clone())).await;
         let served = Step {
             method: "GET".into(),
             path: "/apis/random.dev/v1/toys".into(),
             until: Some(200),
             ..Step::default()
         };
-        subject.ask(&served).await;
+        server.run_step(&served).await;
     }
 }
 
@@ -172,9 +183,9 @@ fn post(path: &str, body: Value) -> Step {
     }
 }
 
-struct Random(StdRng);
+struct RequestGenerator(StdRng);
 
-impl Random {
+impl RequestGenerator {
     fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         from.choose(&mut self.0).unwrap()
     }
@@ -195,7 +206,7 @@ impl Random {
             object["metadata"]["labels"] = json!({ "app": *self.pick(&["x", "y"]) });
         }
         if self.chance(12) {
-            self.vary_metadata(&mut object);
+            self.mutate_metadata(&mut object);
         }
         if plural == "toys" && self.chance(30) {
             let names = ["x", "y", "z"].into_iter().filter(|_| self.chance(50));
@@ -215,7 +226,7 @@ impl Random {
         ]);
         let mut step = Step::default();
         let (method, path) = match self.0.random_range(0..24) {
-            20 => self.part(&mut step, &one, &object),
+            20 => self.subresource_request(&mut step, &one, &object),
             21 => {
                 let path = *self.pick(&[
                     "?limit=1&continue=${continue}",
@@ -230,7 +241,7 @@ impl Random {
                     "?timeoutSeconds=x",
                     "?sendInitialEvents=true",
                 ]);
-                // Most pages are of something that there are several of.
+                // Most paged lists are of a resource with several objects.
                 let all = if self.chance(70) {
                     format!("/api/v1/namespaces/{namespace}/configmaps")
                 } else {
@@ -238,9 +249,9 @@ impl Random {
                 };
                 ("GET", format!("{all}{path}"))
             }
-            22 if self.chance(30) => ("DELETE", format!("{all}?{}", self.selection())),
+            22 if self.chance(30) => ("DELETE", format!("{all}?{}", self.random_selection())),
             22 => {
-                self.direct(&mut object);
+                self.add_directive(&mut object);
                 step.body = Some(object);
                 step.content_type = Some("application/strategic-merge-patch+json".to_owned());
                 ("PATCH", format!("{one}{write}"))
@@ -249,20 +260,20 @@ impl Random {
                 let metadata = object["metadata"].as_object_mut().unwrap();
                 metadata.remove("name");
                 metadata.insert("generateName".to_owned(), json!("abc-"));
-                self.vary(&mut object, 30);
+                self.mutate(&mut object, 30);
                 step.body = Some(object);
-                // It is not kept: names that differ would be in the way of what comes later.
+                // Dry run: stored objects with generated names would differ between the servers.
                 ("POST", format!("{all}?dryRun=All"))
             }
             0..=5 => {
-                self.vary(&mut object, 60);
+                self.mutate(&mut object, 60);
                 step.body = Some(object);
                 ("POST", format!("{all}{write}"))
             }
             6 | 7 => ("GET", one),
-            8 => ("GET", format!("{all}?{}", self.selection())),
+            8 => ("GET", format!("{all}?{}", self.random_selection())),
             9..=11 => {
-                self.vary(&mut object, 60);
+                self.mutate(&mut object, 60);
                 step.body = Some(object);
                 ("PUT", format!("{one}{write}"))
             }
@@ -270,7 +281,7 @@ impl Random {
                 if let Some(fields) = object.as_object_mut() {
                     fields.remove("metadata");
                 }
-                self.vary(&mut object, 80);
+                self.mutate(&mut object, 80);
                 step.body = Some(object);
                 let custom = plural == "toys";
                 let types = [
@@ -281,7 +292,7 @@ impl Random {
                 ("PATCH", format!("{one}{write}"))
             }
             14 | 15 => {
-                self.vary(&mut object, 30);
+                self.mutate(&mut object, 30);
                 step.body = Some(object);
                 step.content_type = Some("application/apply-patch+yaml".to_owned());
                 let by = *self.pick(&[
@@ -293,11 +304,12 @@ impl Random {
                 ("PATCH", format!("{one}{by}"))
             }
             16 if self.chance(40) => {
-                self.vary(&mut object, 80);
-                step.body = Some(json!({ "status": object["spec"], "spec": { "replicas": self.junk() } }));
+                self.mutate(&mut object, 80);
+                step.body =
+                    Some(json!({ "status": object["spec"], "spec": { "replicas": self.random_junk() } }));
                 step.content_type = Some("application/merge-patch+json".to_owned());
-                let part = *self.pick(&["status", "scale", "nope"]);
-                ("PATCH", format!("{one}/{part}"))
+                let subresource = *self.pick(&["status", "scale", "nope"]);
+                ("PATCH", format!("{one}/{subresource}"))
             }
             16 => {
                 step.body = Some(self.json_patch());
@@ -338,7 +350,7 @@ impl Random {
         step
     }
 
-    /// A watch over what has happened since the chapter began.
+    /// Returns a watch from the chapter's first resource version.
     fn watch(&mut self, namespace: &str) -> Step {
         let (group, plural, _) = self.pick(&examples()).clone();
         let selection = *self.pick(&["", "&labelSelector=app%3Dx", "&fieldSelector=metadata.name%3Da"]);
@@ -352,20 +364,20 @@ impl Random {
         }
     }
 
-    /// A request to a part of an object.
-    fn part(&mut self, step: &mut Step, one: &str, object: &Value) -> (&'static str, String) {
+    /// Returns method and path of a request to a subresource of an object, and sets the step's body.
+    fn subresource_request(&mut self, step: &mut Step, one: &str, object: &Value) -> (&'static str, String) {
         let scale = json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": object["metadata"]["name"] },
             "spec": { "replicas": *self.pick(&[0, 1, 2, 5, 11, -1]) } });
         match self.0.random_range(0..8) {
             0 => ("GET", format!("{one}/scale")),
             1 => {
                 step.body = Some(scale);
-                self.vary(step.body.as_mut().unwrap(), 30);
+                self.mutate(step.body.as_mut().unwrap(), 30);
                 ("PUT", format!("{one}/scale"))
             }
             2 => {
                 step.body = Some(json!({ "spec": scale["spec"] }));
-                self.vary(step.body.as_mut().unwrap(), 30);
+                self.mutate(step.body.as_mut().unwrap(), 30);
                 step.content_type = Some("application/merge-patch+json".to_owned());
                 ("PATCH", format!("{one}/scale"))
             }
@@ -394,36 +406,36 @@ impl Random {
                 step.body = Some(
                     json!({ "apiVersion": "policy/v1", "kind": "Eviction", "metadata": { "name": object["metadata"]["name"] } }),
                 );
-                self.vary(step.body.as_mut().unwrap(), 30);
+                self.mutate(step.body.as_mut().unwrap(), 30);
                 ("POST", format!("{one}/eviction"))
             }
             6 => {
                 step.body = Some(
                     json!({ "apiVersion": "v1", "kind": "Binding", "target": { "kind": "Node", "name": "n" } }),
                 );
-                self.vary(step.body.as_mut().unwrap(), 50);
+                self.mutate(step.body.as_mut().unwrap(), 50);
                 ("POST", format!("{one}/binding"))
             }
             _ => {
                 step.body = Some(json!({ "spec": { "audiences": ["a"], "expirationSeconds": 900 } }));
-                self.vary(step.body.as_mut().unwrap(), 50);
+                self.mutate(step.body.as_mut().unwrap(), 50);
                 ("POST", format!("{one}/token"))
             }
         }
     }
 
-    /// Metadata that is seldom there, or wrong.
-    fn vary_metadata(&mut self, object: &mut Value) {
-        let (field, value) = self.pick(&odd_metadata()).clone();
+    /// Sets an unusual or invalid metadata field.
+    fn mutate_metadata(&mut self, object: &mut Value) {
+        let (field, value) = self.pick(&unusual_metadata()).clone();
         object["metadata"][field] = value;
     }
 
-    /// Makes a strategic merge patch of an object.
-    fn direct(&mut self, object: &mut Value) {
+    /// Turns an object into a strategic merge patch with a random directive.
+    fn add_directive(&mut self, object: &mut Value) {
         if let Some(fields) = object.as_object_mut() {
             fields.remove("metadata");
         }
-        let pointer = self.pick(&places(object)).clone();
+        let pointer = self.pick(&pointers(object)).clone();
         let directive = self
             .pick(&[
                 ("$patch", json!("delete")),
@@ -447,7 +459,7 @@ impl Random {
         }
     }
 
-    fn selection(&mut self) -> String {
+    fn random_selection(&mut self) -> String {
         let label = *self.pick(&[
             "app",
             "app=x",
@@ -475,7 +487,7 @@ impl Random {
             "metadata.name=a,metadata.name=b",
         ]);
         let limit = *self.pick(&["", "1", "0", "-1", "x"]);
-        let mut query = form_urlencoded(&[("labelSelector", label), ("fieldSelector", field)]);
+        let mut query = encode_query(&[("labelSelector", label), ("fieldSelector", field)]);
         if !limit.is_empty() {
             let _ = write!(query, "&limit={limit}");
         }
@@ -499,32 +511,32 @@ impl Random {
             "",
         ]);
         let op = *self.pick(&["add", "replace", "remove", "test", "move", "nope"]);
-        let value = self.junk();
+        let value = self.random_junk();
         json!([{ "op": op, "path": path, "value": value, "from": "/metadata/annotations" }])
     }
 
-    fn junk(&mut self) -> Value {
-        self.pick(&junk()).clone()
+    fn random_junk(&mut self) -> Value {
+        self.pick(&junk_values()).clone()
     }
 
-    /// Puts something else, or nothing, where something is, or adds a field.
-    fn vary(&mut self, value: &mut Value, percent: u32) {
+    /// With the given probability, replaces or removes a random value, or adds a field.
+    fn mutate(&mut self, value: &mut Value, percent: u32) {
         if !self.chance(percent) {
             return;
         }
-        let pointer = self.pick(&places(value)).clone();
-        let (what, junk) = (self.0.random_range(0..3), self.junk());
-        let change = match what {
-            0 => Change::Remove,
-            1 => Change::Put(junk),
-            _ => Change::Add(junk),
+        let pointer = self.pick(&pointers(value)).clone();
+        let (choice, junk) = (self.0.random_range(0..3), self.random_junk());
+        let mutation = match choice {
+            0 => Mutation::Remove,
+            1 => Mutation::Put(junk),
+            _ => Mutation::Add(junk),
         };
-        change.make(value, &pointer);
+        mutation.apply(value, &pointer);
     }
 }
 
-/// A query.
-fn form_urlencoded(pairs: &[(&str, &str)]) -> String {
+/// Encodes pairs as a URL query.
+fn encode_query(pairs: &[(&str, &str)]) -> String {
     let encode = |text: &str| -> String {
         text.bytes()
             .map(|byte| {

@@ -1,8 +1,8 @@
-//! YAML, read in one place.
+//! YAML parsing.
 
 use serde_json::Value;
 
-/// A document that a server wrote; None for what is none.
+/// Parses a YAML document; None if it is invalid.
 pub(crate) fn read(text: &str) -> Option<Value> {
     serde_saphyr::from_str(text).ok()
 }

@@ -1,25 +1,25 @@
-//! The cache in bad weather: writers change objects at random while connections are cut, held back and refused, the history is
-//! compacted, and the API server killed and started again. In the end the cache equals the server, every handler was told of a
-//! gap-free life of each object, and nothing is left behind.
+//! Soak test of the cache: writers change objects at random while connections are cut, stalled and refused, the history is compacted,
+//! and the API server is killed and restarted. In the end the cache must equal the server, every handler must have received a gap-free
+//! sequence of events for each object, and no task, file descriptor or memory may leak.
 //!
-//! Before the real API server, whose watch cache is part of the weather, and before the embedded one, which is in the test's process and
-//! keeps its objects in memory: there it is away instead of killed, and the hour is shorter.
+//! The test runs against the real API server, including its watch cache, and against the embedded one. The embedded server runs in the
+//! test's process and keeps its objects in memory, so it becomes unreachable instead of being killed, and the default run is shorter.
 //!
-//! `KUBEWRIGHT_SOAK_SECONDS` says how long (60, embedded 20), `KUBEWRIGHT_SOAK_SEED` repeats the choices of a run; what the threads
-//! make of them is never the same.
+//! `KUBEWRIGHT_SOAK_SECONDS` sets the duration (default 60, embedded 20). `KUBEWRIGHT_SOAK_SEED` repeats the random choices of a run,
+//! but not the timing of its threads.
 
 #![expect(
     clippy::expect_used,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a test that cannot go on stops, and its figures are small"
+    reason = "a test that cannot continue panics with a reason, and its numbers are small"
 )]
 
-mod ledger;
+mod disruptions;
+mod event_checker;
+mod process_stats;
 mod subject;
-mod vitals;
-mod weather;
-mod world;
+mod workload;
 
 use std::{
     str::FromStr,
@@ -31,6 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use event_checker::Violations;
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
@@ -43,40 +44,38 @@ use kubewright::{
     client::Connection,
 };
 use kubewright_testkit::{Cluster, ControlPlane, Identity, eventually};
-use ledger::Faults;
+use process_stats::MemorySamples;
 use serde_json::Value;
-use subject::{Examined, Subject};
+use subject::{AnySubject, Subject};
 use tokio::{
     runtime::{Builder, Runtime},
     task::JoinHandle,
 };
-use vitals::Memory;
-use world::{NAMESPACES, Served, Sort, World};
+use workload::{NAMESPACES, ResourceKind, ServerObjects, Workload};
 
-const FAILED_WRITES: &str = "requests of writers that failed";
+const FAILED_WRITES: &str = "failed requests of writers";
 const WRITERS: u64 = 4;
 
-/// How long everything may take to settle: a reflector that was refused often waits up to a minute.
-const PATIENCE: Duration = Duration::from_mins(3);
+/// Longest wait until all informers are up to date: a reflector with many refused connections backs off for up to a minute.
+const SETTLE_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// By how much what is allocated may grow from a calm moment in the middle of a run to one at its end.
+/// By how many bytes the allocated memory may grow between two idle moments: one in the middle of a run and one at its end.
 ///
-/// In a calm moment every handler has been told of everything: rings are empty, and what a slow handler had before it (most of a
-/// run's memory, on a busy machine) is gone. The number of objects is what it is to stay from the beginning, and they take a few
-/// megabytes in each informer.
-/// So in 20 minutes a leak of 16 bytes for each of the million events between the two moments does not fit.
-const MOST_GROWTH: u64 = 16 << 20;
+/// When idle, every handler has received all events: the notification rings are empty, and the backlog of slow handlers (most of a run's
+/// memory on a busy machine) is gone. The number of objects is constant from the start, and they take a few megabytes per informer.
+/// With a million events between the two moments of a 20-minute run, a leak of 16 bytes per event exceeds this limit.
+const MAX_ALLOCATED_GROWTH_BYTES: u64 = 16 << 20;
 
 mod embedded {
     use kubewright_testkit::{Failure, Fault, RequestMatcher};
 
     #[test]
-    fn the_cache_equals_the_server_after_bad_weather() {
+    fn cache_equals_the_server_after_disruptions() {
         let cluster = kubewright_tests::embedded();
-        // Writers meet an API server that is away elsewhere only.
+        // Here writers use connections that are not disrupted; inject failures so that some of their requests fail, as in an outage.
         let (patches, refused) = (RequestMatcher::verb("patch"), Fault::Respond(Failure::internal()));
         cluster.faults().with_probability(0.05, 1, patches, refused);
-        super::endure(&cluster, 20);
+        super::run_with_checks(&cluster, 20);
     }
 }
 
@@ -85,202 +84,229 @@ mod real {
 
     #[test]
     #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-    fn the_cache_equals_the_server_after_bad_weather() {
+    fn cache_equals_the_server_after_disruptions() {
         let plane = ControlPlane::builder()
-            // Secrets are served from etcd, so that compaction is felt at once; no log of all that is written.
+            // Serve Secrets from etcd without a watch cache, so that a compaction takes effect at once. Disable the audit log.
             .api_server_arg("--watch-cache-sizes=secrets#0")
             .api_server_arg("--audit-log-path=");
-        super::endure(&Cluster::start_real(plane).expect("a control plane"), 60);
+        super::run_with_checks(&Cluster::start_real(plane).expect("a control plane"), 60);
     }
 }
 
-fn endure(cluster: &Cluster, seconds: u64) {
-    let seconds: u64 = variable("KUBEWRIGHT_SOAK_SECONDS").unwrap_or(seconds);
-    let seed: u64 = variable("KUBEWRIGHT_SOAK_SEED").unwrap_or_else(rand::random);
+fn run_with_checks(cluster: &Cluster, seconds: u64) {
+    let seconds: u64 = env_variable("KUBEWRIGHT_SOAK_SECONDS").unwrap_or(seconds);
+    let seed: u64 = env_variable("KUBEWRIGHT_SOAK_SEED").unwrap_or_else(rand::random);
     eprintln!("soak: {seconds} s, KUBEWRIGHT_SOAK_SEED={seed}");
     for namespace in NAMESPACES {
         cluster.create_namespace(namespace).expect("a namespace");
     }
-    let widgets: Value = serde_json::from_str(world::WIDGETS).expect("JSON");
-    cluster.install_crd(&widgets).expect("a definition");
+    let widgets: Value = serde_json::from_str(workload::WIDGET_CRD).expect("JSON");
+    cluster.install_crd(&widgets).expect("the CRD is installed");
 
-    // The first runtime of a process opens what it keeps for all that follow.
+    // The first tokio runtime of a process opens descriptors that stay open for all later runtimes.
     drop(runtime());
-    let descriptors = vitals::descriptors();
-    let faults = Arc::new(Faults::default());
-    soak(cluster, seconds, seed, &faults);
+    let descriptors = process_stats::descriptors();
+    let violations = Arc::new(Violations::default());
+    soak(cluster, seconds, seed, &violations);
     eventually(
-        "all descriptors are closed",
+        "all file descriptors are closed",
         Duration::from_secs(20),
-        || match vitals::descriptors() {
+        || match process_stats::descriptors() {
             now if now.len() <= descriptors.len() => Ok(()),
             now => Err(format!("{now:#?} instead of {descriptors:#?}")),
         },
     );
-    faults.assert_none();
+    violations.assert_none();
 }
 
-fn soak(cluster: &Cluster, seconds: u64, seed: u64, faults: &Arc<Faults>) {
-    let outside = runtime();
-    let world = Arc::new(World::new(outside.block_on(client(cluster.admin())), seed));
-    let stop_writing = || world.stop.store(true, Ordering::Relaxed);
-    let finish = |works: Vec<JoinHandle<()>>| outside.block_on(try_join_all(works)).expect("the writers");
+fn soak(cluster: &Cluster, seconds: u64, seed: u64, violations: &Arc<Violations>) {
+    let writer_runtime = runtime();
+    let workload = Arc::new(Workload::new(
+        writer_runtime.block_on(client(cluster.admin())),
+        seed,
+    ));
+    let stop_writing = || workload.stop.store(true, Ordering::Relaxed);
+    let finish = |tasks: Vec<JoinHandle<()>>| {
+        writer_runtime
+            .block_on(try_join_all(tasks))
+            .expect("the writers do not panic")
+    };
     let fill = |namespace| {
-        let world = world.clone();
-        outside.spawn(async move { world.fill(namespace).await })
+        let workload = workload.clone();
+        writer_runtime.spawn(async move { workload.fill(namespace).await })
     };
     finish(NAMESPACES.map(fill).into());
     let write = |writer| {
-        let world = world.clone();
-        outside.spawn(async move { world.write(writer).await })
+        let workload = workload.clone();
+        writer_runtime.spawn(async move { workload.run_writer(writer).await })
     };
     let writers = (0..WRITERS).map(write).collect();
 
-    // Nothing runs here but what is under test.
-    let inside = runtime();
-    let tasks = || inside.metrics().num_alive_tasks();
+    // Only the informers under test, their handlers and readers run in this runtime.
+    let informer_runtime = runtime();
+    let tasks = || informer_runtime.metrics().num_alive_tasks();
     assert_eq!(tasks(), 0);
     let proxy = cluster.proxy().expect("a proxy");
-    let through = cluster.admin().via_proxy(&proxy).expect("a kubeconfig");
-    let config = inside.block_on(config(&through));
+    let through = cluster.admin().through(&proxy).expect("a kubeconfig");
+    let config = informer_runtime.block_on(config(&through));
     let factory = {
-        let _entered = inside.enter();
+        let _entered = informer_runtime.enter();
         SharedInformerFactory::new(Connection::connect(config, "soak").expect("a connection"))
     };
-    let mut subjects = subjects(&factory, faults);
-    inside.block_on(async { factory.start() });
-    // It is chosen for those that start from now on.
+    let mut subjects = subjects(&factory, violations);
+    informer_runtime.block_on(async { factory.start() });
+    // The queue kind applies to informers that start from now on.
     factory.set_queue(QueueKind::DeltaFifo);
-    subjects.push(delta_fifo(&factory, faults));
-    inside.block_on(async { factory.start() });
-    inside
-        .block_on(async { tokio::time::timeout(PATIENCE, factory.wait_for_cache_sync()).await })
-        .expect("the first lists");
+    subjects.push(delta_fifo_subject(&factory, violations));
+    informer_runtime.block_on(async { factory.start() });
+    informer_runtime
+        .block_on(async { tokio::time::timeout(SETTLE_TIMEOUT, factory.wait_for_cache_sync()).await })
+        .expect("the informers sync in time");
 
     let pace = Duration::from_secs(seconds.min(60)) / 60;
     let (stop, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let readers: Vec<_> = subjects
         .iter()
         .zip(seed..)
-        .map(|(subject, seed)| inside.spawn(subject.reader(seed, stop.clone(), reads.clone())))
+        .map(|(subject, seed)| informer_runtime.spawn(subject.reader(seed, stop.clone(), reads.clone())))
         .collect();
-    let (record, memory, in_the_middle) = thread::scope(|scope| {
+    let (disruption_counts, memory, middle_bytes) = thread::scope(|scope| {
         let begun = Instant::now();
-        // The threads are waited for, also when the test fails.
-        let stopping = Stopping(&stop);
-        let memory = scope.spawn(|| Memory::watch(&stop));
-        let weather = scope.spawn(|| weather::blow(cluster, &proxy, seed, pace, &stop));
+        // The scope joins its threads even if the test fails, so they must be stopped then, too.
+        let stop_on_drop = StopOnDrop(&stop);
+        let memory = scope.spawn(|| MemorySamples::watch(&stop));
+        let disruptions = scope.spawn(|| disruptions::run(cluster, &proxy, seed, pace, &stop));
         let wait_until = |part: f64| {
             let at = Duration::from_secs(seconds).mul_f64(part);
             thread::sleep(at.saturating_sub(begun.elapsed()));
         };
         wait_until(0.2);
         for subject in &mut subjects {
-            subject.join_late("late");
+            subject.add_late_handler("late");
         }
         wait_until(0.3);
         for subject in &mut subjects {
-            subject.remove_one();
+            subject.remove_handler();
         }
         wait_until(0.4);
         for subject in &mut subjects {
-            subject.mark_removed();
-            subject.join_late("later");
+            subject.store_removed_count();
+            subject.add_late_handler("later");
         }
         wait_until(0.5);
-        let (_, in_the_middle) = settle(cluster, &outside, &world, &subjects);
+        let (_, middle_bytes) = settle(cluster, &writer_runtime, &workload, &subjects);
         wait_until(1.0);
-        drop(stopping);
-        let record = weather.join().expect("the weather");
-        (record, memory.join().expect("the samples"), in_the_middle)
+        drop(stop_on_drop);
+        let disruption_counts = disruptions.join().expect("the disruptions do not panic");
+        (
+            disruption_counts,
+            memory.join().expect("the memory sampling does not panic"),
+            middle_bytes,
+        )
     });
     stop_writing();
     finish(writers);
-    inside.block_on(async {
+    informer_runtime.block_on(async {
         for reader in readers {
-            reader.await.expect("a reader");
+            reader.await.expect("the readers do not panic");
         }
     });
 
-    let (served, in_the_end) = settle(cluster, &outside, &world, &subjects);
-    faults.assert_none();
+    let (served, end_bytes) = settle(cluster, &writer_runtime, &workload, &subjects);
+    violations.assert_none();
     thread::sleep(Duration::from_secs(1));
     for subject in &subjects {
-        subject.compare(&served).expect("it stays so");
+        subject
+            .compare(&served)
+            .expect("the informers stay equal to the server");
     }
 
-    report(&world, &record, &subjects, reads.load(Ordering::Relaxed), &served);
-    let [live, resident] = memory.most();
+    report(
+        &workload,
+        &disruption_counts,
+        &subjects,
+        reads.load(Ordering::Relaxed),
+        &served,
+    );
+    let [live, resident] = memory.peaks();
     eprintln!(
-        "soak: memory: {} KiB live in the middle, {} KiB in the end; at most {} MiB live, {} MiB resident",
-        in_the_middle >> 10,
-        in_the_end >> 10,
+        "soak: memory: {} KiB live in the middle, {} KiB live at the end; peaks: {} MiB live, {} MiB resident",
+        middle_bytes >> 10,
+        end_bytes >> 10,
         live >> 20,
         resident >> 20
     );
     assert!(
-        in_the_end < in_the_middle + MOST_GROWTH,
-        "what is allocated grew from {in_the_middle} to {in_the_end} bytes"
+        end_bytes < middle_bytes + MAX_ALLOCATED_GROWTH_BYTES,
+        "allocated memory grew from {middle_bytes} to {end_bytes} bytes"
     );
 
-    inside
+    informer_runtime
         .block_on(async { tokio::time::timeout(Duration::from_secs(20), factory.shutdown()).await })
-        .expect("the informers end");
+        .expect("the informers stop in time");
     drop((factory, subjects));
-    // What the connection keeps open for the next request.
+    // Closes connections that are kept alive for the next request.
     drop(proxy);
-    eventually("all tasks ended", Duration::from_secs(20), || match tasks() {
-        0 => Ok(()),
-        alive => Err(format!("{alive} tasks are alive")),
+    eventually("all tasks have ended", Duration::from_secs(20), || {
+        match tasks() {
+            0 => Ok(()),
+            alive => Err(format!("{alive} tasks are still alive")),
+        }
     });
 }
 
-/// Says so to all threads when it is dropped.
-struct Stopping<'a>(&'a AtomicBool);
+/// Sets the stop flag of all threads when it is dropped.
+struct StopOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Stopping<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Waits, while nobody writes, until everybody knows of everything. Says what that is, and how many bytes are allocated then.
+/// Stops the writers and waits until all informers and handlers are up to date. Returns the server's objects and the number of
+/// allocated bytes at that moment.
 fn settle(
     cluster: &Cluster,
-    outside: &Runtime,
-    world: &World,
-    subjects: &[Box<dyn Examined>],
-) -> (Served, u64) {
-    let _calm = outside.block_on(world.calm.write());
+    writer_runtime: &Runtime,
+    workload: &Workload,
+    subjects: &[Box<dyn AnySubject>],
+) -> (ServerObjects, u64) {
+    let _no_writes = writer_runtime.block_on(workload.write_barrier.write());
     let begun = Instant::now();
     if let Some(server) = cluster.embedded_server() {
-        // What it remembers of the past lies in the same memory, is more with each write up to its bounds, and is not under test.
-        cluster.compact_history().expect("it is compacted");
+        // The server's history and audit log are in the same process and grow with each write up to their limits; drop them, since
+        // they are not under test.
+        cluster.compact_history().expect("the history is compacted");
         server.audit().clear();
     }
-    // The API server may be away.
-    let served = eventually("a list from the API server", PATIENCE, || {
-        outside.block_on(world.list()).map_err(|error| error.to_string())
+    // The API server may be restarting.
+    let served = eventually("a list from the API server", SETTLE_TIMEOUT, || {
+        writer_runtime
+            .block_on(workload.list())
+            .map_err(|error| error.to_string())
     });
     for subject in subjects {
-        eventually(&format!("{} equals the server", subject.name()), PATIENCE, || {
-            subject.compare(&served)
-        });
+        eventually(
+            &format!("{} equals the server", subject.name()),
+            SETTLE_TIMEOUT,
+            || subject.compare(&served),
+        );
     }
     eprintln!(
-        "soak: all know of everything after {:.1} s",
+        "soak: all informers are up to date after {:.1} s",
         begun.elapsed().as_secs_f64()
     );
-    (served, vitals::live())
+    (served, process_stats::live_bytes())
 }
 
-fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dyn Examined>> {
+fn subjects(factory: &SharedInformerFactory, violations: &Arc<Violations>) -> Vec<Box<dyn AnySubject>> {
     let default = InformerOptions::default;
     let raw = InformerOptions {
         storage: StorageMode::Raw,
         ..default()
     };
-    // They leave out what no object has, so that the same must be read.
+    // The next two leave out only fields that no object has, so objects must be equal to the server's.
     let projected = InformerOptions {
         storage: StorageMode::Projection(&["metadata", "data"]),
         ..default()
@@ -295,9 +321,9 @@ fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dy
         label_selector: Some("tier=web".into()),
         ..default()
     };
-    let two = NAMESPACES[..2].iter().map(ToString::to_string).collect();
-    let two = InformerOptions {
-        namespaces: Some(two),
+    let two_namespaces = NAMESPACES[..2].iter().map(ToString::to_string).collect();
+    let two_namespaces = InformerOptions {
+        namespaces: Some(two_namespaces),
         ..default()
     };
     let decoded = InformerOptions {
@@ -318,123 +344,124 @@ fn subjects(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Vec<Box<dy
         ("projected", projected),
         ("transformed", transformed),
         ("selected", selected),
-        ("two namespaces", two),
+        ("two namespaces", two_namespaces),
         ("decoded", decoded),
     ];
-    let config_maps = config_maps.map(|(name, options)| config_maps_kept(name, options, factory, faults));
-    let others: [Box<dyn Examined>; 3] = [
+    let config_maps =
+        config_maps.map(|(name, options)| config_map_subject(name, options, factory, violations));
+    let others: [Box<dyn AnySubject>; 3] = [
         Box::new(Subject::new(
             "metadata",
-            Sort::ConfigMap,
+            ResourceKind::ConfigMap,
             factory.metadata_only::<ConfigMap>(),
-            faults,
+            violations,
         )),
         Box::new(Subject::new(
             "secrets",
-            Sort::Secret,
+            ResourceKind::Secret,
             factory.of::<Secret>(),
-            faults,
+            violations,
         )),
         Box::new(Subject::new(
             "dynamic",
-            Sort::Widget,
+            ResourceKind::Widget,
             factory.dynamic(widget, default()),
-            faults,
+            violations,
         )),
     ];
     config_maps.into_iter().chain(others).collect()
 }
 
-fn config_maps_kept(
+fn config_map_subject(
     name: &'static str,
     options: InformerOptions,
     factory: &SharedInformerFactory,
-    faults: &Arc<Faults>,
-) -> Box<dyn Examined> {
+    violations: &Arc<Violations>,
+) -> Box<dyn AnySubject> {
     let informer = factory.with::<ConfigMap>(options);
-    Box::new(Subject::new(name, Sort::ConfigMap, informer, faults))
+    Box::new(Subject::new(name, ResourceKind::ConfigMap, informer, violations))
 }
 
-fn delta_fifo(factory: &SharedInformerFactory, faults: &Arc<Faults>) -> Box<dyn Examined> {
+fn delta_fifo_subject(factory: &SharedInformerFactory, violations: &Arc<Violations>) -> Box<dyn AnySubject> {
     let options = InformerOptions {
         field_selector: Some("metadata.namespace!=elsewhere".into()),
         ..InformerOptions::default()
     };
-    config_maps_kept("delta fifo", options, factory, faults)
+    config_map_subject("delta fifo", options, factory, violations)
 }
 
-/// Prints what happened, and fails where nothing did.
+/// Prints the counters of the run, and panics if one of them is zero: then the run did not test anything in that respect.
 fn report(
-    world: &World,
-    record: &weather::Record,
-    subjects: &[Box<dyn Examined>],
+    workload: &Workload,
+    disruption_counts: &disruptions::DisruptionCounts,
+    subjects: &[Box<dyn AnySubject>],
     reads: u64,
-    served: &Served,
+    served: &ServerObjects,
 ) {
-    let mut figures: Vec<(String, u64)> = Vec::new();
-    let mut figure = |name: &str, value: u64| figures.push((name.to_owned(), value));
-    let tally = &world.tally;
+    let mut counters: Vec<(String, u64)> = Vec::new();
+    let mut add_counter = |name: &str, value: u64| counters.push((name.to_owned(), value));
+    let counts = &workload.counts;
     for (name, counter) in [
-        ("created", &tally.created),
-        ("updated", &tally.updated),
-        ("deleted", &tally.deleted),
-        ("deleted and created again", &tally.recreated),
-        ("bytes of text written", &tally.bytes),
-        (FAILED_WRITES, &tally.failed),
+        ("created", &counts.created),
+        ("updated", &counts.updated),
+        ("deleted", &counts.deleted),
+        ("deleted and recreated", &counts.recreated),
+        ("bytes of text written", &counts.bytes),
+        (FAILED_WRITES, &counts.failed),
     ] {
-        figure(name, counter.load(Ordering::Relaxed));
+        add_counter(name, counter.load(Ordering::Relaxed));
     }
-    figure("connections cut", record.cuts as u64);
-    figure("times held back", record.holds);
-    figure("times refused", record.refusals);
-    figure("compactions", record.compactions);
-    figure("absences of the API server", record.absences);
-    figure("reads", reads);
-    for (sort, objects) in served {
-        figure(&format!("{sort:?}s in the end"), objects.len() as u64);
+    add_counter("connections cut", disruption_counts.cuts as u64);
+    add_counter("times connections were held", disruption_counts.holds);
+    add_counter("times connections were refused", disruption_counts.refusals);
+    add_counter("compactions", disruption_counts.compactions);
+    add_counter("outages of the API server", disruption_counts.outages);
+    add_counter("reads", reads);
+    for (kind, objects) in served {
+        add_counter(&format!("{kind:?}s at the end"), objects.len() as u64);
     }
     for subject in subjects {
         let (name, stats) = (subject.name(), subject.stats());
         eprintln!("soak: {name}: {stats:?}");
-        figure(&format!("{name}: watches"), stats.watches);
-        figure(&format!("{name}: events"), stats.watch_events);
+        add_counter(&format!("{name}: watches"), stats.watches);
+        add_counter(&format!("{name}: events"), stats.watch_events);
         assert_eq!((stats.decode_errors, stats.index_errors), (0, 0), "{name}");
-        for (label, told) in subject.told() {
+        for (label, event_counts) in subject.event_counts() {
             eprintln!(
-                "soak: {label}: told {told:?} (all, added, updated, deleted, missed deletions, other uids)"
+                "soak: {label}: events {event_counts:?} (all, added, updated, deleted, missed deletions, uid changes)"
             );
-            figure(&format!("{label}: told"), told[0]);
+            add_counter(&format!("{label}: events"), event_counts[0]);
         }
     }
     let relists = subjects.iter().map(|subject| subject.stats().relists());
-    figure("relists", relists.sum());
+    add_counter("relists", relists.sum());
     let sum = |position: usize| {
         subjects
             .iter()
-            .flat_map(|subject| subject.told())
-            .map(|(_, told)| told[position])
+            .flat_map(|subject| subject.event_counts())
+            .map(|(_, event_counts)| event_counts[position])
             .sum()
     };
-    figure("told: added", sum(1));
-    figure("told: updated", sum(2));
-    figure("told: deleted", sum(3));
-    figure("told: missed deletions", sum(4));
-    figure("told: other uids", sum(5));
+    add_counter("events: added", sum(1));
+    add_counter("events: updated", sum(2));
+    add_counter("events: deleted", sum(3));
+    add_counter("events: missed deletions", sum(4));
+    add_counter("events: uid changes", sum(5));
     let (all, kept) = subjects
         .first()
         .map(|subject| (subject.stats().bytes, subject.stats().kept_bytes))
-        .expect("one");
-    figure("bytes that compression saved", all.saturating_sub(kept) as u64);
-    for (name, value) in &figures {
+        .expect("there is a subject");
+    add_counter("bytes saved by compression", all.saturating_sub(kept) as u64);
+    for (name, value) in &counters {
         eprintln!("soak: {name}: {value}");
     }
-    // Whether a write falls into a restart is luck, and the less likely the slower the machine.
-    let is_luck = |label: &str| label == FAILED_WRITES;
-    let idle = figures
+    // Whether a write fails during a restart is chance; it is less likely on a slow machine.
+    let is_optional = |label: &str| label == FAILED_WRITES;
+    let idle = counters
         .iter()
-        .filter(|(label, value)| *value == 0 && !is_luck(label));
+        .filter(|(label, value)| *value == 0 && !is_optional(label));
     let idle: Vec<_> = idle.collect();
-    assert!(idle.is_empty(), "nothing was soaked: {idle:?}");
+    assert!(idle.is_empty(), "these counters are zero: {idle:?}");
 }
 
 fn runtime() -> Runtime {
@@ -458,10 +485,10 @@ async fn client(identity: &Identity) -> Client {
     Client::try_from(config).expect("a client")
 }
 
-fn variable<T: FromStr>(name: &str) -> Option<T> {
+fn env_variable<T: FromStr>(name: &str) -> Option<T> {
     let text = std::env::var(name).ok()?;
     Some(
         text.parse()
-            .unwrap_or_else(|_| panic!("{name} is {text:?}, which is no number")),
+            .unwrap_or_else(|_| panic!("{name} is {text:?}, which is not a number")),
     )
 }

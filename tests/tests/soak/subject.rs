@@ -1,4 +1,4 @@
-//! An informer under test: its handlers, its readers, and what must be true of it in the end.
+//! An informer under test: its handlers, its readers, and the comparison with the API server's objects.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -25,8 +25,10 @@ use kubewright::{
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
 use crate::{
-    ledger::{Contents, Faults, Handler, Ledger, Manner, is_of_filter, number},
-    world::{BUCKETS, Content, NAMESPACES, Served, Sort, TIERS},
+    event_checker::{
+        CheckingHandler, EventChecker, HandlerMode, ObjectVersions, Violations, parse_version, passes_filter,
+    },
+    workload::{BUCKETS, NAMESPACES, ResourceKind, ServerObjects, TIERS, TestData},
 };
 
 const RESYNC: Duration = Duration::from_secs(5);
@@ -35,7 +37,7 @@ const BUCKET: IndexSpec = IndexSpec {
     path: "metadata.labels.bucket",
     value_type: IndexType::String,
 };
-/// Added late.
+/// Added while the informer runs.
 const TIER: IndexSpec = IndexSpec {
     name: "tier",
     path: "metadata.labels.tier",
@@ -44,28 +46,28 @@ const TIER: IndexSpec = IndexSpec {
 
 pub struct Subject<K> {
     pub name: &'static str,
-    sort: Sort,
+    kind: ResourceKind,
     informer: SharedInformer<K>,
-    faults: Arc<Faults>,
-    ledgers: Vec<(Arc<Ledger<K>>, HandlerRegistration)>,
-    removed: Option<(Arc<Ledger<K>>, u64)>,
+    violations: Arc<Violations>,
+    checkers: Vec<(Arc<EventChecker<K>>, HandlerRegistration)>,
+    removed: Option<(Arc<EventChecker<K>>, u64)>,
 }
 
-/// A [`Subject`] of whatever type.
-pub trait Examined: Send {
+/// A [`Subject`] without its type parameter.
+pub trait AnySubject: Send {
     fn name(&self) -> &'static str;
     fn stats(&self) -> InformerStats;
-    /// A handler and an index come late.
-    fn join_late(&mut self, label: &str);
-    /// A handler goes.
-    fn remove_one(&mut self);
-    /// The removed handler has returned from its last call.
-    fn mark_removed(&mut self);
-    /// Compares cache, indexes and handlers with what the API server has.
-    fn compare(&self, served: &Served) -> Result<(), String>;
-    /// Label and total of each handler; totals of additions, updates, deletions, missed deletions, other uids.
-    fn told(&self) -> Vec<(String, [u64; 6])>;
-    /// A task that reads until it is told to stop.
+    /// Adds a handler and an index while the informer runs.
+    fn add_late_handler(&mut self, label: &str);
+    /// Removes a handler.
+    fn remove_handler(&mut self);
+    /// Stores the event count of the removed handler, which has returned from its last call by now.
+    fn store_removed_count(&mut self);
+    /// Compares cache, indexes and handlers with the API server's objects.
+    fn compare(&self, served: &ServerObjects) -> Result<(), String>;
+    /// Returns for each handler its label and the numbers of all events, additions, updates, deletions, missed deletions, and uid changes.
+    fn event_counts(&self) -> Vec<(String, [u64; 6])>;
+    /// Returns a task that reads from the informer's lister until `stop` is set.
     fn reader(
         &self,
         seed: u64,
@@ -74,67 +76,74 @@ pub trait Examined: Send {
     ) -> futures::future::BoxFuture<'static, ()>;
 }
 
-impl<K: View + Content + Clone + Debug> Subject<K> {
-    pub fn new(name: &'static str, sort: Sort, informer: SharedInformer<K>, faults: &Arc<Faults>) -> Self {
-        informer.add_index(&BUCKET).expect("index of buckets");
+impl<K: View + TestData + Clone + Debug> Subject<K> {
+    pub fn new(
+        name: &'static str,
+        kind: ResourceKind,
+        informer: SharedInformer<K>,
+        violations: &Arc<Violations>,
+    ) -> Self {
+        informer.add_index(&BUCKET);
         let mut subject = Self {
             name,
-            sort,
+            kind,
             informer,
-            faults: faults.clone(),
-            ledgers: Vec::new(),
+            violations: violations.clone(),
+            checkers: Vec::new(),
             removed: None,
         };
-        // The first one is removed midway.
-        subject.listen("leaving", Manner::Plain);
-        subject.listen("plain", Manner::Plain);
-        subject.listen("slow", Manner::Slow);
-        subject.listen("decoding", Manner::Decoding);
-        let (merged, resynced) = (
+        // This handler is removed in the middle of the run.
+        subject.add_handler("removed midway", HandlerMode::Plain);
+        subject.add_handler("plain", HandlerMode::Plain);
+        subject.add_handler("slow", HandlerMode::Slow);
+        subject.add_handler("decoding", HandlerMode::Decoding);
+        let (coalesced, resynced) = (
             HandlerOptions::default().coalesce(),
             HandlerOptions::default().resync(RESYNC),
         );
-        subject.listen_with("merged", Manner::Merged, merged);
-        subject.listen_with("resynced", Manner::Resynced, resynced);
-        let filtered = subject.ledger("filtered", Manner::Filtered);
+        subject.add_handler_with("coalesced", HandlerMode::Coalesced, coalesced);
+        subject.add_handler_with("resynced", HandlerMode::Resynced, resynced);
+        let filtered = subject.checker("filtered", HandlerMode::Filtered);
         let handler = Filtered::new(
-            |object: &Object<K>| is_of_filter(object.metadata().label("bucket")),
-            Handler(filtered.clone()),
+            |object: &Object<K>| passes_filter(object.metadata().label("bucket")),
+            CheckingHandler(filtered.clone()),
         );
         let registration = subject.informer.add_event_handler(handler);
-        subject.ledgers.push((filtered, registration));
-        let sink = subject.ledger("sink", Manner::Plain);
-        let teller = sink.clone();
-        let registration = subject.informer.add_sink(move |change| teller.change(change));
-        subject.ledgers.push((sink, registration));
+        subject.checkers.push((filtered, registration));
+        let sink = subject.checker("sink", HandlerMode::Plain);
+        let checker = sink.clone();
+        let registration = subject
+            .informer
+            .add_sink(move |change| checker.check_change(change));
+        subject.checkers.push((sink, registration));
         subject
     }
 
-    fn ledger(&self, label: &str, manner: Manner) -> Arc<Ledger<K>> {
-        Ledger::new(
+    fn checker(&self, label: &str, mode: HandlerMode) -> Arc<EventChecker<K>> {
+        EventChecker::new(
             format!("{}, {label}", self.name),
-            manner,
+            mode,
             &self.informer,
-            &self.faults,
+            &self.violations,
         )
     }
 
-    fn listen(&mut self, label: &str, manner: Manner) {
-        self.listen_with(label, manner, HandlerOptions::default());
+    fn add_handler(&mut self, label: &str, mode: HandlerMode) {
+        self.add_handler_with(label, mode, HandlerOptions::default());
     }
 
-    fn listen_with(&mut self, label: &str, manner: Manner, options: HandlerOptions) {
-        let ledger = self.ledger(label, manner);
+    fn add_handler_with(&mut self, label: &str, mode: HandlerMode, options: HandlerOptions) {
+        let checker = self.checker(label, mode);
         let registration = self
             .informer
-            .add_event_handler_with(Handler(ledger.clone()), options);
-        self.ledgers.push((ledger, registration));
+            .add_event_handler_with(CheckingHandler(checker.clone()), options);
+        self.checkers.push((checker, registration));
     }
 
-    /// Those of the objects that the informer is to have.
-    fn wanted<'a>(&self, served: &'a [DynamicObject]) -> Vec<&'a DynamicObject> {
+    /// Returns the objects that the informer must have, by its namespaces and its label selector.
+    fn expected_objects<'a>(&self, served: &'a [DynamicObject]) -> Vec<&'a DynamicObject> {
         let options = self.informer.options();
-        let of_namespaces = |object: &&DynamicObject| {
+        let is_in_namespaces = |object: &&DynamicObject| {
             let names = options.namespaces.iter().flatten();
             options.namespaces.is_none()
                 || names
@@ -147,11 +156,11 @@ impl<K: View + Content + Clone + Debug> Subject<K> {
                 object.labels().get(key).is_some_and(|label| label == value)
             })
         };
-        served.iter().filter(of_namespaces).filter(selected).collect()
+        served.iter().filter(is_in_namespaces).filter(selected).collect()
     }
 }
 
-impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
+impl<K: View + TestData + Clone + Debug> AnySubject for Subject<K> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -160,27 +169,27 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
         self.informer.stats()
     }
 
-    fn join_late(&mut self, label: &str) {
-        self.listen(label, Manner::Decoding);
-        self.informer.add_index(&TIER).expect("index of tiers");
+    fn add_late_handler(&mut self, label: &str) {
+        self.add_handler(label, HandlerMode::Decoding);
+        self.informer.add_index(&TIER);
     }
 
-    fn remove_one(&mut self) {
-        let (ledger, registration) = self.ledgers.remove(0);
+    fn remove_handler(&mut self) {
+        let (checker, registration) = self.checkers.remove(0);
         registration.remove();
-        self.removed = Some((ledger, 0));
+        self.removed = Some((checker, 0));
     }
 
-    fn mark_removed(&mut self) {
-        if let Some((ledger, told)) = &mut self.removed {
-            *told = ledger.told.total();
+    fn store_removed_count(&mut self) {
+        if let Some((checker, count)) = &mut self.removed {
+            *count = checker.counts.total();
         }
     }
 
-    fn compare(&self, served: &Served) -> Result<(), String> {
-        let wanted = self.wanted(&served[&self.sort]);
+    fn compare(&self, served: &ServerObjects) -> Result<(), String> {
+        let expected_objects = self.expected_objects(&served[&self.kind]);
         let name_of = |object: &DynamicObject| NamespacedName::of(&object.metadata).expect("a name");
-        let expected: Contents = wanted
+        let expected: ObjectVersions = expected_objects
             .iter()
             .map(|object| {
                 let (uid, version) = (object.uid(), object.resource_version());
@@ -198,38 +207,40 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
                 (metadata.uid().to_owned(), metadata.resource_version().to_owned()),
             )
         });
-        same("the cache", &cached.collect(), &expected)?;
-        let of_filter: Contents = wanted
+        check_equal("the cache", &cached.collect(), &expected)?;
+        let passing: ObjectVersions = expected_objects
             .iter()
-            .filter(|object| is_of_filter(object.labels().get("bucket").map(String::as_str)))
+            .filter(|object| passes_filter(object.labels().get("bucket").map(String::as_str)))
             .map(|object| name_of(object))
             .filter_map(|name| expected.get_key_value(&name))
             .map(|(name, state)| (name.clone(), state.clone()))
             .collect();
-        for (ledger, registration) in &self.ledgers {
+        for (checker, registration) in &self.checkers {
             if !registration.has_synced() {
-                return Err(format!("{} has not synced", ledger.label));
+                return Err(format!("{} has not synced", checker.label));
             }
-            let expected = if ledger.manner == Manner::Filtered {
-                &of_filter
+            let expected = if checker.mode == HandlerMode::Filtered {
+                &passing
             } else {
                 &expected
             };
-            same(&ledger.label, &ledger.contents(), expected)?;
+            check_equal(&checker.label, &checker.existing(), expected)?;
         }
-        for object in &wanted {
+        for object in &expected_objects {
             let name = name_of(object);
             let mut json = serde_json::to_value(object).map_err(|error| error.to_string())?;
             if let Some(metadata) = json["metadata"].as_object_mut() {
                 metadata.remove("managedFields");
             }
-            K::as_sent(&mut json);
+            K::to_received_form(&mut json);
             let served: K = serde_json::from_value(json).map_err(|error| error.to_string())?;
             let cached = lister.get(&name).map_err(|error| error.to_string())?;
-            // Not all of these types compare; all show every field.
+            // Not all of these types implement `PartialEq`; the debug output contains every field.
             let (cached_as, served_as) = (format!("{cached:?}"), format!("{served:?}"));
             if cached_as != served_as {
-                return Err(format!("{name} is cached as {cached_as}, but it is {served_as}"));
+                return Err(format!(
+                    "{name} is cached as {cached_as}, but the API server has {served_as}"
+                ));
             }
             cached.check()?;
         }
@@ -241,7 +252,7 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
             ("tier", TIERS.iter().flatten().map(ToString::to_string).collect()),
         ] {
             let mut expected: BTreeMap<&str, Vec<NamespacedName>> = BTreeMap::new();
-            for object in &wanted {
+            for object in &expected_objects {
                 if let Some(value) = object.labels().get(index) {
                     expected.entry(value).or_default().push(name_of(object));
                 }
@@ -250,39 +261,40 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
                 let mut expected = expected.remove(&**value).unwrap_or_default();
                 expected.sort_unstable();
                 let found = self.informer.lister().index_keys(index, &**value);
-                let found = found.map_err(|error| error.to_string())?;
                 if found != expected {
-                    return Err(format!("{index}={value} finds {found:?} instead of {expected:?}"));
+                    return Err(format!(
+                        "index lookup {index}={value} returned {found:?} instead of {expected:?}"
+                    ));
                 }
             }
         }
         match &self.removed {
-            Some((ledger, told)) if ledger.told.total() != *told => Err(format!(
-                "{} was told of changes after it had been removed",
-                ledger.label
+            Some((checker, count)) if checker.counts.total() != *count => Err(format!(
+                "{} received events after it had been removed",
+                checker.label
             )),
             _ => Ok(()),
         }
     }
 
-    fn told(&self) -> Vec<(String, [u64; 6])> {
-        let ledgers = self.ledgers.iter().map(|(ledger, _)| ledger);
-        let ledgers = ledgers.chain(self.removed.iter().map(|(ledger, _)| ledger));
-        ledgers
-            .map(|ledger| {
-                let told = &ledger.told;
+    fn event_counts(&self) -> Vec<(String, [u64; 6])> {
+        let checkers = self.checkers.iter().map(|(checker, _)| checker);
+        let checkers = checkers.chain(self.removed.iter().map(|(checker, _)| checker));
+        checkers
+            .map(|checker| {
+                let counts = &checker.counts;
                 let counters = [
-                    &told.added,
-                    &told.updated,
-                    &told.deleted,
-                    &told.missed_deletions,
-                    &told.other_uids,
+                    &counts.added,
+                    &counts.updated,
+                    &counts.deleted,
+                    &counts.missed_deletions,
+                    &counts.changed_uids,
                 ];
                 let [added, updated, deleted, missed, others] =
                     counters.map(|counter| counter.load(Ordering::Relaxed));
                 (
-                    ledger.label.clone(),
-                    [told.total(), added, updated, deleted, missed, others],
+                    checker.label.clone(),
+                    [counts.total(), added, updated, deleted, missed, others],
                 )
             })
             .collect()
@@ -296,16 +308,16 @@ impl<K: View + Content + Clone + Debug> Examined for Subject<K> {
     ) -> futures::future::BoxFuture<'static, ()> {
         let reader = Reader {
             name: self.name,
-            sort: self.sort,
+            kind: self.kind,
             informer: self.informer.clone(),
-            faults: self.faults.clone(),
+            violations: self.violations.clone(),
             seen: HashMap::new(),
         };
         Box::pin(reader.run(seed, stop, reads))
     }
 }
 
-fn same(who: &str, found: &Contents, expected: &Contents) -> Result<(), String> {
+fn check_equal(label: &str, found: &ObjectVersions, expected: &ObjectVersions) -> Result<(), String> {
     if found == expected {
         return Ok(());
     }
@@ -324,7 +336,7 @@ fn same(who: &str, found: &Contents, expected: &Contents) -> Result<(), String> 
         })
         .collect();
     Err(format!(
-        "{who} has {} objects instead of {}: {}",
+        "{label} has {} objects instead of {}: {}",
         found.len(),
         expected.len(),
         differing.join("; ")
@@ -333,19 +345,19 @@ fn same(who: &str, found: &Contents, expected: &Contents) -> Result<(), String> 
 
 struct Reader<K> {
     name: &'static str,
-    sort: Sort,
+    kind: ResourceKind,
     informer: SharedInformer<K>,
-    faults: Arc<Faults>,
-    /// The newest version that was read of each object.
+    violations: Arc<Violations>,
+    /// The resource version of each object when it was read last.
     seen: HashMap<NamespacedName, u64>,
 }
 
-impl<K: View + Content> Reader<K> {
+impl<K: View + TestData> Reader<K> {
     async fn run(mut self, seed: u64, stop: Arc<AtomicBool>, reads: Arc<AtomicU64>) {
         let mut rng = StdRng::seed_from_u64(seed);
         while !stop.load(Ordering::Relaxed) {
-            if let Err(problem) = self.read(&mut rng) {
-                self.faults.add(format!("{}, reader: {problem}", self.name));
+            if let Err(error) = self.read(&mut rng) {
+                self.violations.add(format!("{}, reader: {error}", self.name));
             }
             reads.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(rng.random_range(5..60))).await;
@@ -358,8 +370,8 @@ impl<K: View + Content> Reader<K> {
         match rng.random_range(0..5) {
             0 | 1 => {
                 for _ in 0..10 {
-                    let number = rng.random_range(0..self.sort.names());
-                    self.get(&NamespacedName::namespaced(namespace, format!("object-{number}")))?;
+                    let index = rng.random_range(0..self.kind.name_count());
+                    self.get(&NamespacedName::namespaced(namespace, format!("object-{index}")))?;
                 }
             }
             2 => {
@@ -372,14 +384,17 @@ impl<K: View + Content> Reader<K> {
             }
             3 => {
                 let bucket = rng.random_range(0..BUCKETS).to_string();
-                let found = lister
+                for object in lister
                     .by_index("bucket", IndexKey::String((&*bucket).into()))
-                    .map_err(|error| error.to_string())?;
-                for object in found.take(10) {
+                    .take(10)
+                {
                     let object = object.map_err(|error| error.to_string())?;
                     object.check()?;
                     if object.entry("bucket").as_ref() != Some(&bucket) {
-                        return Err(format!("{} is not of bucket {bucket}", object.name_any()));
+                        return Err(format!(
+                            "{} was found in the index under bucket {bucket}",
+                            object.name_any()
+                        ));
                     }
                 }
             }
@@ -389,7 +404,7 @@ impl<K: View + Content> Reader<K> {
                     let metadata = object.metadata();
                     if metadata.label("tier") != Some("web") || metadata.name().namespace() != Some(namespace)
                     {
-                        return Err(format!("{metadata:?} is not of tier web in {namespace}"));
+                        return Err(format!("{metadata:?} does not match tier=web in {namespace}"));
                     }
                 }
             }
@@ -397,7 +412,7 @@ impl<K: View + Content> Reader<K> {
         Ok(())
     }
 
-    /// Time does not run backwards for a reader, and what it reads is whole.
+    /// Reads an object and checks its integrity, and that its version is not older than at the previous read.
     fn get(&mut self, name: &NamespacedName) -> Result<(), String> {
         let object = match self.informer.lister().get(name) {
             Ok(object) => object,
@@ -405,11 +420,11 @@ impl<K: View + Content> Reader<K> {
             Err(error) => return Err(error.to_string()),
         };
         object.check()?;
-        let version = number(&object.resource_version().unwrap_or_default());
+        let version = parse_version(&object.resource_version().unwrap_or_default());
         match self.seen.insert(name.clone(), version) {
-            Some(before) if before > version => {
-                Err(format!("{name} was read as {before}, then as {version}"))
-            }
+            Some(before) if before > version => Err(format!(
+                "{name} was read in version {before}, then in the older version {version}"
+            )),
             _ => Ok(()),
         }
     }

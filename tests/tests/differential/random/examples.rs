@@ -1,8 +1,8 @@
-//! What is varied.
+//! The example objects that are mutated.
 
 use serde_json::{Value, json};
 
-/// The definition of the custom resource among them.
+/// Returns the CRD of the custom resource in the examples.
 pub(super) fn definition() -> Value {
     let spec = json!({ "type": "object", "required": ["size"], "properties": {
         "size": { "type": "integer", "minimum": 0, "maximum": 10 },
@@ -18,7 +18,7 @@ pub(super) fn definition() -> Value {
         "versions": [{ "name": "v1", "served": true, "storage": true, "subresources": { "status": {}, "scale": { "specReplicasPath": ".spec.size", "statusReplicasPath": ".status.count" } }, "schema": { "openAPIV3Schema": schema } }] } })
 }
 
-/// The objects that are varied: path of the group, plural, object.
+/// Returns the frequent examples: path of the API group, plural, object.
 pub(super) fn examples() -> Vec<(&'static str, &'static str, Value)> {
     let template = json!({ "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [
         { "name": "c", "image": "nginx:1", "ports": [{ "containerPort": 80 }], "env": [{ "name": "A", "value": "1" }] }] } });
@@ -76,7 +76,7 @@ pub(super) fn examples() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-/// More of them, of which less is asked.
+/// Returns further examples, which are used less often.
 pub(super) fn more_examples() -> Vec<(&'static str, &'static str, Value)> {
     let labels = json!({ "matchLabels": { "a": "b" } });
     let container = json!({ "name": "c", "image": "nginx", "command": ["a"], "args": ["$(A)"],

@@ -1,8 +1,8 @@
-//! What controllers say of objects, for `every.rs`.
+//! Example statuses as controllers write them, for `exhaustive.rs`.
 
 use serde_json::{Value, json};
 
-/// Statuses of a kind; none of many.
+/// Returns the example statuses of a kind; many kinds have none.
 pub(super) fn statuses(kind: &str) -> Vec<Value> {
     const TIME: &str = "2026-01-01T00:00:00Z";
     const LATER: &str = "2026-01-01T00:01:00Z";

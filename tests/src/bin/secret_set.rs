@@ -1,5 +1,7 @@
-//! An operator that keeps as many Secrets as a ConfigMap asks for in its datum `children`. The API server names them, so that a
-//! creation too many is a Secret too many: it counts them by expectations.
+//! An operator that keeps as many Secrets as the `children` entry of a ConfigMap requests, as a ReplicaSet does with Pods.
+//!
+//! The API server generates the names of the Secrets, so a duplicate create would leave an extra Secret. The reconciler avoids that
+//! with expectations.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::ObjectMeta;
@@ -13,32 +15,32 @@ use kubewright::{
     },
 };
 
-struct Brood {
+struct SecretSet {
     parents: Lister<ConfigMap>,
     children: Lister<Secret>,
     writer: TypedClient<Secret, (Create, Delete)>,
-    expected: Expectations,
+    expectations: Expectations,
 }
 
-impl Brood {
+impl SecretSet {
     fn register(setup: &mut Setup) {
         let parents = setup.informers().of::<ConfigMap>();
         let children = setup.informers().of::<Secret>();
-        let expected = Expectations::new();
+        let expectations = Expectations::new();
         let reconciler = Self {
             parents: parents.lister(),
             children: children.lister(),
             writer: setup.client(),
-            expected: expected.clone(),
+            expectations: expectations.clone(),
         };
         setup
-            .controller("brood", reconciler)
+            .controller("secret-set", reconciler)
             .reconciles(&parents)
-            .owns(Source::of(&children).with_expectations(&expected))
+            .owns(Source::of(&children).with_expectations(&expectations))
             .workers(2);
     }
 
-    /// Uid and name of the parent's children that are not on their way out.
+    /// Returns uid and name of the parent's children that are not being deleted.
     fn alive(&self, parent: &ConfigMap, namespace: &str) -> Result<Vec<(String, String)>, ReconcileError> {
         let mut alive = Vec::new();
         for child in self.children.namespace(namespace).list() {
@@ -51,12 +53,12 @@ impl Brood {
     }
 }
 
-impl Reconciler for Brood {
+impl Reconciler for SecretSet {
     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let parent = match self.parents.get(key) {
             Ok(parent) => parent,
             Err(LookupError::NotFound { .. }) => {
-                self.expected.forget(key);
+                self.expectations.forget(key);
                 return Ok(Action::await_change());
             }
             Err(error) => return Err(error.into()),
@@ -66,7 +68,7 @@ impl Reconciler for Brood {
             return Ok(Action::await_change());
         };
         let wanted: usize = wanted.parse()?;
-        if !self.expected.are_satisfied(key) {
+        if !self.expectations.are_satisfied(key) {
             return Ok(Action::await_change());
         }
         let alive = self.alive(&parent, namespace)?;
@@ -81,7 +83,7 @@ impl Reconciler for Brood {
         };
         if alive.len() < wanted {
             let missing = wanted - alive.len();
-            self.expected
+            self.expectations
                 .create(key, missing, |_| self.writer.create(&child))
                 .await?;
         } else if alive.len() > wanted {
@@ -95,7 +97,7 @@ impl Reconciler for Brood {
                 let name = key.sibling(name.unwrap_or_default());
                 self.writer.delete(&name, &DeleteParams::default())
             };
-            self.expected.delete(key, uids, delete).await?;
+            self.expectations.delete(key, uids, delete).await?;
         }
         Ok(Action::await_change())
     }
@@ -103,5 +105,8 @@ impl Reconciler for Brood {
 
 #[tokio::main]
 async fn main() -> kubewright::Result<()> {
-    Manager::from_args("brood").register(Brood::register).run().await
+    Manager::from_args("secret-set")
+        .register(SecretSet::register)
+        .run()
+        .await
 }

@@ -1,4 +1,4 @@
-//! What the process takes of the machine.
+//! Memory and file descriptors of this process.
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::{
@@ -9,39 +9,39 @@ use std::{
     time::Duration,
 };
 
-/// Counts what is allocated and not yet freed: a leak shows in it by its bytes, which what the allocator keeps for later hides.
+/// Counts allocated bytes. Resident memory would hide a small leak behind the memory that the allocator keeps in reserve.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Live and resident bytes over time.
-pub struct Memory(Vec<[u64; 2]>);
+/// Samples of live and resident bytes.
+pub struct MemorySamples(Vec<[u64; 2]>);
 
-impl Memory {
-    /// Samples until it is told to stop.
+impl MemorySamples {
+    /// Samples once per second until `stop` is set.
     pub fn watch(stop: &AtomicBool) -> Self {
         let mut samples = Vec::new();
         while !stop.load(Ordering::Relaxed) {
-            samples.push([live(), resident()]);
+            samples.push([live_bytes(), resident_bytes()]);
             sleep(Duration::from_secs(1));
         }
         Self(samples)
     }
 
-    /// The most of each.
-    pub fn most(&self) -> [u64; 2] {
-        let most = |which: usize| self.0.iter().map(|sample| sample[which]).max();
-        [0, 1].map(|which| most(which).unwrap_or_default())
+    /// Returns the maxima of live and resident bytes.
+    pub fn peaks(&self) -> [u64; 2] {
+        let peak = |which: usize| self.0.iter().map(|sample| sample[which]).max();
+        [0, 1].map(|which| peak(which).unwrap_or_default())
     }
 }
 
-/// Bytes that are allocated and not yet freed.
-pub fn live() -> u64 {
+/// Returns the number of allocated bytes that are not yet freed.
+pub fn live_bytes() -> u64 {
     let stats = INSTRUMENTED_SYSTEM.stats();
-    // What a reallocation adds or gives back is in these.
+    // Both counters include reallocations.
     stats.bytes_allocated.wrapping_sub(stats.bytes_deallocated) as u64
 }
 
-fn resident() -> u64 {
+fn resident_bytes() -> u64 {
     let output = Command::new("ps")
         .args(["-o", "rss=", "-p", &std::process::id().to_string()])
         .output()
@@ -50,13 +50,13 @@ fn resident() -> u64 {
     kilobytes.trim().parse::<u64>().expect("kilobytes") * 1024
 }
 
-/// What each open file descriptor is; that of the look is among them.
+/// Returns a description of each open file descriptor, including the one that reads the list.
 pub fn descriptors() -> Vec<String> {
     let all = std::fs::read_dir("/dev/fd").expect("it lists descriptors");
     let all = all.map(|entry| {
         let path = entry.expect("an entry").path();
-        let what = std::fs::read_link(&path).unwrap_or_default();
-        format!("{} is {}", path.display(), what.display())
+        let target = std::fs::read_link(&path).unwrap_or_default();
+        format!("{} is {}", path.display(), target.display())
     });
     all.collect()
 }

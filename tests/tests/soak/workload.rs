@@ -1,4 +1,4 @@
-//! The objects, and the writers who create, change and delete them through a connection that nobody cuts.
+//! The objects, and the writers that create, update and delete them over connections that are not disrupted.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,29 +22,29 @@ use tokio::sync::RwLock;
 
 pub const NAMESPACES: [&str; 4] = ["soak-a", "soak-b", "soak-c", "soak-d"];
 pub const TIERS: [Option<&str>; 3] = [Some("web"), Some("db"), None];
-/// Values of the label `bucket`, which every object has.
+/// The number of values of the label `bucket`, which every object has.
 pub const BUCKETS: u32 = 10;
 
-/// The definition of the custom kind.
-pub const WIDGETS: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+/// The CRD of the custom kind.
+pub const WIDGET_CRD: &str = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
     "metadata": {"name": "widgets.demo.dev"}, "spec": {"group": "demo.dev", "scope": "Namespaced",
     "names": {"kind": "Widget", "plural": "widgets", "singular": "widget"}, "versions": [{"name": "v1",
     "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object",
     "properties": {"data": {"type": "object", "additionalProperties": {"type": "string"}}}}}}]}}"#;
 
-/// What is written. Seven of ten names are taken at any time.
+/// The kinds of written objects. At any time about seven of ten names exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sort {
+pub enum ResourceKind {
     ConfigMap,
     Secret,
     Widget,
 }
 
-impl Sort {
+impl ResourceKind {
     pub const ALL: [Self; 3] = [Self::ConfigMap, Self::Secret, Self::Widget];
 
-    /// How many names there are in each namespace.
-    pub fn names(self) -> u32 {
+    /// Returns the number of names per namespace.
+    pub fn name_count(self) -> u32 {
         match self {
             Self::ConfigMap => 360,
             Self::Secret | Self::Widget => 60,
@@ -65,16 +65,16 @@ impl Sort {
     }
 }
 
-/// What a writer put into an object, whatever its kind.
-pub trait Content: kube::ResourceExt {
-    /// An entry of `data`.
+/// Access to the data that writers put into an object, for every kind.
+pub trait TestData: kube::ResourceExt {
+    /// Returns an entry of `data`.
     fn entry(&self, key: &str) -> Option<String>;
 
-    /// Makes of what was listed what the informer is sent.
-    fn as_sent(_listed: &mut Value) {}
+    /// Converts a listed object to the form that the informer receives.
+    fn to_received_form(_listed: &mut Value) {}
 
-    /// Whether the object is whole: what stands in it is what one writer wrote at once. Those of the API server itself
-    /// are not ours.
+    /// Checks that the object's text, digest and labels come from a single write. Objects in `kube-system`, which the API server writes,
+    /// are not checked.
     fn check(&self) -> Result<(), String> {
         let name = self.name_any();
         if self.namespace().as_deref() == Some("kube-system") {
@@ -82,38 +82,38 @@ pub trait Content: kube::ResourceExt {
         }
         let entry = |key| {
             self.entry(key)
-                .ok_or_else(|| format!("{name} has no entry {key:?}"))
+                .ok_or_else(|| format!("{name} has no data entry {key:?}"))
         };
         let (text, digest, bucket) = (entry("text")?, entry("digest")?, entry("bucket")?);
         if digest_of(&text) != digest {
-            return Err(format!("the text of {name} is not that of its digest"));
+            return Err(format!("the text of {name} does not match its digest"));
         }
         if self.labels().get("bucket") != Some(&bucket) {
-            return Err(format!("the labels of {name} are not of its data"));
+            return Err(format!("the labels of {name} do not match its data"));
         }
         Ok(())
     }
 }
 
-impl Content for ConfigMap {
+impl TestData for ConfigMap {
     fn entry(&self, key: &str) -> Option<String> {
         self.data.as_ref()?.get(key).cloned()
     }
 }
 
-impl Content for Secret {
+impl TestData for Secret {
     fn entry(&self, key: &str) -> Option<String> {
         String::from_utf8(self.data.as_ref()?.get(key)?.0.clone()).ok()
     }
 }
 
-/// Only metadata is sent: of the data, the bucket stands there, too.
-impl Content for PartialObjectMeta<ConfigMap> {
+/// The informer receives metadata only. The bucket is available as a label, too.
+impl TestData for PartialObjectMeta<ConfigMap> {
     fn entry(&self, key: &str) -> Option<String> {
         ResourceExt::labels(self).get(key).cloned()
     }
 
-    fn as_sent(listed: &mut Value) {
+    fn to_received_form(listed: &mut Value) {
         *listed = json!({
             "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": listed["metadata"],
         });
@@ -124,7 +124,7 @@ impl Content for PartialObjectMeta<ConfigMap> {
     }
 }
 
-impl Content for DynamicObject {
+impl TestData for DynamicObject {
     fn entry(&self, key: &str) -> Option<String> {
         self.data["data"][key].as_str().map(str::to_owned)
     }
@@ -136,72 +136,72 @@ fn digest_of(text: &str) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// All objects.
-pub type Served = HashMap<Sort, Vec<DynamicObject>>;
+/// All objects of the API server, by kind.
+pub type ServerObjects = HashMap<ResourceKind, Vec<DynamicObject>>;
 
-/// What the writers did.
+/// Counts of the writers' requests.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct WriteCounts {
     pub created: AtomicU64,
     pub updated: AtomicU64,
     pub deleted: AtomicU64,
     pub recreated: AtomicU64,
-    /// Bytes of text that were sent.
+    /// Bytes of text that were written.
     pub bytes: AtomicU64,
-    /// Requests that failed, most of them because the API server was away.
+    /// Failed requests, most of them during an outage of the API server.
     pub failed: AtomicU64,
 }
 
-/// What the writers share.
-pub struct World {
+/// The state that all writers share.
+pub struct Workload {
     pub client: Client,
     pub seed: u64,
-    pub tally: Tally,
+    pub counts: WriteCounts,
     pub stop: AtomicBool,
-    /// A writer holds it for a write; who holds it alone has the objects to themselves.
-    pub calm: RwLock<()>,
-    /// As far as the writers know.
-    alive: Mutex<HashSet<(Sort, &'static str, u32)>>,
+    /// Read-locked by a writer during each write. The write lock stops all writers.
+    pub write_barrier: RwLock<()>,
+    /// The objects that exist according to the writers' own requests.
+    existing: Mutex<HashSet<(ResourceKind, &'static str, u32)>>,
 }
 
-impl World {
+impl Workload {
     pub fn new(client: Client, seed: u64) -> Self {
         Self {
             client,
             seed,
-            tally: Tally::default(),
+            counts: WriteCounts::default(),
             stop: AtomicBool::new(false),
-            calm: RwLock::default(),
-            alive: Mutex::default(),
+            write_barrier: RwLock::default(),
+            existing: Mutex::default(),
         }
     }
 
-    /// Tries each name of a namespace once: as many objects are created as there are to be at any time.
+    /// Writes to each name of a namespace once, which creates about as many objects as exist at any later time.
     pub async fn fill(&self, namespace: &'static str) {
         let mut rng = StdRng::seed_from_u64(self.seed);
-        for sort in Sort::ALL {
-            for number in 0..sort.names() {
-                let created = self.change(&mut rng, (sort, namespace, number)).await;
-                created.expect("an object that nobody else knows");
+        for kind in ResourceKind::ALL {
+            for number in 0..kind.name_count() {
+                let created = self.write_object(&mut rng, (kind, namespace, number)).await;
+                created.expect("no other writer uses the name");
             }
         }
     }
 
-    /// Writes until it is told to stop. Writers do not know of each other: they meet at the same objects.
-    pub async fn write(&self, writer: u64) {
+    /// Writes until `stop` is set. Writers do not coordinate, so several may write the same object.
+    pub async fn run_writer(&self, writer: u64) {
         let mut rng = StdRng::seed_from_u64(self.seed.wrapping_add(writer));
         while !self.stop.load(Ordering::Relaxed) {
-            let sort = Sort::ALL[[0, 0, 0, 0, 1, 2][rng.random_range(0..6)]];
+            let kind = ResourceKind::ALL[[0, 0, 0, 0, 1, 2][rng.random_range(0..6)]];
             let namespace = NAMESPACES[rng.random_range(0..NAMESPACES.len())];
-            let number = rng.random_range(0..sort.names());
+            let number = rng.random_range(0..kind.name_count());
             let changed = {
-                let _writing = self.calm.read().await;
-                self.change(&mut rng, (sort, namespace, number)).await
+                let _writing = self.write_barrier.read().await;
+                self.write_object(&mut rng, (kind, namespace, number)).await
             };
             if let Err(error) = changed {
-                // Another writer was faster, or the API server is away.
+                // 404 and 409: another writer was faster. Other errors: the API server is unavailable.
                 if !matches!(&error, Error::Api(status) if [404, 409].contains(&status.code)) {
-                    self.tally.failed.fetch_add(1, Ordering::Relaxed);
+                    self.counts.failed.fetch_add(1, Ordering::Relaxed);
                     tokio::time::sleep(Duration::from_millis(200)).await;
                 }
             }
@@ -209,41 +209,52 @@ impl World {
         }
     }
 
-    async fn change(&self, rng: &mut StdRng, object: (Sort, &'static str, u32)) -> Result<(), Error> {
-        let (sort, namespace, number) = object;
-        let api = sort.api(&self.client, namespace);
+    async fn write_object(
+        &self,
+        rng: &mut StdRng,
+        object: (ResourceKind, &'static str, u32),
+    ) -> Result<(), Error> {
+        let (kind, namespace, number) = object;
+        let api = kind.api(&self.client, namespace);
         let name = format!("object-{number}");
-        let alive = self.alive.lock().expect("nobody panicked").contains(&object);
-        let tally = &self.tally;
+        let existing = self
+            .existing
+            .lock()
+            .expect("the lock is not poisoned")
+            .contains(&object);
+        let counts = &self.counts;
         let outcome = match rng.random_range(0..10) {
-            0..3 if alive => self.delete(&api, &name).await.map(|()| &tally.deleted),
-            3 if alive => {
+            0..3 if existing => self.delete(&api, &name).await.map(|()| &counts.deleted),
+            3 if existing => {
                 let _ = self.delete(&api, &name).await;
-                self.create(rng, &api, sort, &name)
+                self.create(rng, &api, kind, &name)
                     .await
-                    .map(|()| &tally.recreated)
+                    .map(|()| &counts.recreated)
             }
-            4.. if alive => {
-                let patch = Patch::Merge(self.body(rng, sort, &name));
+            4.. if existing => {
+                let patch = Patch::Merge(self.body(rng, kind, &name));
                 let patched = api.patch(&name, &PatchParams::default(), &patch).await;
-                patched.map(|_| &tally.updated)
+                patched.map(|_| &counts.updated)
             }
-            3.. => self.create(rng, &api, sort, &name).await.map(|()| &tally.created),
+            3.. => self
+                .create(rng, &api, kind, &name)
+                .await
+                .map(|()| &counts.created),
             _ => return Ok(()),
         };
         let counter = outcome.inspect_err(|error| {
             if let Error::Api(status) = error {
-                self.know(object, status.code != 404);
+                self.set_existing(object, status.code != 404);
             }
         })?;
-        self.know(object, !std::ptr::eq(counter, &raw const tally.deleted));
+        self.set_existing(object, !std::ptr::eq(counter, &raw const counts.deleted));
         counter.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    fn know(&self, object: (Sort, &'static str, u32), alive: bool) {
-        let mut known = self.alive.lock().expect("nobody panicked");
-        if alive {
+    fn set_existing(&self, object: (ResourceKind, &'static str, u32), existing: bool) {
+        let mut known = self.existing.lock().expect("the lock is not poisoned");
+        if existing {
             known.insert(object);
         } else {
             known.remove(&object);
@@ -254,11 +265,11 @@ impl World {
         &self,
         rng: &mut StdRng,
         api: &Api<DynamicObject>,
-        sort: Sort,
+        kind: ResourceKind,
         name: &str,
     ) -> Result<(), Error> {
-        let mut body = self.body(rng, sort, name);
-        // In a patch null removes the label.
+        let mut body = self.body(rng, kind, name);
+        // In a patch null removes the label; a created object must not contain it.
         let labels = body["metadata"]["labels"].as_object_mut();
         labels.expect("labels").retain(|_, value| !value.is_null());
         let object = serde_json::from_value(body).map_err(Error::SerdeError)?;
@@ -269,8 +280,8 @@ impl World {
         api.delete(name, &DeleteParams::default()).await.map(drop)
     }
 
-    /// Texts are of 100 B to 20 KB, short ones more often than long ones, and have words in common, as real ones do.
-    fn body(&self, rng: &mut StdRng, sort: Sort, name: &str) -> Value {
+    /// Returns an object or patch with random text of 100 B to 20 KB. Short texts are more frequent, and texts share words, as real data does.
+    fn body(&self, rng: &mut StdRng, kind: ResourceKind, name: &str) -> Value {
         let length = (100.0 * 200.0_f64.powf(rng.random_range(0.0..1.0))) as usize;
         let mut text = String::with_capacity(length + 32);
         while text.len() < length {
@@ -289,11 +300,11 @@ impl World {
                 ),
             }
         }
-        self.tally.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
+        self.counts.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
         let bucket = rng.random_range(0..BUCKETS).to_string();
         let tier = TIERS[rng.random_range(0..TIERS.len())];
-        let resource = sort.resource();
-        let data = if sort == Sort::Secret {
+        let resource = kind.resource();
+        let data = if kind == ResourceKind::Secret {
             "stringData"
         } else {
             "data"
@@ -305,12 +316,12 @@ impl World {
         })
     }
 
-    /// What the API server has now.
-    pub async fn list(&self) -> Result<Served, Error> {
-        let mut served = Served::new();
-        for sort in Sort::ALL {
-            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &sort.resource());
-            served.insert(sort, api.list(&ListParams::default()).await?.items);
+    /// Lists all objects that the API server has now.
+    pub async fn list(&self) -> Result<ServerObjects, Error> {
+        let mut served = ServerObjects::new();
+        for kind in ResourceKind::ALL {
+            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind.resource());
+            served.insert(kind, api.list(&ListParams::default()).await?.items);
         }
         Ok(served)
     }

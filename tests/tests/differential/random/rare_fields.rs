@@ -1,8 +1,8 @@
-//! Objects with fields that are seldom set, and kinds that are seldom written, for `every.rs` alone.
+//! Example objects with rarely set fields, and of rarely used kinds, for `exhaustive.rs`.
 
 use serde_json::{Value, json};
 
-/// Those of them that lie in no namespace.
+/// Plurals of the cluster-scoped examples.
 pub(super) const CLUSTER_SCOPED: [&str; 8] = [
     "clusterroles",
     "clusterrolebindings",
@@ -14,8 +14,8 @@ pub(super) const CLUSTER_SCOPED: [&str; 8] = [
     "validatingwebhookconfigurations",
 ];
 
-/// Path of the group, plural, object.
-pub(super) fn examples_of_fields() -> Vec<(&'static str, &'static str, Value)> {
+/// Returns the examples: path of the API group, plural, object.
+pub(super) fn rare_field_examples() -> Vec<(&'static str, &'static str, Value)> {
     [workloads(), services(), cluster()].concat()
 }
 
@@ -36,8 +36,8 @@ fn workloads() -> Examples {
         ("/api/v1", "pods", of("v1", "Pod", containers())),
         ("/api/v1", "pods", of("v1", "Pod", volumes())),
         ("/api/v1", "pods", of("v1", "Pod", scheduling())),
-        ("/api/v1", "pods", of("v1", "Pod", whole())),
-        ("/api/v1", "pods", of("v1", "Pod", on_windows())),
+        ("/api/v1", "pods", of("v1", "Pod", pod_level_fields())),
+        ("/api/v1", "pods", of("v1", "Pod", windows_pod())),
         (
             "/apis/apps/v1",
             "deployments",
@@ -133,8 +133,8 @@ fn containers() -> Value {
     json!({ "containers": [first, { "name": "d", "image": "y" }], "initContainers": [helper], "restartPolicy": "OnFailure", "terminationGracePeriodSeconds": 30 })
 }
 
-/// What a pod says of all its containers at once, and when they run again.
-fn whole() -> Value {
+/// Returns a pod spec with pod-level resources and container restart rules.
+fn pod_level_fields() -> Value {
     let asked = json!({ "requests": { "cpu": "500m", "memory": "1Gi" }, "limits": { "cpu": "1" } });
     let rules = json!([{ "action": "Restart", "exitCodes": { "operator": "In", "values": [1] } }]);
     json!({ "containers": [{ "name": "c", "image": "x", "resources": asked, "restartPolicy": "Never", "restartPolicyRules": rules,
@@ -144,7 +144,7 @@ fn whole() -> Value {
         "resourceClaims": [{ "name": "d", "resourceClaimTemplateName": "t" }] })
 }
 
-fn on_windows() -> Value {
+fn windows_pod() -> Value {
     let user = json!({ "windowsOptions": { "gmsaCredentialSpecName": "g", "gmsaCredentialSpec": "{}", "runAsUserName": "A\\b", "hostProcess": true } });
     json!({ "containers": [{ "name": "c", "image": "x", "securityContext": user }], "securityContext": user, "hostNetwork": true, "os": { "name": "windows" } })
 }

@@ -1,41 +1,42 @@
-//! One body a test, two servers: the embedded one, with which plain `cargo test` runs it, and the real one.
+//! Runs one test body against two API servers: the embedded one, which plain `cargo test` uses, and a real kube-apiserver.
 
 use std::sync::LazyLock;
 
 use kubewright_testkit::{Cluster, ControlPlane};
 
-/// Makes two tests of each function that takes a [`Cluster`]: `embedded::name`, and `real::name`, which plain `cargo test` ignores.
+/// Generates two tests for each function that takes a [`Cluster`]: `embedded::name`, and `real::name`, which is `#[ignore]`d.
 #[macro_export]
 macro_rules! on_both_servers {
-    ($($story:ident),+ $(,)?) => {
+    ($($test:ident),+ $(,)?) => {
         mod embedded {
-            $(#[test] fn $story() { super::$story(&$crate::embedded()) })+
+            $(#[test] fn $test() { super::$test(&$crate::embedded()) })+
         }
         mod real {
             $(
                 #[test]
                 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-                fn $story() { super::$story($crate::real()) }
+                fn $test() { super::$test($crate::real()) }
             )+
         }
     };
 }
 
-/// An embedded API server of the test's own.
+/// Starts an embedded API server that only the calling test uses.
 ///
 /// # Panics
 ///
-/// When it does not start.
+/// If the API server does not start.
 pub fn embedded() -> Cluster {
     Cluster::embedded().expect("an API server")
 }
 
-/// A real control plane, which collects garbage as the embedded one does. The tests of a process share it, so that they work in
-/// namespaces of their own.
+/// Returns the real control plane, with the garbage collector running, as in the embedded server.
+///
+/// All tests of a process share it, so each test must use namespaces of its own.
 ///
 /// # Panics
 ///
-/// When there is none.
+/// If the control plane does not start.
 pub fn real() -> &'static Cluster {
     static REAL: LazyLock<Cluster> = LazyLock::new(|| {
         let builder = ControlPlane::builder().controller_manager(&["garbage-collector-controller"]);

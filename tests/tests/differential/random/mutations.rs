@@ -1,20 +1,20 @@
-//! What is done to an example: at one place something else, or nothing, or something more.
+//! Mutations of an example: replace, remove or add a value at one place.
 
 use serde_json::{Value, json};
 
-/// One change at one place.
+/// A mutation of the value at a JSON pointer.
 #[derive(Clone)]
-pub(super) enum Change {
-    /// The field goes; of a list all items.
+pub(super) enum Mutation {
+    /// Removes the field, or all items of the list.
     Remove,
-    /// The field is this; of a list the first item.
+    /// Replaces the field, or the first item of the list.
     Put(Value),
-    /// Beside the field there is one that nobody knows; of a list the first item comes twice.
+    /// Adds an unknown field beside the field, or repeats the first item of the list.
     Add(Value),
 }
 
-/// What is put where something else should be.
-pub(super) fn junk() -> [Value; 13] {
+/// Returns values of the wrong type or format.
+pub(super) fn junk_values() -> [Value; 13] {
     [
         json!(null),
         json!(1),
@@ -32,8 +32,8 @@ pub(super) fn junk() -> [Value; 13] {
     ]
 }
 
-/// Metadata that is seldom there, or wrong: a field, and what stands in it.
-pub(super) fn odd_metadata() -> [(&'static str, Value); 23] {
+/// Returns metadata fields with unusual or invalid values.
+pub(super) fn unusual_metadata() -> [(&'static str, Value); 23] {
     [
         ("finalizers", json!(["x.dev/f"])),
         ("finalizers", json!(["f"])),
@@ -61,17 +61,17 @@ pub(super) fn odd_metadata() -> [(&'static str, Value); 23] {
     ]
 }
 
-impl Change {
-    /// Every one that there is.
+impl Mutation {
+    /// Returns all mutations.
     pub(super) fn all() -> Vec<Self> {
-        let put = junk().map(Self::Put);
+        let put = junk_values().map(Self::Put);
         let mut all = vec![Self::Remove, Self::Add(json!(1))];
         all.extend(put);
         all
     }
 
-    /// Does it at a place that `places` named.
-    pub(super) fn make(self, value: &mut Value, pointer: &str) {
+    /// Applies the mutation at a pointer that [`pointers`] returned.
+    pub(super) fn apply(self, value: &mut Value, pointer: &str) {
         let (parent, key) = pointer.rsplit_once('/').unwrap();
         match value.pointer_mut(parent) {
             Some(Value::Object(fields)) => match self {
@@ -89,8 +89,8 @@ impl Change {
     }
 }
 
-/// Pointers to everything in a value but what it is called.
-pub(super) fn places(value: &Value) -> Vec<String> {
+/// Returns pointers to all values in an object, except `apiVersion`, `kind` and `metadata` at the top level.
+pub(super) fn pointers(value: &Value) -> Vec<String> {
     let mut found = vec![];
     walk(value, "", &mut found);
     if found.is_empty() {

@@ -1,7 +1,7 @@
-//! A server under comparison, and how it is asked.
+//! A server under comparison, and a client that runs the steps of cases against it.
 
 use crate::case::{Case, Step};
-use crate::normal;
+use crate::normalize;
 use http::Request;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
@@ -17,29 +17,29 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Child;
 
-/// How long a watch may keep its reader waiting, and how long an answer is asked for again.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for the next event of a watch, and for a response with the expected status code.
+const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An answer: the code and the body; of kubectl its exit code and what it printed.
+/// The result of a step: status code and body of a response, or exit code and output of kubectl.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Answer(pub(crate) u16, pub(crate) Value);
+pub(crate) struct StepResult(pub(crate) u16, pub(crate) Value);
 
-/// A server, as the administrator, as alice and as nobody sees it.
-pub(crate) struct Subject {
-    compact: Compact,
+/// A server, with clients for the administrator, for the user alice and for an invalid token.
+pub(crate) struct TestServer {
+    compact: CompactHistory,
     admin: Client,
     alice: Client,
     nobody: Client,
     kubeconfig: Kubeconfig,
-    /// With kubectl's configuration and its cache.
+    /// Contains kubectl's kubeconfig and cache.
     folder: tempfile::TempDir,
 }
 
-/// Makes the server forget its history.
-type Compact = Box<dyn Fn() + Send + Sync>;
+/// Compacts the server's history.
+type CompactHistory = Box<dyn Fn() + Send + Sync>;
 
-impl Subject {
-    async fn of(compact: Compact, admin: Kubeconfig, alice: &str) -> Self {
+impl TestServer {
+    async fn new(compact: CompactHistory, admin: Kubeconfig, alice: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text = serde_json::to_string(&admin).unwrap();
         std::fs::write(folder.path().join("config"), text).unwrap();
@@ -53,10 +53,10 @@ impl Subject {
         }
     }
 
-    pub(crate) async fn embedded(server: &ApiServer) -> Self {
-        let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig()).unwrap();
-        let registry = server.registry().clone();
-        Self::of(
+    pub(crate) async fn embedded(api_server: &ApiServer) -> Self {
+        let kubeconfig = Kubeconfig::from_yaml(&api_server.kubeconfig()).unwrap();
+        let registry = api_server.registry().clone();
+        Self::new(
             Box::new(move || registry.store.compact()),
             kubeconfig,
             "alice-token",
@@ -67,21 +67,21 @@ impl Subject {
     pub(crate) async fn real(plane: &Arc<ControlPlane>) -> Self {
         let kubeconfig = Kubeconfig::read_from(plane.admin().kubeconfig()).unwrap();
         let alice = plane.user("alice").unwrap().token();
-        // It is stopped where it was started.
+        // The test owns the control plane and stops it.
         let weak = Arc::downgrade(plane);
         let compact = move || {
             weak.upgrade().unwrap().compact_history().unwrap();
         };
-        let subject = Self::of(Box::new(compact), kubeconfig, alice).await;
-        // Its token lies in a file that the kubeconfig may name: kubectl reads the plane's own.
-        std::fs::copy(plane.admin().kubeconfig(), subject.folder.path().join("config")).unwrap();
-        subject
+        let server = Self::new(Box::new(compact), kubeconfig, alice).await;
+        // The kubeconfig may refer to a file with the token: kubectl uses the control plane's own kubeconfig.
+        std::fs::copy(plane.admin().kubeconfig(), server.folder.path().join("config")).unwrap();
+        server
     }
 
-    /// All answers of a case.
-    pub(crate) async fn play(&self, case: &Case) -> Vec<Answer> {
-        let mut known = BTreeMap::new();
-        known.insert("ns".to_owned(), namespace(&case.name));
+    /// Runs all steps of a case and returns their results.
+    pub(crate) async fn run_case(&self, case: &Case) -> Vec<StepResult> {
+        let mut variables = BTreeMap::new();
+        variables.insert("ns".to_owned(), namespace(&case.name));
         if case
             .steps
             .iter()
@@ -94,45 +94,45 @@ impl Subject {
                 body: Some(body),
                 ..Step::default()
             };
-            let Answer(code, body) = self.ask(&step).await.0;
+            let StepResult(code, body) = self.run_step(&step).await.0;
             assert_eq!(code, 201, "{}: {body}", case.name);
         }
-        let mut answers = vec![];
+        let mut results = vec![];
         for step in &case.steps {
             for (name, (text, times)) in &step.repeat {
-                known.insert(name.clone(), text.repeat(*times));
+                variables.insert(name.clone(), text.repeat(*times));
             }
-            let step = filled(step, &known);
+            let step = substitute(step, &variables);
             if step.compact {
                 (self.compact)();
             }
-            let (answer, raw) = self.ask(&step).await;
+            let (result, raw) = self.run_step(&step).await;
             for (name, pointer) in &step.save {
                 let value = raw.pointer(pointer).unwrap_or(&Value::Null);
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                known.insert(name.clone(), text);
+                variables.insert(name.clone(), text);
             }
-            answers.push(answer);
+            results.push(result);
         }
-        answers
+        results
     }
 
-    /// The answer as it is compared, and as it came.
-    pub(crate) async fn ask(&self, step: &Step) -> (Answer, Value) {
+    /// Runs a step. Returns the normalized result, and the body as received.
+    pub(crate) async fn run_step(&self, step: &Step) -> (StepResult, Value) {
         let start = Instant::now();
         loop {
             let (code, raw) = match &step.kubectl {
                 Some(arguments) => self.kubectl(arguments, step).await,
-                None => self.ask_once(step).await,
+                None => self.send(step).await,
             };
-            if step.until.is_none_or(|until| until == code) || start.elapsed() > PATIENCE {
-                return (Answer(code, normal::of(raw.clone())), raw);
+            if step.until.is_none_or(|until| until == code) || start.elapsed() > STEP_TIMEOUT {
+                return (StepResult(code, normalize::body(raw.clone())), raw);
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
-    async fn ask_once(&self, step: &Step) -> (u16, Value) {
+    async fn send(&self, step: &Step) -> (u16, Value) {
         let client = match step.r#as.as_deref() {
             None => &self.admin,
             Some("alice") => &self.alice,
@@ -161,7 +161,7 @@ impl Subject {
         let request = request
             .body(Body::from(body.unwrap_or_default().into_bytes()))
             .unwrap();
-        // A server that gives up in the middle gives no answer.
+        // The server may close the connection without a response.
         let response = match client.send(request).await {
             Ok(response) => response,
             Err(error) => return (0, json!(error.to_string())),
@@ -178,14 +178,14 @@ impl Subject {
                 headers.insert(name.to_owned(), values.into());
             }
         }
-        let (text, cut) = read(response.into_body(), step.events.filter(|_| code == 200)).await;
+        let (text, timed_out) = read(response.into_body(), step.events.filter(|_| code == 200)).await;
         let value = match step.events.filter(|_| code == 200) {
             Some(_) => {
                 let lines = text
                     .lines()
                     .map(|line| serde_json::from_str(line).unwrap_or(json!(line)));
                 let mut events: Vec<Value> = lines.collect();
-                if cut {
+                if timed_out {
                     events.push(json!("and no more came"));
                 }
                 Value::Array(events)
@@ -193,22 +193,22 @@ impl Subject {
             None => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         };
         let value = match &step.pick {
-            Some(pick) => picked(value, pick),
+            Some(pick) => select_pointer(value, pick),
             None => value,
         };
-        // What goes without saying is not said.
-        let mut said = serde_json::Map::new();
+        // Warnings and unusual headers are part of the result; without them it is the plain body.
+        let mut extras = serde_json::Map::new();
         if !warnings.is_empty() {
-            said.insert("warnings".into(), warnings.into());
+            extras.insert("warnings".into(), warnings.into());
         }
         if !headers.is_empty() {
-            said.insert("headers".into(), headers.into());
+            extras.insert("headers".into(), headers.into());
         }
-        let value = if said.is_empty() {
+        let value = if extras.is_empty() {
             value
         } else {
-            said.insert("body".into(), value);
-            Value::Object(said)
+            extras.insert("body".into(), value);
+            Value::Object(extras)
         };
         (code, value)
     }
@@ -233,36 +233,36 @@ impl Subject {
             .spawn()
             .unwrap();
         let mut input = child.stdin.take().unwrap();
-        // Who does not read its input closes it.
+        // A command that does not read its input closes it, so the write may fail.
         let text = step.text.as_deref().unwrap_or_default();
         let _ = input.write_all(text.as_bytes()).await;
         drop(input);
         if let Some(lines) = step.events {
-            let printed = self.watched(&mut child, lines, &step.meanwhile).await;
+            let printed = self.read_watch_lines(&mut child, lines, &step.meanwhile).await;
             child.kill().await.unwrap();
-            return (0, json!({ "stdout": normal::printed(&printed) }));
+            return (0, json!({ "stdout": normalize::kubectl_output(&printed) }));
         }
         let output = child.wait_with_output().await.unwrap();
         let code = output.status.code().and_then(|code| u16::try_from(code).ok());
-        let text = |bytes: &[u8]| normal::printed(&String::from_utf8_lossy(bytes));
+        let text = |bytes: &[u8]| normalize::kubectl_output(&String::from_utf8_lossy(bytes));
         let printed = json!({ "stdout": text(&output.stdout), "stderr": text(&output.stderr) });
         (code.unwrap_or(999), printed)
     }
 
-    /// The first lines of what kubectl prints while it watches.
-    async fn watched(&self, child: &mut Child, lines: usize, meanwhile: &[Step]) -> String {
+    /// Returns the first lines that kubectl prints while it watches. Sends the requests of `meanwhile` after the first line.
+    async fn read_watch_lines(&self, child: &mut Child, lines: usize, meanwhile: &[Step]) -> String {
         let mut printed = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
         for line in 0..lines {
-            let Ok(Ok(Some(text))) = tokio::time::timeout(PATIENCE, stdout.next_line()).await else {
+            let Ok(Ok(Some(text))) = tokio::time::timeout(STEP_TIMEOUT, stdout.next_line()).await else {
                 return printed + "and no more came\n";
             };
             printed += &text;
             printed.push('\n');
             if line == 0 {
                 for step in meanwhile {
-                    let (code, answer) = self.ask_once(step).await;
-                    assert!(code < 300, "{}: {code} {answer}", step.title());
+                    let (code, result) = self.send(step).await;
+                    assert!(code < 300, "{}: {code} {result}", step.title());
                 }
             }
         }
@@ -280,13 +280,13 @@ async fn client(mut kubeconfig: Kubeconfig, token: Option<&str>) -> Client {
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
         .unwrap();
-    // What a server answers is compared, not what a patient client gets in the end.
+    // Compare the server's first response, not the result of client retries.
     config.default_retry = false;
     Client::try_from(config).unwrap()
 }
 
-/// What a pointer shows; an item of a list may go by its name.
-fn picked(mut value: Value, pointer: &str) -> Value {
+/// Returns the value at a JSON pointer. A list item may be given by its name.
+fn select_pointer(mut value: Value, pointer: &str) -> Value {
     for step in pointer.split('/').skip(1) {
         let name = step.replace("~1", "/").replace("~0", "~");
         value = match value {
@@ -307,7 +307,7 @@ fn picked(mut value: Value, pointer: &str) -> Value {
     value
 }
 
-/// The values of a header.
+/// Returns all values of a header.
 fn header(response: &http::Response<Body>, name: &str) -> Vec<Value> {
     let values = response.headers().get_all(name).iter();
     values
@@ -315,7 +315,7 @@ fn header(response: &http::Response<Body>, name: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A body, or its first lines, and whether more were wanted than came.
+/// Reads a body, or its first `lines` lines. Returns true if it timed out before that.
 async fn read(mut body: Body, lines: Option<usize>) -> (String, bool) {
     let mut bytes = vec![];
     loop {
@@ -323,7 +323,7 @@ async fn read(mut body: Body, lines: Option<usize>) -> (String, bool) {
         if lines.is_some_and(|lines| lines > 0 && count() >= lines) {
             break;
         }
-        let Ok(frame) = tokio::time::timeout(PATIENCE, body.frame()).await else {
+        let Ok(frame) = tokio::time::timeout(STEP_TIMEOUT, body.frame()).await else {
             return (String::from_utf8_lossy(&bytes).into_owned(), true);
         };
         match frame {
@@ -334,23 +334,27 @@ async fn read(mut body: Body, lines: Option<usize>) -> (String, bool) {
     (String::from_utf8_lossy(&bytes).into_owned(), false)
 }
 
-/// The namespace of a case.
+/// Returns the namespace of a case.
 fn namespace(case: &str) -> String {
     case.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
         .to_lowercase()
 }
 
-/// The step with what earlier answers said.
-pub(crate) fn filled(step: &Step, known: &BTreeMap<String, String>) -> Step {
+/// Returns the step with its variables substituted.
+pub(crate) fn substitute(step: &Step, variables: &BTreeMap<String, String>) -> Step {
     let fill = |text: &str| {
         let mut text = text.to_owned();
-        for (name, value) in known {
+        for (name, value) in variables {
             text = text.replace(&format!("${{{name}}}"), value);
         }
         text
     };
     let mut step = step.clone();
-    step.meanwhile = step.meanwhile.iter().map(|step| filled(step, known)).collect();
+    step.meanwhile = step
+        .meanwhile
+        .iter()
+        .map(|step| substitute(step, variables))
+        .collect();
     step.path = fill(&step.path);
     step.r#as = step.r#as.as_deref().map(fill);
     step.headers.values_mut().for_each(|value| *value = fill(value));
@@ -364,7 +368,7 @@ pub(crate) fn filled(step: &Step, known: &BTreeMap<String, String>) -> Step {
     step
 }
 
-/// The embedded server, with alice.
+/// Starts the embedded server with the user alice.
 pub(crate) async fn embedded() -> ApiServer {
     let alice = User {
         uid: "alice".to_owned(),
@@ -377,7 +381,7 @@ pub(crate) async fn embedded() -> ApiServer {
         .unwrap()
 }
 
-/// The real server, with alice, and the controllers whose work the embedded server does itself.
+/// Starts the real server with the user alice, and with the controllers whose work the embedded server does itself.
 pub(crate) async fn real() -> Arc<ControlPlane> {
     let start = || {
         ControlPlane::builder()
