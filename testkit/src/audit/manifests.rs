@@ -11,7 +11,7 @@ struct Manifests {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Permission {
-    place: String,
+    scope: String,
     #[serde(default)]
     api_groups: Vec<String>,
     #[serde(default)]
@@ -43,7 +43,7 @@ fn units(permissions: &[Permission], operator_namespace: &str) -> Vec<Permission
         for group in &permission.api_groups {
             for resource in &permission.resources {
                 let unit = PermissionUnit::new(group, resource, &permission.verbs);
-                units.push(match permission.place.as_str() {
+                units.push(match permission.scope.as_str() {
                     "operator" => unit.in_namespace(operator_namespace),
                     "default" => unit.in_namespace("default"),
                     _ => unit,
@@ -62,10 +62,10 @@ mod tests {
     #[test]
     fn each_resource_becomes_a_unit_with_its_namespace() {
         let manifests = json!({ "crds": [], "permissions": [
-            { "unit": "a", "place": "operator", "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"] },
-            { "unit": "b", "place": "watched", "apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"] },
-            { "unit": "c", "place": "cluster", "nonResourceURLs": ["/metrics"], "verbs": ["get"] },
-            { "unit": "d", "place": "default", "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"] },
+            { "unit": "a", "scope": "operator", "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"] },
+            { "unit": "b", "scope": "watched", "apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"] },
+            { "unit": "c", "scope": "cluster", "nonResourceURLs": ["/metrics"], "verbs": ["get"] },
+            { "unit": "d", "scope": "default", "apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"] },
         ]});
         let units = PermissionUnit::from_manifests(&manifests.to_string(), "shop-system").unwrap();
         assert_eq!(
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn malformed_manifests_are_an_error() {
-        assert!(PermissionUnit::from_manifests(r#"{"permissions": [{"place": "watched"}]}"#, "").is_err());
+        assert!(PermissionUnit::from_manifests(r#"{"permissions": [{"scope": "watched"}]}"#, "").is_err());
         assert!(PermissionUnit::from_manifests("{}", "").is_err());
     }
 }
