@@ -15,7 +15,7 @@ use kubewright::{
     controller::{FixedArgs, Setup},
     events::Recorder,
 };
-use kubewright_testkit::{Cluster, Failure, Fault, RequestMatcher, eventually};
+use kubewright_testkit::{Cluster, ClusterError, Failure, Fault, RequestMatcher, eventually};
 use kubewright_tests::{named, on_both_servers};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde::Deserialize;
@@ -225,7 +225,7 @@ impl<'c> World<'c> {
         let change = json!({"spec": {field: format!("foreign-{value}")}});
         let mut edited = self.object(object);
         if self.read(object).is_some() {
-            self.cluster.merge_patch(&edited, &change).expect("edited");
+            retried(|| self.cluster.merge_patch(&edited, &change));
             return;
         }
         edited["spec"] = change["spec"].clone();
@@ -257,15 +257,13 @@ impl<'c> World<'c> {
             Step::ForeignStatusEdit(object, value) => {
                 if self.read(object).is_some() {
                     let status = json!({"ready": format!("foreign-{value}")});
-                    self.cluster
-                        .merge_status(&self.object(object), &status)
-                        .expect("edited");
+                    retried(|| self.cluster.patch_status(&self.object(object), &status));
                 }
             }
             Step::ForeignApply(object, value) => {
                 let mut intent = self.object(object);
                 intent["spec"] = json!({"a": format!("foreign-{value}"), "foreign": "applied"});
-                self.cluster.apply(&intent).expect("applied");
+                retried(|| self.cluster.apply(&intent));
             }
             Step::ForeignDelete(object) => self.delete(object),
             Step::Recreate(object, value) => {
@@ -361,6 +359,14 @@ fn objects_end_the_same_with_and_without_skipped_applies(cluster: &Cluster) {
     }
 }
 
+/// Repeats a write of the test that met a fault.
+fn retried<T>(write: impl Fn() -> Result<T, ClusterError>) -> T {
+    write()
+        .or_else(|_| write())
+        .or_else(|_| write())
+        .expect("the write is accepted")
+}
+
 /// Adds a field to the schema, and waits until it is kept.
 fn upgrade(cluster: &Cluster, namespace: &str) {
     let fields = ["a", "b", "unforced", "foreign", NEW_FIELD];
@@ -368,7 +374,7 @@ fn upgrade(cluster: &Cluster, namespace: &str) {
     let mut probe = named("skip.dev/v1", "Gadget", namespace, "probe");
     eventually("the new field is kept", SYNC_TIMEOUT, || {
         probe["spec"] = json!({NEW_FIELD: "kept"});
-        let kept = cluster.apply(&probe).expect("applied");
+        let kept = retried(|| cluster.apply(&probe));
         if kept["spec"][NEW_FIELD] == "kept" {
             Ok(())
         } else {

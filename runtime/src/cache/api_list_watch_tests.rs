@@ -3,7 +3,7 @@
 use std::{convert::Infallible, sync::Arc};
 
 use futures::TryStreamExt as _;
-use http::Response;
+use http::{HeaderMap, Response, StatusCode};
 use parking_lot::Mutex;
 
 use super::*;
@@ -220,7 +220,8 @@ async fn too_large_resource_version_is_recognized_in_every_form() {
         let body = format!(
             r#"{{"kind":"Status","code":504,"reason":"{reason}","message":"{message}","details":{{"causes":[{cause}]}}}}"#
         );
-        let error = status_error(504, 0, &body.into());
+        let status = decode_error_response(StatusCode::GATEWAY_TIMEOUT, &HeaderMap::new(), body.as_bytes());
+        let error = ListWatchError::Status(Box::new(status));
         assert_eq!(error.is_too_large_version(), expected, "{error}");
     }
 }

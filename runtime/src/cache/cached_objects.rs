@@ -41,7 +41,7 @@ impl CachedObjects for InformerCaches {
                 return None;
             }
             if informer.options.storage.keeps_whole_objects() {
-                informer.views.json_is_read();
+                informer.decoder.mark_json_read();
                 whole = Some(stored);
             }
         }

@@ -9,9 +9,9 @@ use tokio::time::{Duration, Instant, advance};
 
 use super::*;
 use crate::{
-    Kind as _, NamespacedName,
+    ApiResource, Kind as _, NamespacedName,
     client::{
-        All, ApplyOptions, Connection, Fence, PatchBody, TypedClient, WriteObserver, WriteRecord,
+        All, ApplyOptions, CachedObject, Connection, Fence, PatchBody, TypedClient, WriteObserver, WriteRecord,
         with_write_observer,
     },
 };
@@ -428,6 +428,10 @@ async fn skipped_apply_is_no_write_for_the_observer() {
     #[derive(Default)]
     struct Writes(Mutex<u32>);
     impl WriteObserver for Writes {
+        fn cached(&self, _: &ApiResource, _: &NamespacedName) -> Vec<CachedObject> {
+            Vec::new()
+        }
+
         fn wrote(&self, _: WriteRecord) {
             *self.0.lock() += 1;
         }

@@ -2,8 +2,7 @@
 
 use tokio::time::advance;
 
-use super::{failures::Failures, *};
-use crate::workqueue::limits::QueueLimits;
+use super::*;
 
 fn millis<const N: usize>(limiter: &impl RateLimiter<&'static str>, key: &'static str) -> [u128; N] {
     std::array::from_fn(|_| limiter.when(&key).as_millis())
@@ -168,23 +167,4 @@ async fn default_limiter_is_client_gos() {
         [100],
         "the hundred tokens of all keys are spent"
     );
-}
-
-/// Among many keys, failures are forgotten in batches.
-#[test]
-fn failures_that_wait_to_be_forgotten_in_a_batch_are_not_counted() {
-    let failures = Failures::new(QueueLimits::SMALL);
-    for key in 0..10 {
-        assert_eq!((failures.count(&key), failures.count(&key)), (0, 1));
-    }
-    for key in 0..10 {
-        failures.forget(&key);
-        assert_eq!(failures.of(&key), 0);
-    }
-    for key in 0..4 {
-        assert_eq!(failures.count(&key), 0);
-        failures.forget(&key);
-    }
-    failures.count(&5);
-    assert_eq!(failures.of(&5), 1);
 }

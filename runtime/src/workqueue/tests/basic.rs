@@ -193,7 +193,7 @@ async fn cancelled_get_loses_no_key() {
 /// A batch of added keys wakes a worker once.
 #[tokio::test]
 async fn batch_of_adds_wakes_a_worker_once() {
-    let (queue, worker) = (queue::<usize>(), Arc::new(Counted::default()));
+    let (queue, worker) = (queue::<usize>(), Arc::new(WakeCounter::default()));
     let waker = Waker::from(worker.clone());
     let mut cx = Context::from_waker(&waker);
     let woken = || worker.wakes();
