@@ -128,7 +128,7 @@ fn a_kubeconfig_that_cannot_be_used_ends_it_with_the_mend() {
         &pod,
         1,
         &[
-            "its service account cannot be used",
+            "the pod's service account cannot be used",
             "automountServiceAccountToken",
         ],
     );

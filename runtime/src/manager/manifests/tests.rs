@@ -143,7 +143,7 @@ async fn empty_operator_has_the_permission_for_leader_election() {
         json!({
             "manifestsVersion": 1, "kubewrightVersion": env!("CARGO_PKG_VERSION"), "operator": "shop", "kinds": [], "warnings": [],
             "permissions": [{
-                "unit": "leader election", "place": "operator", "apiGroups": ["coordination.k8s.io"],
+                "unit": "leader election", "scope": "operator", "apiGroups": ["coordination.k8s.io"],
                 "resources": ["leases"], "verbs": ["get", "create", "update"], "why": "leader election",
             }],
         })
@@ -186,7 +186,7 @@ async fn prints_kinds_with_and_without_informer_and_no_external_definitions() {
         .map(|permission| {
             (
                 permission["unit"].as_str().unwrap(),
-                permission["place"].as_str().unwrap(),
+                permission["scope"].as_str().unwrap(),
             )
         })
         .collect();
