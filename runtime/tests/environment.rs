@@ -128,7 +128,7 @@ fn unusable_kubeconfig_ends_the_process_with_a_fix() {
         &pod,
         1,
         &[
-            "its service account cannot be used",
+            "the pod's service account cannot be used",
             "automountServiceAccountToken",
         ],
     );

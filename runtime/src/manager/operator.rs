@@ -165,6 +165,7 @@ impl Operator {
         })
     }
 
+    #[expect(clippy::too_many_lines, reason = "the order of start and stop in one place")]
     /// Runs until `stop`, or until something fails. All started tasks have ended when this returns.
     pub(super) async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let ConnectedClient {

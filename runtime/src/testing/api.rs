@@ -164,7 +164,7 @@ impl Service<http::Request<Body>> for ScriptedApi {
                 .into());
             };
             let Reply(Some((code, body))) = api.reply(request) else {
-                return Err("connection lost, as scripted".into());
+                return Err("the scripted reply lost the connection".into());
             };
             let mut response = Response::new(Body::from(serde_json::to_vec(&body)?));
             *response.status_mut() = code;
