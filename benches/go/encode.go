@@ -17,7 +17,7 @@ import (
 
 const protobuf = "application/vnd.kubernetes.protobuf"
 
-// encode writes the Pods as the API server's storage has them: messages without an envelope.
+// encode reads Pods as JSON and writes each as a protobuf message without an envelope, preceded by its length.
 func encode(from io.Reader, to io.Writer) error {
 	lines := bufio.NewReader(from)
 	out := bufio.NewWriter(to)
@@ -46,7 +46,7 @@ func encode(from io.Reader, to io.Writer) error {
 	}
 }
 
-// compare proves that the load server's two encodings say the same.
+// compare checks that the load server's lists in JSON and protobuf contain equal Pods.
 func compare(url string) error {
 	inJSON, err := list(url, "application/json")
 	if err != nil {

@@ -1,4 +1,4 @@
-// The Go side of the benchmarks: client-go as a subject, and the load server's Pods as protobuf.
+// The client-go side of the benchmarks: a cache subject, the work queue, and the encoding of the load server's Pods as protobuf.
 package main
 
 import (
@@ -7,10 +7,10 @@ import (
 )
 
 const usage = `usage:
-  peers encode                 reads Pods as JSON, one a line; writes each as protobuf behind its length in four bytes
+  peers encode                 reads Pods as JSON, one per line; writes each as protobuf, preceded by its length in four bytes
   peers compare URL            compares the load server's lists in both encodings, object by object
   peers subject json|protobuf URL
-                               keeps the load server's Pods with a shared informer, and works each change
+                               caches the load server's Pods with a shared informer, and processes each change
   peers queue CASE KEYS        measures one case of the work queue`
 
 func main() {

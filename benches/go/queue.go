@@ -21,34 +21,34 @@ type (
 	queue = workqueue.TypedRateLimitingInterface[name]
 )
 
-// One thread has so many keys in the queue at once.
-const atOnce = 1000
+// batchKeys is the number of keys that the single thread adds at once.
+const batchKeys = 1000
 
-// measureQueue prints the figures of one case; ../src/bench/queue/subject.rs does the same with ours.
+// measureQueue prints the figures of one case. ../src/bench/queue/subject.rs does the same with kubewright's queue.
 func measureQueue(which, count string) error {
 	number, err := strconv.Atoi(count)
 	if err != nil {
 		return err
 	}
-	keys := names(number)
+	keys := makeKeys(number)
 	var figures []float64
 	switch which {
 	case "one-thread":
 		figures = oneThread(keys)
 	case "one-and-one":
-		figures = crowd(keys, 1, false)
+		figures = producersAndConsumers(keys, 1, false)
 	case "four-and-four":
-		figures = crowd(keys, 4, false)
+		figures = producersAndConsumers(keys, 4, false)
 	case "rate-limited":
-		figures = crowd(keys, 1, true)
+		figures = producersAndConsumers(keys, 1, true)
 	case "waiting":
-		figures, err = bytes(keys, newQueue(nil), func(q queue, key name) { q.Add(key) })
+		figures, err = bytesPerKey(keys, newQueue(nil), func(q queue, key name) { q.Add(key) })
 	case "waiting-metered":
-		figures, err = bytes(keys, newQueue(counted{}), func(q queue, key name) { q.Add(key) })
+		figures, err = bytesPerKey(keys, newQueue(enabledMetrics{}), func(q queue, key name) { q.Add(key) })
 	case "delayed":
-		figures, err = bytes(keys, newQueue(nil), func(q queue, key name) { q.AddAfter(key, time.Hour) })
+		figures, err = bytesPerKey(keys, newQueue(nil), func(q queue, key name) { q.AddAfter(key, time.Hour) })
 	case "late":
-		figures = late(keys)
+		figures = lateness(keys)
 	default:
 		err = fmt.Errorf("unknown case %s", which)
 	}
@@ -67,7 +67,7 @@ func newQueue(metrics workqueue.MetricsProvider) queue {
 	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config)
 }
 
-func names(count int) []name {
+func makeKeys(count int) []name {
 	namespaces := make([]string, 100)
 	for i := range namespaces {
 		namespaces[i] = fmt.Sprintf("namespace-%d", i)
@@ -79,25 +79,25 @@ func names(count int) []name {
 	return keys
 }
 
-// stopwatch measures what happens from now on.
+// stopwatch measures CPU time and wall-clock time from its start.
 type stopwatch struct {
 	clock time.Time
 	cpu   uint64
 }
 
 func start() stopwatch {
-	return stopwatch{time.Now(), cpu()}
+	return stopwatch{time.Now(), cpuNanos()}
 }
 
-// each is nanoseconds a key, of CPU and on the clock.
-func (s stopwatch) each(keys []name) []float64 {
+// perKey returns CPU nanoseconds and wall-clock nanoseconds per key.
+func (s stopwatch) perKey(keys []name) []float64 {
 	clock := time.Since(s.clock).Nanoseconds()
 	count := float64(len(keys))
-	return []float64{float64(cpu()-s.cpu) / count, float64(clock) / count}
+	return []float64{float64(cpuNanos()-s.cpu) / count, float64(clock) / count}
 }
 
-// cpu is nanoseconds that the threads of this process ran.
-func cpu() uint64 {
+// cpuNanos returns the CPU time of all threads of this process, in nanoseconds.
+func cpuNanos() uint64 {
 	files, err := filepath.Glob("/proc/self/task/*/schedstat")
 	if err != nil {
 		panic(err)
@@ -120,20 +120,20 @@ func cpu() uint64 {
 func oneThread(keys []name) []float64 {
 	q := newQueue(nil)
 	watch := start()
-	for some := range slices.Chunk(keys, atOnce) {
-		for _, key := range some {
+	for batch := range slices.Chunk(keys, batchKeys) {
+		for _, key := range batch {
 			q.Add(key)
 		}
-		for range some {
+		for range batch {
 			key, _ := q.Get()
 			q.Done(key)
 		}
 	}
-	return watch.each(keys)
+	return watch.perKey(keys)
 }
 
-// crowd has producers and as many consumers.
-func crowd(keys []name, size int, limited bool) []float64 {
+// producersAndConsumers runs size producers and size consumers, as goroutines.
+func producersAndConsumers(keys []name, size int, rateLimited bool) []float64 {
 	q := newQueue(nil)
 	var producers, consumers, handled sync.WaitGroup
 	handled.Add(len(keys))
@@ -145,7 +145,7 @@ func crowd(keys []name, size int, limited bool) []float64 {
 				if shutdown {
 					return
 				}
-				if limited {
+				if rateLimited {
 					q.Forget(key)
 				}
 				q.Done(key)
@@ -156,7 +156,7 @@ func crowd(keys []name, size int, limited bool) []float64 {
 	for part := range slices.Chunk(keys, (len(keys)+size-1)/size) {
 		producers.Go(func() {
 			for _, key := range part {
-				if limited {
+				if rateLimited {
 					q.AddRateLimited(key)
 				} else {
 					q.Add(key)
@@ -166,27 +166,27 @@ func crowd(keys []name, size int, limited bool) []float64 {
 	}
 	producers.Wait()
 	handled.Wait()
-	figures := watch.each(keys)
+	figures := watch.perKey(keys)
 	q.ShutDown()
 	consumers.Wait()
 	return figures
 }
 
-// bytes is what a key takes of the live heap: without what the garbage collector has not collected, and what it keeps in reserve.
-func bytes(keys []name, q queue, add func(queue, name)) ([]float64, error) {
-	before := live()
+// bytesPerKey returns the bytes of live heap per key, without garbage and without memory that the collector keeps in reserve.
+func bytesPerKey(keys []name, q queue, add func(queue, name)) ([]float64, error) {
+	before := liveBytes()
 	for _, key := range keys {
 		add(q, key)
 	}
-	// The delaying queue takes keys through a channel.
+	// The delaying queue receives keys through a channel; wait until it has received them.
 	time.Sleep(time.Second)
-	after := live()
+	after := liveBytes()
 	q.ShutDown()
 	runtime.KeepAlive(keys)
 	return []float64{float64(after-before) / float64(len(keys))}, nil
 }
 
-func live() uint64 {
+func liveBytes() uint64 {
 	runtime.GC()
 	debug.FreeOSMemory()
 	var stats runtime.MemStats
@@ -194,8 +194,8 @@ func live() uint64 {
 	return stats.HeapAlloc
 }
 
-// late says how many milliseconds after its time a key comes, all of them due within one second.
-func late(keys []name) []float64 {
+// lateness returns by how many milliseconds keys are handed out late, with all keys due within one second.
+func lateness(keys []name) []float64 {
 	q := newQueue(nil)
 	step := time.Second / time.Duration(len(keys))
 	due := make(map[name]time.Time, len(keys))
@@ -216,26 +216,26 @@ func late(keys []name) []float64 {
 	return []float64{delays[last*99/100].Seconds() * 1e3, delays[last].Seconds() * 1e3}
 }
 
-// counted is metrics that count nothing: what they cost is what the queue keeps for them.
-type counted struct{}
+// enabledMetrics are metrics that do nothing: they cost only what the queue itself keeps for metrics.
+type enabledMetrics struct{}
 
-type nothing struct{}
+type noOpMetric struct{}
 
-func (nothing) Inc()            {}
-func (nothing) Dec()            {}
-func (nothing) Set(float64)     {}
-func (nothing) Observe(float64) {}
+func (noOpMetric) Inc()            {}
+func (noOpMetric) Dec()            {}
+func (noOpMetric) Set(float64)     {}
+func (noOpMetric) Observe(float64) {}
 
-func (counted) NewDepthMetric(string) workqueue.GaugeMetric       { return nothing{} }
-func (counted) NewAddsMetric(string) workqueue.CounterMetric      { return nothing{} }
-func (counted) NewLatencyMetric(string) workqueue.HistogramMetric { return nothing{} }
-func (counted) NewWorkDurationMetric(string) workqueue.HistogramMetric {
-	return nothing{}
+func (enabledMetrics) NewDepthMetric(string) workqueue.GaugeMetric       { return noOpMetric{} }
+func (enabledMetrics) NewAddsMetric(string) workqueue.CounterMetric      { return noOpMetric{} }
+func (enabledMetrics) NewLatencyMetric(string) workqueue.HistogramMetric { return noOpMetric{} }
+func (enabledMetrics) NewWorkDurationMetric(string) workqueue.HistogramMetric {
+	return noOpMetric{}
 }
-func (counted) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric {
-	return nothing{}
+func (enabledMetrics) NewUnfinishedWorkSecondsMetric(string) workqueue.SettableGaugeMetric {
+	return noOpMetric{}
 }
-func (counted) NewLongestRunningProcessorSecondsMetric(string) workqueue.SettableGaugeMetric {
-	return nothing{}
+func (enabledMetrics) NewLongestRunningProcessorSecondsMetric(string) workqueue.SettableGaugeMetric {
+	return noOpMetric{}
 }
-func (counted) NewRetriesMetric(string) workqueue.CounterMetric { return nothing{} }
+func (enabledMetrics) NewRetriesMetric(string) workqueue.CounterMetric { return noOpMetric{} }

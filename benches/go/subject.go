@@ -18,18 +18,18 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Last in each list and each series of events; see src/pods.
-const markerNamespace = "zz-marker"
+// The namespace of the end marker, the last object of each list and each series of events; see src/pods.
+const endMarkerNamespace = "zz-marker"
 
-// Keys that the worker was given.
-var worked atomic.Int64
+// The number of keys that the worker has processed.
+var workedKeys atomic.Int64
 
-// What the worker reads; kept, so that it is read.
+// The value that the worker read last. It is stored so that the compiler does not remove the read.
 var lastVersion string
 
-// subject keeps Pods as a controller of the sample-controller's make does. It says "ready", begins when it is sent a line, says
-// "marker" whenever the worker comes to the marker. To the line "count" it says "worked" and how many keys the worker was given, to the
-// line "gc" it says "collected" when all garbage is.
+// subject caches Pods as the sample-controller does. It prints "ready", starts when it reads a line, and prints "marker" each time the
+// worker processes the end marker. It answers the line "count" with "worked" and the number of processed keys, and the line "gc" with
+// "collected" after a garbage collection.
 func subject(encoding, url string) error {
 	contentType := "application/json"
 	if encoding == "protobuf" {
@@ -65,11 +65,11 @@ func subject(encoding, url string) error {
 	lister := pods.Lister()
 	factory.Start(context.Background().Done())
 	factory.WaitForCacheSync(context.Background().Done())
-	go work(queue, lister)
+	go runWorker(queue, lister)
 	for lines.Scan() {
 		switch lines.Text() {
 		case "count":
-			fmt.Println("worked", worked.Load())
+			fmt.Println("worked", workedKeys.Load())
 		case "gc":
 			runtime.GC()
 			debug.FreeOSMemory()
@@ -79,7 +79,7 @@ func subject(encoding, url string) error {
 	return nil
 }
 
-func work(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], lister listers.PodLister) {
+func runWorker(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], lister listers.PodLister) {
 	for {
 		key, shutdown := queue.Get()
 		if shutdown {
@@ -90,8 +90,8 @@ func work(queue workqueue.TypedRateLimitingInterface[cache.ObjectName], lister l
 		}
 		queue.Forget(key)
 		queue.Done(key)
-		worked.Add(1)
-		if key.Namespace == markerNamespace {
+		workedKeys.Add(1)
+		if key.Namespace == endMarkerNamespace {
 			fmt.Println("marker")
 		}
 	}

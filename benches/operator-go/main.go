@@ -1,5 +1,5 @@
-// The bench's operator on controller-runtime: a Widget owns a Deployment, has a status from it, and an event on a change.
-// The other two are ../src/kubewright/operator.rs and ../src/kube_runtime/operator.rs.
+// The benchmark's operator with controller-runtime: a Widget owns a Deployment and mirrors its status; each change causes an event.
+// The other two operators are ../src/kubewright/operator.rs and ../src/kube_runtime/operator.rs.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// As many as the other two have.
+// The number of concurrent reconciles, as in the other two operators.
 const workers = 8
 
 var reconciles atomic.Int64
@@ -44,10 +44,10 @@ func command(arguments []string) error {
 	case len(arguments) == 2 && arguments[0] == "reconcile":
 		return measureReconcile(arguments[1])
 	}
-	return fmt.Errorf("unknown command; there are none, for the whole operator, idle, and reconcile KEYS")
+	return fmt.Errorf("unknown command: use no command (the whole operator), idle, or reconcile KEYS")
 }
 
-// newManager has what all operators here have.
+// newManager returns a manager with the settings that all operators of this program share.
 func newManager() (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New())
 	config, err := ctrl.GetConfig()
@@ -79,12 +79,12 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	go answer()
+	go answerCountRequests()
 	return manager.Start(ctrl.SetupSignalHandler())
 }
 
-// answer says how often was reconciled, for each line that is read. The process ends with its input.
-func answer() {
+// answerCountRequests answers each input line with the number of reconciles. The process exits at the end of its input.
+func answerCountRequests() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		fmt.Println("reconciles", reconciles.Load())

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// idle runs three controllers that have nothing to do, and says when their caches are filled.
+// idle runs three idle controllers and prints "ready" when their caches have synced.
 func idle() error {
 	m, err := newManager()
 	if err != nil {
@@ -19,8 +19,8 @@ func idle() error {
 	}
 	kinds := []client.Object{&Widget{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}}
 	for _, kind := range kinds {
-		nothing := reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
-		if err := ctrl.NewControllerManagedBy(m).For(kind).Complete(nothing); err != nil {
+		noOp := reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+		if err := ctrl.NewControllerManagedBy(m).For(kind).Complete(noOp); err != nil {
 			return err
 		}
 	}
@@ -39,6 +39,6 @@ func idle() error {
 	if err != nil {
 		return err
 	}
-	go answer()
+	go answerCountRequests()
 	return m.Start(ctrl.SetupSignalHandler())
 }

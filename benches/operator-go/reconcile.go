@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// measureReconcile prints CPU and clock nanoseconds a key, from the event to the reconcile and back; ../src/bench/reconcile/ does the same
-// with the others. The events of all objects come before the workers start.
+// measureReconcile prints CPU and wall-clock nanoseconds per key, from the event to the reconcile and back. ../src/bench/reconcile/ does
+// the same with the other libraries. The events of all objects are enqueued before the workers start.
 func measureReconcile(count string) error {
 	number, err := strconv.Atoi(count)
 	if err != nil {
@@ -36,30 +36,30 @@ func measureReconcile(count string) error {
 			Name: fmt.Sprintf("widget-%06d", i), Namespace: fmt.Sprintf("namespace-%d", i%100), ResourceVersion: strconv.Itoa(i + 1),
 		}}
 	}
-	var left atomic.Int64
-	left.Store(int64(number))
+	var remaining atomic.Int64
+	remaining.Store(int64(number))
 	done := make(chan struct{})
-	nothing := reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
-		if left.Add(-1) == 0 {
+	noOp := reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+		if remaining.Add(-1) == 0 {
 			close(done)
 		}
 		return ctrl.Result{}, nil
 	})
-	c, err := controller.NewUnmanaged("widgets", controller.Options{Reconciler: nothing, MaxConcurrentReconciles: 64, Logger: log})
+	c, err := controller.NewUnmanaged("widgets", controller.Options{Reconciler: noOp, MaxConcurrentReconciles: 64, Logger: log})
 	if err != nil {
 		return err
 	}
 	var clock time.Time
 	var before uint64
-	told := source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		clock, before = time.Now(), cpu()
+	trigger := source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		clock, before = time.Now(), cpuNanos()
 		handler := &handler.EnqueueRequestForObject{}
 		for _, widget := range widgets {
 			handler.Update(ctx, event.UpdateEvent{ObjectOld: widget, ObjectNew: widget}, queue)
 		}
 		return nil
 	})
-	if err := c.Watch(told); err != nil {
+	if err := c.Watch(trigger); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -71,12 +71,12 @@ func measureReconcile(count string) error {
 	case err := <-failed:
 		return err
 	}
-	fmt.Println(float64(cpu()-before)/float64(number), float64(time.Since(clock).Nanoseconds())/float64(number))
+	fmt.Println(float64(cpuNanos()-before)/float64(number), float64(time.Since(clock).Nanoseconds())/float64(number))
 	return nil
 }
 
-// cpu is nanoseconds that the threads of this process ran.
-func cpu() uint64 {
+// cpuNanos returns the CPU time of all threads of this process, in nanoseconds.
+func cpuNanos() uint64 {
 	files, err := filepath.Glob("/proc/self/task/*/schedstat")
 	if err != nil {
 		panic(err)

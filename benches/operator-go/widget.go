@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The kind of ../src/widget.rs.
+// The custom kind of ../src/widget.rs.
 
 var groupVersion = schema.GroupVersion{Group: "bench.kubewright.dev", Version: "v1"}
 
@@ -33,7 +33,7 @@ type WidgetList struct {
 	Items           []Widget `json:"items"`
 }
 
-// What controller-gen would write.
+// Deep copy functions as controller-gen would generate them.
 
 func (in *Widget) DeepCopyInto(out *Widget) {
 	*out = *in

@@ -1,6 +1,6 @@
-//! Counts what the cache allocates for a listed object and a watch event, and compares that with stored figures.
+//! Counts the cache's allocations per listed object and per watch event, and compares them with stored figures.
 //!
-//! One thread and bytes from memory: the same figures on every machine. `cargo xtask bench --allocations`.
+//! It uses one thread and reads from memory, so the figures are the same on every machine. Run `cargo xtask bench --allocations`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program's output")]
 
@@ -21,29 +21,29 @@ use tokio::sync::Notify;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Figures are means of so many runs: tables hash with seeds of their own, and what displaces what in them is luck, which makes a tenth
-/// more or less in one run.
+/// Number of runs; figures are their means. Hash tables use random seeds, so their evictions vary, which changes a figure by up to a tenth
+/// from run to run.
 const RUNS: u32 = 15;
 const OBJECTS: u32 = 1000;
 const EVENTS: u32 = 1000;
-/// Who allocates nothing for so long is done.
-const QUIET: Duration = Duration::from_millis(500);
-/// How far figures may be from those stored, both ways: what became better is stored, too.
-const TOLERANCE: f64 = 0.1;
+/// The cache is idle if it has allocated nothing for this time.
+const IDLE_INTERVAL: Duration = Duration::from_millis(500);
+/// Largest relative deviation from the stored figures, in either direction: improvements must be stored, too.
+const MAX_DEVIATION: f64 = 0.1;
 
 #[derive(Parser)]
 struct Arguments {
-    /// The stored figures
+    /// File with the stored figures
     file: PathBuf,
-    /// Compare with what is stored, and fail
+    /// Compare with the stored figures, and fail if one deviates
     #[arg(long)]
     check: bool,
-    /// Store
+    /// Store the figures
     #[arg(long, conflicts_with = "check")]
     update: bool,
 }
 
-/// By what was measured.
+/// Figures by name.
 type Figures = BTreeMap<String, f64>;
 
 #[tokio::main(flavor = "current_thread")]
@@ -59,7 +59,7 @@ async fn main() -> Result<()> {
         println!("{name} = {figure:.1}");
     }
     if arguments.update {
-        fs::write(&arguments.file, written(&figures))?;
+        fs::write(&arguments.file, to_toml(&figures))?;
     }
     if arguments.check {
         let stored = fs::read_to_string(&arguments.file);
@@ -69,7 +69,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// One list, then one event for each object.
+/// Measures one list, then one event for each object.
 async fn measure() -> Result<Figures> {
     let pods = Pods::new(APPS, 1, DataSet::Pods)?;
     let source = MemorySource::new(&pods, OBJECTS);
@@ -87,28 +87,28 @@ async fn measure() -> Result<Figures> {
         move |_, _, _| Arc::new(source.clone())
     });
     let informer = informers.of::<Pod>();
-    let (told, last) = (
+    let (all_delivered, last_version) = (
         Arc::new(Notify::new()),
         kubewright_benches::pods::resource_version(OBJECTS + EVENTS),
     );
-    let tell = told.clone();
+    let notify_delivered = all_delivered.clone();
     informer.add_sink(move |change| {
         if let kubewright::cache::Change::Updated { new, .. } = change
-            && new.resource_version() == last
+            && new.resource_version() == last_version
         {
-            tell.notify_one();
+            notify_delivered.notify_one();
         }
     });
 
     let mut region = Region::new(ALLOCATOR);
     informers.start();
     informers.wait_for_cache_sync().await;
-    settle().await;
+    wait_until_idle().await;
     let listed = region.change_and_reset();
-    // Else it would be chance how many are taken along at once.
+    // Send all events at once; otherwise the sizes of their batches would vary.
     source.send(events);
-    told.notified().await;
-    settle().await;
+    all_delivered.notified().await;
+    wait_until_idle().await;
     let watched = region.change();
     let per = |count: usize, of: u32| {
         let count = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
@@ -117,23 +117,23 @@ async fn measure() -> Result<Figures> {
     let kept = listed.bytes_allocated - listed.bytes_deallocated;
     informers.shutdown().await;
     drop((informers, informer));
-    settle().await;
+    wait_until_idle().await;
     Ok([
         (
-            "allocations a listed object",
+            "allocations per listed object",
             per(listed.allocations + listed.reallocations, OBJECTS),
         ),
         (
-            "bytes allocated a listed object",
+            "bytes allocated per listed object",
             per(listed.bytes_allocated, OBJECTS),
         ),
-        ("bytes kept a listed object", per(kept, OBJECTS)),
+        ("bytes kept per listed object", per(kept, OBJECTS)),
         (
-            "allocations a watch event",
+            "allocations per watch event",
             per(watched.allocations + watched.reallocations, EVENTS),
         ),
         (
-            "bytes allocated a watch event",
+            "bytes allocated per watch event",
             per(watched.bytes_allocated, EVENTS),
         ),
     ]
@@ -141,11 +141,11 @@ async fn measure() -> Result<Figures> {
     .into())
 }
 
-/// Waits until nothing is allocated any more: what was told last may not be put away yet, and objects are compressed later.
-async fn settle() {
+/// Waits until the cache allocates nothing: after the last event is delivered, it may still store and compress objects.
+async fn wait_until_idle() {
     let mut before = ALLOCATOR.stats();
     loop {
-        tokio::time::sleep(QUIET).await;
+        tokio::time::sleep(IDLE_INTERVAL).await;
         let now = ALLOCATOR.stats();
         if now == before {
             return;
@@ -154,31 +154,29 @@ async fn settle() {
     }
 }
 
-fn written(figures: &Figures) -> String {
+fn to_toml(figures: &Figures) -> String {
     let lines = figures
         .iter()
         .map(|(name, figure)| format!("{name:?} = {figure:.1}\n"));
     let lines: String = lines.collect();
-    format!(
-        "# What the cache allocates: `cargo xtask bench --allocations --update` writes this file.\n{lines}"
-    )
+    format!("# Allocations of the cache. Written by `cargo xtask bench --allocations --update`.\n{lines}")
 }
 
 fn compare(stored: &Figures, figures: &Figures) -> Result<()> {
-    let mut differ = 0;
+    let mut deviations = 0;
     for (name, figure) in figures {
-        let before = stored
-            .get(name)
-            .with_context(|| format!("{name:?} is not stored"))?;
-        if (figure - before).abs() > TOLERANCE * before {
-            eprintln!("{name}: {figure:.1}, stored are {before:.1}");
-            differ += 1;
+        let before = stored.get(name).with_context(|| {
+            format!("no stored figure {name:?}: run cargo xtask bench --allocations --update")
+        })?;
+        if (figure - before).abs() > MAX_DEVIATION * before {
+            eprintln!("{name}: {figure:.1}, stored: {before:.1}");
+            deviations += 1;
         }
     }
     ensure!(
-        differ == 0,
-        "{differ} figures are not within {:.0} % of those stored; when that is meant: cargo xtask bench --allocations --update",
-        100.0 * TOLERANCE
+        deviations == 0,
+        "{deviations} figures deviate by more than {:.0} % from the stored ones: if that is intended, run cargo xtask bench --allocations --update",
+        100.0 * MAX_DEVIATION
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the benchmarks share; see README.md for what each measures.
+//! Code that the benchmarks share. README.md describes each benchmark.
 
 pub mod memory;
 pub mod pods;
@@ -6,7 +6,7 @@ pub mod report;
 pub mod subject;
 pub mod widget;
 
-/// The median; of an even number, the upper one of the middle. Zero of none.
+/// Returns the median; for an even number of values, the upper of the two middle ones; for no values, zero.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_unstable_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Pods in memory as a cache's source: no socket, no server.
+//! A list/watch source for the cache that reads Pods from memory, without a socket or a server.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use tokio::sync::mpsc;
 
 use crate::pods::{PodVersion, Pods, resource_version};
 
-/// As much as TLS hands on at once; objects are torn wherever that ends.
-const CHUNK: usize = 16 * 1024;
+/// Size of a list chunk: that of a TLS record. Chunks end anywhere within an object.
+const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Serves a list that was written before, then what is sent.
+/// Serves a prepared list, then the events passed to [`send`](Self::send).
 #[derive(Clone, Debug)]
 pub struct MemorySource {
     list: Arc<[Bytes]>,
     version: String,
     events: mpsc::UnboundedSender<Vec<Bytes>>,
-    watched: Arc<Mutex<Option<mpsc::UnboundedReceiver<Vec<Bytes>>>>>,
+    watch_receiver: Arc<Mutex<Option<mpsc::UnboundedReceiver<Vec<Bytes>>>>>,
 }
 
 impl MemorySource {
-    /// A source of the first Pods, in the order of their ordinals, which are their versions.
+    /// Returns a source that lists the first `objects` Pods, ordered by ordinal. Each Pod's version is its ordinal.
     pub fn new(pods: &Pods, objects: u32) -> Self {
-        let (events, watched) = mpsc::unbounded_channel();
+        let (events, watch_receiver) = mpsc::unbounded_channel();
         let version = resource_version(objects);
         let head = format!(
             r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"}},"items":["#
@@ -42,8 +42,8 @@ impl MemorySource {
             }
             let version = ordinal;
             pods.write_json(PodVersion { ordinal, version }, true, &mut text);
-            while text.len() >= CHUNK {
-                let rest = text.split_off(CHUNK);
+            while text.len() >= CHUNK_BYTES {
+                let rest = text.split_off(CHUNK_BYTES);
                 list.push(shared(std::mem::replace(&mut text, rest)));
             }
         }
@@ -53,18 +53,18 @@ impl MemorySource {
             list: list.into(),
             version,
             events,
-            watched: Arc::new(Mutex::new(Some(watched))),
+            watch_receiver: Arc::new(Mutex::new(Some(watch_receiver))),
         }
     }
 
-    /// Sends lines of the watch, each as a chunk, and all at once.
+    /// Sends watch lines all at once, each as a chunk of its own.
     pub fn send(&self, lines: Vec<Bytes>) {
-        // Who watches does so as long as the informer lives.
+        // The receiver lives as long as the informer.
         let _ = self.events.send(lines);
     }
 }
 
-/// The line of a watch that says that the Pod was modified.
+/// Returns a `MODIFIED` watch line for the Pod.
 pub fn modified(pods: &Pods, pod: PodVersion) -> Bytes {
     let mut line = br#"{"type":"MODIFIED","object":"#.to_vec();
     pods.write_json(pod, false, &mut line);
@@ -72,7 +72,7 @@ pub fn modified(pods: &Pods, pod: PodVersion) -> Bytes {
     shared(line)
 }
 
-/// Bytes that allocate nothing when they are cloned, not even the first time.
+/// Converts to bytes whose clones never allocate. The first clone allocates, so it is made here.
 fn shared(bytes: Vec<u8>) -> Bytes {
     let bytes = Bytes::from(bytes);
     drop(bytes.clone());
@@ -80,22 +80,22 @@ fn shared(bytes: Vec<u8>) -> Bytes {
 }
 
 impl ListerWatcher for MemorySource {
-    /// Whole, whatever its limit, as API servers list version 0.
+    /// Returns the whole list, ignoring the limit, as API servers do for resource version 0.
     fn list(&self, _: ListOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         let list = self.list.clone();
         let chunks = (0..list.len()).map(move |number| Ok(list[number].clone()));
         ready(Ok(stream::iter(chunks).boxed())).boxed()
     }
 
-    /// The first one gets what is sent, and none begins at another version than that of the list. There are no streaming lists.
+    /// Supports one watch, from the list's version. Streaming lists are rejected.
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {
         if options.send_initial_events {
             let refusal = Status::failure("no streaming lists", "Invalid").with_code(422);
             return ready(Err(ListWatchError::Status(Box::new(refusal)))).boxed();
         }
-        let is_next = options.resource_version == self.version;
-        let events = self.watched.lock().take().filter(|_| is_next);
-        let events = events.ok_or_else(|| ListWatchError::ConnectionAborted("there is one watch only".into()));
+        let is_list_version = options.resource_version == self.version;
+        let events = self.watch_receiver.lock().take().filter(|_| is_list_version);
+        let events = events.ok_or_else(|| ListWatchError::Broken("there is one watch only".into()));
         let chunks = events.map(|events| {
             let received = |mut events: mpsc::UnboundedReceiver<Vec<Bytes>>| async move {
                 let lines = events.recv().await?;

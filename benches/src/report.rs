@@ -1,21 +1,21 @@
-//! Where figures go: a file with hand-written text around marks, and where they came from.
+//! Writes results into marked sections of a Markdown file, and describes the machine and conditions of a run.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result};
 
-/// Replaces what stands between `<!-- NAME -->` and `<!-- /NAME -->`.
-pub fn replace(file: &Path, name: &str, text: &str) -> Result<()> {
+/// Replaces the text between `<!-- NAME -->` and `<!-- /NAME -->` in a file.
+pub fn replace_section(file: &Path, name: &str, text: &str) -> Result<()> {
     let (begin, end) = (format!("<!-- {name} -->"), format!("<!-- /{name} -->"));
     let old = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let place = || format!("{} has no {begin} with {end} behind it", file.display());
-    let (head, rest) = old.split_once(&begin).with_context(place)?;
-    let (_, tail) = rest.split_once(&end).with_context(place)?;
+    let missing_marks = || format!("{} does not contain {begin} followed by {end}", file.display());
+    let (head, rest) = old.split_once(&begin).with_context(missing_marks)?;
+    let (_, tail) = rest.split_once(&end).with_context(missing_marks)?;
     fs::write(file, format!("{head}{begin}\n\n{}\n\n{end}{tail}", text.trim()))?;
     Ok(())
 }
 
-/// How often it was measured, and what else the machine did meanwhile: its load is that of others, too.
+/// Describes the number of rounds and the machine's load average, which includes other processes.
 pub fn conditions(rounds: usize) -> String {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').nth(1).unwrap_or("unknown");
@@ -26,7 +26,7 @@ pub fn conditions(rounds: usize) -> String {
     format!("{rounds}; load average at the end {load}")
 }
 
-/// What kind of machine this is.
+/// Describes the machine: number and model of the processors, and the kernel version.
 pub fn machine() -> String {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let cpu = read("/proc/cpuinfo");

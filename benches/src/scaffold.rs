@@ -1,7 +1,7 @@
-//! What an operator's author waits for: the scaffold, its builds and its checks, and how many crates they take.
+//! Measures what an operator's author waits for: `kubewright new`, builds and checks. Also counts the crates of a scaffold.
 //!
-//! `cargo run --release -p kubewright-benches --bin scaffold` prints a Markdown table. Nothing is fetched: the scaffold gets this
-//! workspace's Cargo.lock.
+//! `cargo run --release -p kubewright-benches --bin scaffold` prints a Markdown table. Nothing is downloaded, since the scaffold gets
+//! this workspace's Cargo.lock.
 
 #![expect(clippy::print_stdout, reason = "the table is this program's output")]
 
@@ -21,7 +21,7 @@ const ROUNDS: usize = 3;
 fn main() -> Result<()> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
-        .context("the package stands in no workspace")?;
+        .context("the package is not in a workspace")?;
     cargo(
         workspace,
         &["build", "--release", "--offline", "-p", "kubewright-cli"],
@@ -29,7 +29,7 @@ fn main() -> Result<()> {
     .run()?;
     let folder = tempfile::tempdir()?;
     let bench = Bench {
-        // Cargo puts it beside this program.
+        // Cargo builds it into the same folder as this program.
         kubewright: std::env::current_exe()?.with_file_name("kubewright"),
         target: folder.path().join("target"),
         project: folder.path().join("project-0"),
@@ -42,16 +42,16 @@ fn main() -> Result<()> {
 
     let runtime = bench.crates("normal,no-proc-macro")?;
     let all = bench.crates("normal,build")?;
-    println!("| crates, those of build scripts and macros included | {all} |");
+    println!("| crates, including those for build scripts and macros | {all} |");
     println!("| crates linked into the operator | {runtime} |");
 
-    println!("| `cargo build`, the first | {:.0} s |", bench.build()?);
+    println!("| `cargo build`, first | {:.0} s |", bench.build()?);
     let edited = rounds(|round| bench.edit(round).and_then(|()| bench.build()))?;
-    println!("| `cargo build` after a line was edited | {edited:.1} s |");
+    println!("| `cargo build` after editing a line | {edited:.1} s |");
 
     bench.generate(&[])?;
     let check = rounds(|_| bench.generate(&["--check"]))?;
-    println!("| `kubewright generate --check`, built | {check:.2} s |");
+    println!("| `kubewright generate --check`, already built | {check:.2} s |");
     Ok(())
 }
 
@@ -68,7 +68,7 @@ impl Bench {
         seconds(command.arg(path))
     }
 
-    /// How many crates the operator depends on along `edges`, as cargo names them.
+    /// Returns the number of crates that the operator depends on along `edges`, cargo's names for dependency kinds.
     fn crates(&self, edges: &str) -> Result<usize> {
         let tree = [
             "tree",
@@ -83,7 +83,7 @@ impl Bench {
         let output = cargo(&self.project, &tree).run()?;
         let lines = String::from_utf8(output.stdout)?;
         let crates: BTreeSet<&str> = lines.lines().map(|line| line.trim_end_matches(" (*)")).collect();
-        // The operator itself is none of its dependencies.
+        // Do not count the operator itself.
         Ok(crates.len() - 1)
     }
 
@@ -91,14 +91,14 @@ impl Bench {
         seconds(cargo(&self.project, &["build", "--offline"]).env("CARGO_TARGET_DIR", &self.target))
     }
 
-    /// Changes a text of the controller.
+    /// Changes a string in the controller's source.
     fn edit(&self, round: usize) -> Result<()> {
         let path = self.project.join("src/controllers/foo.rs");
         let before = fs::read_to_string(&path)?;
         let after = before.replacen("{reason} ", &format!("{{reason}} ({round}) "), 1);
         ensure!(
             after != before,
-            "the scaffold's controller has no such text any more"
+            "the scaffold's controller does not contain the expected string: update this benchmark"
         );
         Ok(fs::write(path, after)?)
     }
@@ -115,7 +115,7 @@ impl Bench {
     }
 }
 
-/// The median of what each round measures.
+/// Returns the median of all rounds.
 fn rounds(measure: impl Fn(usize) -> Result<f64>) -> Result<f64> {
     let measured = (0..ROUNDS).map(measure);
     Ok(median(measured.collect::<Result<Vec<_>>>()?))
@@ -134,7 +134,7 @@ fn seconds(command: &mut Command) -> Result<f64> {
 }
 
 trait Run {
-    /// Runs to the end; a failure says what was printed.
+    /// Runs the command to its end. The error of a failed command contains its standard error.
     fn run(&mut self) -> Result<Output>;
 }
 

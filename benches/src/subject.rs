@@ -1,4 +1,4 @@
-//! What the operators have in common that are measured from outside.
+//! Code shared by the measured operators: counts reconciles and reports them to the benchmark.
 
 use std::{
     io::{Write as _, stdin, stdout},
@@ -9,26 +9,27 @@ use std::{
 static RECONCILES: AtomicUsize = AtomicUsize::new(0);
 
 /// Counts a reconcile.
-pub fn reconciling() {
+pub fn count_reconcile() {
     RECONCILES.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Says for each line that comes how often was reconciled. The process ends with its input: when whoever measures it does.
-pub fn answer() {
+/// Starts a thread that answers each input line with the number of reconciles. The process exits at the end of its input, so it ends with
+/// the benchmark.
+pub fn answer_count_requests() {
     std::thread::spawn(|| {
         for _ in stdin().lines().map_while(Result::ok) {
-            say(&format!("reconciles {}", RECONCILES.load(Ordering::Relaxed)));
+            print_line(&format!("reconciles {}", RECONCILES.load(Ordering::Relaxed)));
         }
         exit(0);
     });
 }
 
-/// Says that the first reconcile could be now.
-pub fn ready() {
-    say("ready");
+/// Reports that the operator is ready for its first reconcile.
+pub fn print_ready() {
+    print_line("print_ready");
 }
 
-fn say(line: &str) {
-    // Whoever does not read does not want to know.
+fn print_line(line: &str) {
+    // The benchmark may have stopped reading; that is not an error.
     let _ = writeln!(stdout(), "{line}");
 }

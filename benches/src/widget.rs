@@ -1,4 +1,4 @@
-//! The kind of the operator bench, and what its operators have in common; `../operator-go` says the same in Go.
+//! The custom kind of the operator benchmark, and code that its Rust operators share. `../operator-go` is the same in Go.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use kubewright::{CustomResource, Informer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many reconciles run at once, in each of the operators.
+/// Number of concurrent reconciles in each operator.
 pub const WORKERS: u16 = 8;
 
-/// Asks for a Deployment of its own name.
+/// Requests a Deployment of the same name.
 #[derive(CustomResource, Informer, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "bench.kubewright.dev",
@@ -29,23 +29,23 @@ pub const WORKERS: u16 = 8;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct WidgetSpec {
-    /// What runs.
+    /// The container image.
     pub image: String,
-    /// How many of it.
+    /// The number of replicas.
     pub replicas: i32,
 }
 
-/// What became of it.
+/// The observed state of the Widget's Deployment.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WidgetStatus {
-    /// How many the Deployment is asked for.
+    /// The number of replicas in the Deployment's spec.
     pub replicas: i32,
-    /// How many of them are ready.
+    /// The number of ready replicas.
     pub ready_replicas: i32,
 }
 
-/// The Deployment that a Widget asks for.
+/// Returns the Deployment that a Widget requests.
 pub fn new_deployment(widget: &Widget, owner: OwnerReference) -> Deployment {
     let name = widget.metadata.name.clone().unwrap_or_default();
     let labels = Some(BTreeMap::from([("widget".to_owned(), name.clone())]));
@@ -84,8 +84,8 @@ pub fn new_deployment(widget: &Widget, owner: OwnerReference) -> Deployment {
     }
 }
 
-/// The Deployment with as many replicas as the Widget asks for; None when it has them.
-pub fn scaled(deployment: &Deployment, widget: &Widget) -> Option<Deployment> {
+/// Returns the Deployment with the number of replicas that the Widget requests; None if it already has that number.
+pub fn with_requested_replicas(deployment: &Deployment, widget: &Widget) -> Option<Deployment> {
     let replicas = Some(widget.spec.replicas);
     let spec = deployment
         .spec
@@ -101,7 +101,7 @@ pub fn scaled(deployment: &Deployment, widget: &Widget) -> Option<Deployment> {
 }
 
 impl WidgetStatus {
-    /// What the Deployment says.
+    /// Returns the status of a Widget with this Deployment.
     pub fn of(deployment: &Deployment) -> Self {
         let (spec, status) = (deployment.spec.as_ref(), deployment.status.as_ref());
         Self {
@@ -112,7 +112,7 @@ impl WidgetStatus {
         }
     }
 
-    /// For people.
+    /// Returns the text of the Widget's event.
     pub fn note(&self) -> String {
         format!("{} of {} replicas are ready", self.ready_replicas, self.replicas)
     }

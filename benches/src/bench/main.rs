@@ -1,9 +1,9 @@
-//! Measurements of the cache and the work queue; `cargo xtask bench` builds and starts them.
+//! The benchmarks. `cargo xtask bench` builds and runs them.
 //!
-//! `cache` compares [`subject`]s that read from a [`server`], each a process of its own that is this program again. `lister` measures
-//! reads of one store within the process. `queue` compares the work queue with client-go's; `reconcile` a controller's own cost, `manager`
-//! one that has nothing to do, `operator` a whole operator with controller-runtime's and kube-runtime's; `apiserver` the embedded API server
-//! with the real one.
+//! `cache` compares caches: it runs [`subject`]s that list and watch from a load [`server`]; each is this program in a process of its own.
+//! `lister` measures reads of one store within the process. `queue` compares the work queue with client-go's. `reconcile` compares the
+//! overhead of a reconcile, `manager` an idle manager, and `operator` a whole operator with kube-runtime and controller-runtime.
+//! `apiserver` compares the embedded API server with the real one. `pairs` compares builds of this program.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program's output")]
 
@@ -27,23 +27,23 @@ use clap::Parser;
 enum Command {
     /// Compares API servers
     Apiserver(apiserver::Arguments),
-    /// Compares what a cached Pod costs
+    /// Compares CPU time and memory per cached Pod
     Cache(cache::Arguments),
-    /// Measures reads of a store
+    /// Measures reads of the store
     Lister(lister::Arguments),
-    /// Compares managers that have nothing to do
+    /// Compares idle managers
     Manager(manager::Arguments),
     /// Compares a whole operator
     Operator(operator::Arguments),
-    /// Compares builds of this program: what a change or a mechanism costs and brings
+    /// Compares builds of this program, to measure the effect of a change
     Pairs(pairs::Arguments),
     /// Compares work queues
     Queue(queue::Arguments),
-    /// Compares what a reconcile costs beside what it does
+    /// Compares the overhead of a reconcile
     Reconcile(reconcile::Arguments),
-    /// Serves Pods
+    /// Runs the load server, which serves Pods
     Server(server::Arguments),
-    /// Keeps the Pods of a server
+    /// Runs one subject, which caches the Pods of a load server
     Subject(subject::Arguments),
 }
 

@@ -10,8 +10,8 @@ use clap::Args;
 use kubewright_benches::{pods::DataSet, report};
 
 use super::cache::{
-    run::{self, Figures, Load, Programs},
-    subjects::{Program, Subject},
+    run::{self, CacheFigures, LoadParameters, Programs},
+    subjects::{CacheSubject, SubjectProgram},
 };
 
 /// Arguments of `bench pairs`.
@@ -20,27 +20,27 @@ pub(crate) struct Arguments {
     /// Another build, as LABEL=PROGRAM; may be given several times
     #[arg(long, required = true)]
     other: Vec<String>,
-    /// How many objects: each number makes a table
+    /// Numbers of objects; each one makes a table
     #[arg(long, value_delimiter = ',', default_value = "10000,100000")]
     objects: Vec<u32>,
-    /// Which objects: each data set makes a table
+    /// Data sets; each one makes a table
     #[arg(long, value_enum, value_delimiter = ',', default_value = "pods,custom")]
     data: Vec<DataSet>,
-    /// How many pairs are measured
+    /// Number of pairs
     #[arg(long, default_value_t = 7)]
     rounds: usize,
 }
 
-type Column = (&'static str, fn(&Figures) -> f64);
+type Column = (&'static str, fn(&CacheFigures) -> f64);
 
 const COLUMNS: [Column; 5] = [
-    ("CPU µs a listed object", |figures| figures.list_cpu),
-    ("CPU µs a watch event", |figures| figures.event_cpu),
-    ("CPU µs a relisted object", |figures| figures.relist_cpu),
-    ("KB an object after events", |figures| figures.watched),
-    ("peak of a relist / before", |figures| figures.relist_peak),
+    ("CPU µs per listed object", |figures| figures.list_cpu),
+    ("CPU µs per watch event", |figures| figures.event_cpu),
+    ("CPU µs per relisted object", |figures| figures.relist_cpu),
+    ("KB per object after events", |figures| figures.watched),
+    ("relist peak / before", |figures| figures.relist_peak),
 ];
-/// Watch events, where there are fewer objects.
+/// Minimum number of watch events.
 const MIN_EVENTS: u32 = 20_000;
 const SEED: u64 = 1;
 
@@ -49,10 +49,12 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
         .other
         .iter()
         .map(|other| {
-            let (label, program) = other.split_once('=').context("--other wants LABEL=PROGRAM")?;
+            let (label, program) = other
+                .split_once('=')
+                .context("--other is not of the form LABEL=PROGRAM")?;
             ensure!(
                 Path::new(program).is_file(),
-                "{program} is no file: build it first"
+                "{program} is not a file: build it first"
             );
             Ok((label, program.into()))
         })
@@ -67,17 +69,17 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     for &data in &arguments.data {
         let subject = subject(data);
         for &objects in &arguments.objects {
-            let load = Load {
+            let load = LoadParameters {
                 objects,
                 events: objects.max(MIN_EVENTS),
                 seed: SEED,
                 data,
             };
-            let mut pairs: Vec<Vec<(Figures, Figures)>> = vec![Vec::new(); others.len()];
+            let mut pairs: Vec<Vec<(CacheFigures, CacheFigures)>> = vec![Vec::new(); others.len()];
             for round in 1..=arguments.rounds {
                 for ((label, other), pairs) in others.iter().zip(&mut pairs) {
                     let measure = |program: &Path| run::run(&programs, program, &subject, load);
-                    // The order alternates, so that neither side always follows the other.
+                    // Alternate the order, so that neither build is always measured second.
                     let (base, changed) = if round % 2 == 0 {
                         let base = measure(&this)?;
                         (base, measure(other)?)
@@ -99,10 +101,10 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn subject(data: DataSet) -> Subject {
-    Subject {
+fn subject(data: DataSet) -> CacheSubject {
+    CacheSubject {
         label: "kubewright",
-        program: Program::Rust(match data {
+        program: SubjectProgram::Rust(match data {
             DataSet::Pods => "kubewright",
             DataSet::Custom => "kubewright-custom",
         }),
@@ -110,7 +112,12 @@ fn subject(data: DataSet) -> Subject {
     }
 }
 
-fn print_table(data: DataSet, load: Load, others: &[(&str, PathBuf)], pairs: &[Vec<(Figures, Figures)>]) {
+fn print_table(
+    data: DataSet,
+    load: LoadParameters,
+    others: &[(&str, PathBuf)],
+    pairs: &[Vec<(CacheFigures, CacheFigures)>],
+) {
     println!(
         "\n### {data:?}: {} objects, {} events\n",
         load.objects, load.events
@@ -127,27 +134,27 @@ fn print_table(data: DataSet, load: Load, others: &[(&str, PathBuf)], pairs: &[V
     }
 }
 
-/// The medians of both sides and of their ratio, with the spread of the ratio.
-fn cell(pairs: &[(Figures, Figures)], read: fn(&Figures) -> f64) -> String {
+/// Formats the medians of both builds and of their ratio, with the spread of the ratio.
+fn cell(pairs: &[(CacheFigures, CacheFigures)], read: fn(&CacheFigures) -> f64) -> String {
     let base = quantile(pairs.iter().map(|(base, _)| read(base)), 0.5);
     let other = quantile(pairs.iter().map(|(_, other)| read(other)), 0.5);
     let ratios = || pairs.iter().map(|(base, other)| read(other) / read(base));
     let ratio = quantile(ratios(), 0.5);
     let spread = (quantile(ratios(), 0.75) - quantile(ratios(), 0.25)) / 2.0;
-    let verdict = if (ratio - 1.0).abs() <= spread {
-        ", none"
+    let note = if (ratio - 1.0).abs() <= spread {
+        ", within the spread"
     } else {
         ""
     };
-    format!("{base:.2} → {other:.2} ({ratio:.2} ± {spread:.2}{verdict})")
+    format!("{base:.2} → {other:.2} ({ratio:.2} ± {spread:.2}{note})")
 }
 
-/// The value below which that part of the values lies, interpolated.
-fn quantile(values: impl Iterator<Item = f64>, part: f64) -> f64 {
+/// Returns the quantile of the values at `fraction`, with linear interpolation.
+fn quantile(values: impl Iterator<Item = f64>, fraction: f64) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
-    let position = part * (values.len().saturating_sub(1)) as f64;
+    let position = fraction * (values.len().saturating_sub(1)) as f64;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
     let below = position.floor() as usize;
     let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);

@@ -1,4 +1,4 @@
-//! A child process: what it says, and what it used, as Linux counts that.
+//! A child process: communicates with it in lines, and reads its CPU time and memory from `/proc`.
 
 use std::{
     fs,
@@ -11,14 +11,14 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-/// A process takes at most so long for a step.
-const PATIENCE: Duration = Duration::from_mins(5);
-/// How long it must have been idle, and what it may do meanwhile.
-const QUIET: Duration = Duration::from_millis(300);
-const QUIET_MICROS: f64 = 3000.0;
-const QUIET_TRIES: usize = 30;
+/// Longest wait for the next line.
+const LINE_TIMEOUT: Duration = Duration::from_mins(5);
+/// A process is idle if it uses less than this CPU time in one interval. The wait ends after the maximum number of intervals.
+const IDLE_INTERVAL: Duration = Duration::from_millis(300);
+const IDLE_MAX_CPU_MICROS: f64 = 3000.0;
+const IDLE_MAX_INTERVALS: usize = 30;
 
-/// Ends when it is dropped.
+/// A child process, killed on drop.
 pub(crate) struct Process {
     child: Child,
     input: ChildStdin,
@@ -45,17 +45,18 @@ impl Process {
         Ok(Self { child, input, lines })
     }
 
-    /// The rest of the next line, which begins with `word`.
-    pub(crate) fn said(&self, word: &str) -> Result<String> {
-        let line = self.lines.recv_timeout(PATIENCE);
-        let line = line.with_context(|| format!("the process ended or hangs before it said {word:?}"))?;
+    /// Waits for the next line, which must begin with `word`, and returns the rest of it.
+    pub(crate) fn expect_line(&self, word: &str) -> Result<String> {
+        let line = self.lines.recv_timeout(LINE_TIMEOUT);
+        let line =
+            line.with_context(|| format!("the process exited or timed out before it printed {word:?}"))?;
         match line.strip_prefix(word) {
             Some(rest) => Ok(rest.trim().to_owned()),
-            None => bail!("{line:?} was said instead of {word:?}"),
+            None => bail!("the process printed {line:?} instead of {word:?}"),
         }
     }
 
-    pub(crate) fn tell(&mut self, line: &str) -> Result<()> {
+    pub(crate) fn send_line(&mut self, line: &str) -> Result<()> {
         Ok(writeln!(self.input, "{line}")?)
     }
 
@@ -67,13 +68,13 @@ impl Process {
         cpu_micros(self.id())
     }
 
-    /// Waits until the process does nothing any more: what it was told last may not be put away, or garbage be collected.
-    pub(crate) fn settle(&self) -> Result<()> {
+    /// Waits until the process is idle: after its last output it may still store data or collect garbage.
+    pub(crate) fn wait_until_idle(&self) -> Result<()> {
         let mut before = self.cpu_micros()?;
-        for _ in 0..QUIET_TRIES {
-            thread::sleep(QUIET);
+        for _ in 0..IDLE_MAX_INTERVALS {
+            thread::sleep(IDLE_INTERVAL);
             let now = self.cpu_micros()?;
-            if now - before < QUIET_MICROS {
+            if now - before < IDLE_MAX_CPU_MICROS {
                 return Ok(());
             }
             before = now;
@@ -81,35 +82,35 @@ impl Process {
         Ok(())
     }
 
-    /// Resident kilobytes now.
-    pub(crate) fn resident(&self) -> Result<f64> {
-        resident(self.id())
+    /// Returns the resident memory in kilobytes.
+    pub(crate) fn resident_kb(&self) -> Result<f64> {
+        resident_kb(self.id())
     }
 
-    /// Those of them that are no pages of a file, which processes may share and the system can drop.
-    pub(crate) fn anonymous(&self) -> Result<f64> {
-        status(self.id(), "RssAnon:")
+    /// Returns the anonymous resident memory in kilobytes: without pages of files, which processes share and the kernel can drop.
+    pub(crate) fn anonymous_kb(&self) -> Result<f64> {
+        status_kb(self.id(), "RssAnon:")
     }
 
-    /// The most resident kilobytes since the start, or since [`forget_peak`](Self::forget_peak).
-    pub(crate) fn peak(&self) -> Result<f64> {
-        status(self.id(), "VmHWM:")
+    /// Returns the peak of the resident memory in kilobytes, since the start or since [`reset_peak`](Self::reset_peak).
+    pub(crate) fn peak_kb(&self) -> Result<f64> {
+        status_kb(self.id(), "VmHWM:")
     }
 
-    pub(crate) fn forget_peak(&self) -> Result<()> {
+    pub(crate) fn reset_peak(&self) -> Result<()> {
         Ok(fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5")?)
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// CPU time of all threads of a process, in microseconds. Threads of the subjects do not end.
+/// Returns the CPU time of all threads of a process, in microseconds. Exited threads are not counted; the subjects' threads do not exit.
 pub(crate) fn cpu_micros(process: u32) -> Result<f64> {
     let mut nanos = 0;
     for thread in fs::read_dir(format!("/proc/{process}/task"))? {
@@ -122,11 +123,11 @@ pub(crate) fn cpu_micros(process: u32) -> Result<f64> {
 }
 
 /// Resident kilobytes of a process now.
-pub(crate) fn resident(process: u32) -> Result<f64> {
-    status(process, "VmRSS:")
+pub(crate) fn resident_kb(process: u32) -> Result<f64> {
+    status_kb(process, "VmRSS:")
 }
 
-fn status(process: u32, field: &str) -> Result<f64> {
+fn status_kb(process: u32, field: &str) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     let kilobytes = line.and_then(|value| value.trim().strip_suffix(" kB"));

@@ -1,36 +1,36 @@
-//! What this process used since a moment.
+//! Measures CPU time and wall-clock time of this process.
 
 use std::time::Instant;
 
 use anyhow::Result;
 
-/// Measures what happens from now on.
+/// Measures the time from its start.
 pub(crate) struct Stopwatch {
     clock: Instant,
-    cpu: u64,
+    cpu_nanos: u64,
 }
 
 impl Stopwatch {
     pub(crate) fn start() -> Result<Self> {
         Ok(Self {
-            cpu: cpu()?,
+            cpu_nanos: cpu_nanos()?,
             clock: Instant::now(),
         })
     }
 
-    /// Nanoseconds a key, of CPU and on the clock.
+    /// Returns CPU nanoseconds and wall-clock nanoseconds per key.
     #[expect(clippy::cast_precision_loss, reason = "far from 2^52")]
-    pub(crate) fn each(&self, keys: usize) -> Result<Vec<f64>> {
+    pub(crate) fn per_key(&self, keys: usize) -> Result<Vec<f64>> {
         let clock = self.clock.elapsed().as_nanos() as f64;
         Ok(vec![
-            (cpu()? - self.cpu) as f64 / keys as f64,
+            (cpu_nanos()? - self.cpu_nanos) as f64 / keys as f64,
             clock / keys as f64,
         ])
     }
 }
 
-/// Nanoseconds that the threads of this process ran.
-pub(crate) fn cpu() -> Result<u64> {
+/// Returns the CPU time of all threads of this process, in nanoseconds.
+pub(crate) fn cpu_nanos() -> Result<u64> {
     let mut sum = 0;
     for thread in std::fs::read_dir("/proc/self/task")? {
         let text = std::fs::read_to_string(thread?.path().join("schedstat"))?;

@@ -1,4 +1,4 @@
-//! kube-runtime's: three controllers in one process that have nothing to do. It has no manager: no metrics, probes or leader election.
+//! kube-runtime: three idle controllers in one process. kube-runtime has no manager, so there are no metrics, probes or leader election.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -20,7 +20,7 @@ pub(crate) async fn run() -> Result<()> {
     let (widgets, one) = controller::<Widget>(client.clone());
     let (deployments, two) = controller::<Deployment>(client.clone());
     let (sets, three) = controller::<StatefulSet>(client);
-    // In the controllers' task: a store wakes only one of those who wait for it.
+    // Wait in the same task as the controllers: a store wakes only one waiting task.
     let synced = async {
         let synced = join3(
             widgets.wait_until_ready(),
@@ -28,7 +28,7 @@ pub(crate) async fn run() -> Result<()> {
             sets.wait_until_ready(),
         );
         if let (Ok(()), Ok(()), Ok(())) = synced.await {
-            subject::ready();
+            subject::print_ready();
         }
     };
     join(synced, join3(one, two, three)).await;

@@ -1,4 +1,4 @@
-//! The operators that are measured from outside: kube-runtime's. A program of its own, as operators are.
+//! The operators of kube-runtime, as a program of its own that is measured from outside.
 
 mod idle;
 mod operator;
@@ -6,14 +6,14 @@ mod operator;
 use anyhow::{Result, bail};
 use kubewright_benches::subject;
 
-/// Tokio as `#[tokio::main]` sets it up, as in an operator.
+/// Uses tokio's default runtime, as operators do.
 #[tokio::main]
 async fn main() -> Result<()> {
-    subject::answer();
+    subject::answer_count_requests();
     match std::env::args().nth(1).as_deref() {
         None => operator::run().await?,
         Some("idle") => idle::run().await?,
-        Some(other) => bail!("unknown command {other:?}; there are none, for the whole operator, and idle"),
+        Some(other) => bail!("unknown command {other:?}: use no command (the whole operator) or idle"),
     }
     bail!("the operator ended")
 }

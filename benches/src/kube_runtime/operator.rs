@@ -1,4 +1,5 @@
-//! kube-runtime's `Controller`. Its owned Deployments come from a reflector, whose stream wakes the owners: one watch of each kind.
+//! The operator with kube-runtime's `Controller`. A reflector's stream of owned Deployments triggers their owners, so there is one watch
+//! per kind.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,8 +18,8 @@ use kube::{
     },
 };
 use kubewright_benches::{
-    subject::reconciling,
-    widget::{WORKERS, Widget, WidgetStatus, new_deployment, scaled},
+    subject::count_reconcile,
+    widget::{WORKERS, Widget, WidgetStatus, new_deployment, with_requested_replicas},
 };
 
 struct Context {
@@ -53,8 +54,8 @@ pub(crate) async fn run() -> Result<()> {
 }
 
 async fn reconcile(widget: Arc<Widget>, context: Arc<Context>) -> Result<Action, kube::Error> {
-    reconciling();
-    // Else it would not find, at a start, what is there.
+    count_reconcile();
+    // Without this, the first reconciles after a start would not find existing Deployments.
     let _ = context.deployments.wait_until_ready().await;
     let namespace = widget.namespace().unwrap_or_default();
     let name = widget.name_any();
@@ -62,7 +63,7 @@ async fn reconcile(widget: Arc<Widget>, context: Arc<Context>) -> Result<Action,
     let parameters = PostParams::default();
     let cached = context.deployments.get(&ObjectRef::new(&name).within(&namespace));
     let (deployment, reason) = if let Some(found) = cached {
-        match scaled(&found, &widget) {
+        match with_requested_replicas(&found, &widget) {
             Some(scaled) => {
                 let updated = deployments.replace(&name, &parameters, &scaled).await?;
                 (Arc::new(updated), "Scaled")

@@ -1,4 +1,4 @@
-//! A manager with three controllers that have nothing to do.
+//! A manager with three idle controllers.
 
 use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use kubewright::{
@@ -7,9 +7,9 @@ use kubewright::{
 };
 use kubewright_benches::{subject, widget::WidgetInformers as _};
 
-struct Nothing;
+struct NoOpReconciler;
 
-impl Reconciler for Nothing {
+impl Reconciler for NoOpReconciler {
     async fn reconcile(&self, _: &NamespacedName) -> Result<Action, ReconcileError> {
         Ok(Action::await_change())
     }
@@ -27,13 +27,17 @@ fn register(setup: &mut Setup) {
     let widgets = setup.informers().widgets();
     let deployments = setup.informers().of::<Deployment>();
     let sets = setup.informers().of::<StatefulSet>();
-    setup.controller("widgets", Nothing).reconciles(&widgets);
-    setup.controller("deployments", Nothing).reconciles(&deployments);
-    setup.controller("stateful-sets", Nothing).reconciles(&sets);
-    // The last thing that controllers wait for.
+    setup.controller("widgets", NoOpReconciler).reconciles(&widgets);
+    setup
+        .controller("deployments", NoOpReconciler)
+        .reconciles(&deployments);
+    setup
+        .controller("stateful-sets", NoOpReconciler)
+        .reconciles(&sets);
+    // Controllers start when this runnable has started, after everything else that they wait for.
     setup
         .runnable("ready", async |_| {
-            subject::ready();
+            subject::print_ready();
             Ok(())
         })
         .leader_only()

@@ -1,4 +1,4 @@
-//! Ours: as `kubewright new` scaffolds it, but that it creates and updates, as the others do.
+//! The operator with kubewright, as `kubewright new` scaffolds it, except that it creates and updates (instead of applying), as the others do.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kubewright::{
@@ -9,9 +9,10 @@ use kubewright::{
     events::{EventType, Recorder},
 };
 use kubewright_benches::{
-    subject::reconciling,
+    subject::count_reconcile,
     widget::{
-        WORKERS, WidgetClient, WidgetInformers as _, WidgetLister, WidgetStatus, new_deployment, scaled,
+        WORKERS, WidgetClient, WidgetInformers as _, WidgetLister, WidgetStatus, new_deployment,
+        with_requested_replicas,
     },
 };
 
@@ -49,14 +50,14 @@ fn register(setup: &mut Setup) {
 
 impl Reconciler for Widgets {
     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
-        reconciling();
+        count_reconcile();
         let widget = match self.lister.get(key) {
             Ok(widget) => widget,
             Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
         let (deployment, reason) = match self.deployments.get(key) {
-            Ok(found) => match scaled(&found, &widget) {
+            Ok(found) => match with_requested_replicas(&found, &widget) {
                 Some(scaled) => (self.writer.update(&scaled).await?.into(), "Scaled"),
                 None => (found, "Changed"),
             },

@@ -1,12 +1,11 @@
-//! Applications: each a template of its Pods, as the API server would send them.
+//! Generates applications. Each is a template of its Pods, as the API server would send them.
 
 use rand::{RngExt as _, rngs::StdRng};
 use serde_json::{Value, json};
 
 use super::{
-    PREFIX,
-    blanks::Filling::{Address, Id, LastTime, Node, Suffix, Time, Uuid, Version},
-    managed,
+    PREFIX, managed,
+    template::Blank::{Address, Id, LastTime, Node, Suffix, Time, Uuid, Version},
 };
 
 const WORDS: [&str; 32] = [
@@ -57,14 +56,14 @@ const REGISTRIES: [&str; 3] = [
     "eu-docker.example.dev/prod",
 ];
 
-/// What the parts of one application have in common.
+/// Data that all parts of an application's template share.
 struct App<'a> {
     name: String,
     team: &'static str,
     random: &'a mut StdRng,
 }
 
-/// The Pod of application `number`, with blanks.
+/// Returns the Pod template of application `number`, with blanks.
 pub(super) fn template(number: usize, random: &mut StdRng) -> String {
     let (team, role) = (WORDS[number % 32], ROLES[number / 32 % 8]);
     let mut app = App {
@@ -89,11 +88,11 @@ pub(super) fn template(number: usize, random: &mut StdRng) -> String {
     let metadata = app.metadata(&hash);
     let spec = app.spec(&names);
     let status = app.status(&names);
-    written(&metadata, &spec, &status)
+    to_json(&metadata, &spec, &status)
 }
 
-/// Fields in the order of the API server's, as far as it matters to who scans: metadata first, managedFields last in it.
-fn written(metadata: &Value, spec: &Value, status: &Value) -> String {
+/// Writes the Pod with its fields in the API server's order where scanners depend on it: metadata first, and managedFields last in it.
+fn to_json(metadata: &Value, spec: &Value, status: &Value) -> String {
     const FIELDS: [&str; 9] = [
         "name",
         "generateName",
@@ -115,12 +114,12 @@ fn written(metadata: &Value, spec: &Value, status: &Value) -> String {
     let network =
         json!({"metadata": {"annotations": {"cni.example.org/podIP": 0, "cni.example.org/containerID": 0}}});
     let managers = [
-        managed::entry("kube-controller-manager", None, &Time.blank(0), &created),
-        managed::entry("multus", Some("status"), &Time.blank(1), &network),
+        managed::entry("kube-controller-manager", None, &Time.placeholder(0), &created),
+        managed::entry("multus", Some("status"), &Time.placeholder(1), &network),
         managed::entry(
             "kubelet",
             Some("status"),
-            &LastTime.blank(0),
+            &LastTime.placeholder(0),
             &json!({"status": status}),
         ),
     ];
@@ -147,8 +146,8 @@ impl App<'_> {
                 ["frontend", "backend", "batch"][self.random.random_range(0..3)].into();
         }
         let mut annotations = json!({
-            "cni.example.org/podIP": format!("{}/32", Address.blank(0)),
-            "cni.example.org/containerID": Id.blank(0),
+            "cni.example.org/podIP": format!("{}/32", Address.placeholder(0)),
+            "cni.example.org/containerID": Id.placeholder(0),
         });
         if self.random.random_bool(0.7) {
             annotations["checksum/config"] = self.hex(64).into();
@@ -158,9 +157,9 @@ impl App<'_> {
             annotations["prometheus.io/scrape"] = "true".into();
         }
         json!({
-            "name": format!("{name}-{hash}-{}", Suffix.blank(0)), "generateName": format!("{name}-{hash}-"),
-            "namespace": self.team, "uid": Uuid.blank(0), "resourceVersion": Version.blank(0),
-            "creationTimestamp": Time.blank(0), "labels": labels, "annotations": annotations,
+            "name": format!("{name}-{hash}-{}", Suffix.placeholder(0)), "generateName": format!("{name}-{hash}-"),
+            "namespace": self.team, "uid": Uuid.placeholder(0), "resourceVersion": Version.placeholder(0),
+            "creationTimestamp": Time.placeholder(0), "labels": labels, "annotations": annotations,
             "ownerReferences": [{
                 "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("{name}-{hash}"), "controller": true,
                 "blockOwnerDeletion": true,
@@ -173,7 +172,7 @@ impl App<'_> {
         let volumes = self.random.random_range(0..2);
         let containers: Vec<Value> = names.iter().map(|name| self.container(name, volumes)).collect();
         let mut sources = vec![
-            json!({"name": managed::TOKEN, "projected": {"defaultMode": 420, "sources": [
+            json!({"name": managed::TOKEN_VOLUME, "projected": {"defaultMode": 420, "sources": [
                 {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
                 {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
             ]}}),
@@ -187,7 +186,7 @@ impl App<'_> {
         json!({
             "containers": containers, "volumes": sources,
             "dnsPolicy": "ClusterFirst", "enableServiceLinks": true, "preemptionPolicy": "PreemptLowerPriority",
-            "nodeName": format!("node-{}.eu-central-1.compute.internal", Node.blank(0)), "priority": 0,
+            "nodeName": format!("node-{}.eu-central-1.compute.internal", Node.placeholder(0)), "priority": 0,
             "restartPolicy": "Always", "schedulerName": "default-scheduler",
             "securityContext": {"runAsNonRoot": true, "fsGroup": self.random.random_range(1000..70_000)},
             "serviceAccount": name, "serviceAccountName": name, "terminationGracePeriodSeconds": 30,
@@ -213,7 +212,7 @@ impl App<'_> {
             json!({"name": format!("volume-{volume}"), "mountPath": format!("/etc/{name}/{volume}"), "readOnly": true})
         });
         let token = json!({
-            "name": managed::TOKEN, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": true,
+            "name": managed::TOKEN_VOLUME, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": true,
         });
         let mounts: Vec<Value> = mounts.chain([token]).collect();
         let probe = json!({
@@ -237,7 +236,7 @@ impl App<'_> {
     }
 
     fn image(&mut self, name: &str) -> String {
-        // One name has one registry and one version, wherever it is asked for.
+        // Derive registry and version from the names, so that every call returns the same image.
         let number = self
             .name
             .bytes()
@@ -254,11 +253,11 @@ impl App<'_> {
 
     fn status(&mut self, names: &[String]) -> Value {
         let conditions = [
-            ("PodReadyToStartContainers", Time.blank(2)),
-            ("Initialized", Time.blank(0)),
-            ("Ready", LastTime.blank(0)),
-            ("ContainersReady", LastTime.blank(0)),
-            ("PodScheduled", Time.blank(0)),
+            ("PodReadyToStartContainers", Time.placeholder(2)),
+            ("Initialized", Time.placeholder(0)),
+            ("Ready", LastTime.placeholder(0)),
+            ("ContainersReady", LastTime.placeholder(0)),
+            ("PodScheduled", Time.placeholder(0)),
         ];
         let containers = names.iter().enumerate();
         let containers = containers.map(|(position, name)| {
@@ -267,8 +266,8 @@ impl App<'_> {
             json!({
                 "name": name, "ready": true, "restartCount": self.random.random_range(0..4), "started": true, "lastState": {},
                 "image": image, "imageID": format!("{repository}@sha256:{}", self.hex(64)),
-                "containerID": format!("containerd://{}", Id.blank(position + 1)),
-                "state": {"running": {"startedAt": Time.blank(position + 3)}},
+                "containerID": format!("containerd://{}", Id.placeholder(position + 1)),
+                "state": {"running": {"startedAt": Time.placeholder(position + 3)}},
             })
         });
         let containers: Vec<Value> = containers.collect();
@@ -277,9 +276,9 @@ impl App<'_> {
                 "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": time,
             })),
             "containerStatuses": containers,
-            "hostIP": Address.blank(1), "phase": "Running",
-            "podIP": Address.blank(0), "podIPs": [{"ip": Address.blank(0)}],
-            "qosClass": "Burstable", "startTime": Time.blank(0),
+            "hostIP": Address.placeholder(1), "phase": "Running",
+            "podIP": Address.placeholder(0), "podIPs": [{"ip": Address.placeholder(0)}],
+            "qosClass": "Burstable", "startTime": Time.placeholder(0),
         })
     }
 }

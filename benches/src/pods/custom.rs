@@ -1,19 +1,19 @@
-//! Mixed custom resources of 1 to 4 KB: each has a shape and values of its own, so that none is a replica of another.
+//! Generates custom resources of 1 to 4 KB. Each has its own structure and values, so none is a replica of another.
 
 use rand::{RngExt as _, rngs::StdRng};
 use serde_json::{Map, Value, json};
 
 use super::{
-    blanks::Filling::{LastTime, Suffix, Time, Uuid, Version},
     managed,
+    template::Blank::{LastTime, Suffix, Time, Uuid, Version},
 };
 
-/// How the JSON of a custom resource begins, within a list, too.
+/// The start of a custom resource's JSON, in lists and in watch events.
 pub const CUSTOM_PREFIX: &str = r#"{"apiVersion":"bench.dev/v1","kind":"Mixed","#;
 
-/// Bytes of the spec: with metadata, status and managedFields an object has 1 to 4 KB.
+/// Size of the spec. With metadata, status and managedFields, an object has 1 to 4 KB.
 const SPEC_BYTES: std::ops::Range<usize> = 150..1_350;
-/// How deep a spec nests.
+/// Maximum nesting depth of a spec.
 const MAX_DEPTH: usize = 3;
 const FIELDS: [&str; 24] = [
     "replicas",
@@ -62,17 +62,17 @@ const VALUES: [&str; 16] = [
 const CONDITIONS: [&str; 3] = ["Ready", "Synced", "Progressing"];
 const MANAGERS: [&str; 4] = ["kubectl-client-side-apply", "helm", "argocd-controller", "flux"];
 
-/// Custom resource `number`, with blanks.
+/// Returns the template of custom resource `number`, with blanks.
 pub(super) fn template(number: usize, random: &mut StdRng) -> String {
     let mut size = random.random_range(SPEC_BYTES);
-    let spec = object(random, &mut size, 0);
-    let name = format!("{}-{}", VALUES[number % VALUES.len()], word(random));
+    let spec = random_object(random, &mut size, 0);
+    let name = format!("{}-{}", VALUES[number % VALUES.len()], random_word(random));
     let namespace = format!("team-{:03}", random.random_range(0..200));
     let conditions: Vec<Value> = (0..random.random_range(1..4))
         .map(|position| {
             json!({
-                "type": CONDITIONS[position], "status": "True", "reason": word(random),
-                "message": format!("{} {}", word(random), word(random)), "lastTransitionTime": LastTime.blank(position),
+                "type": CONDITIONS[position], "status": "True", "reason": random_word(random),
+                "message": format!("{} {}", random_word(random), random_word(random)), "lastTransitionTime": LastTime.placeholder(position),
             })
         })
         .collect();
@@ -81,31 +81,36 @@ pub(super) fn template(number: usize, random: &mut StdRng) -> String {
     if random.random_bool(0.6) {
         labels["example.com/team"] = namespace.clone().into();
     }
-    let annotations = json!({format!("example.com/{}", word(random)): word(random)});
+    let annotations = json!({format!("example.com/{}", random_word(random)): random_word(random)});
     let mut fields = vec![
-        ("name", json!(format!("{name}-{}", Suffix.blank(0)))),
+        ("name", json!(format!("{name}-{}", Suffix.placeholder(0)))),
         ("namespace", json!(namespace)),
-        ("uid", json!(Uuid.blank(0))),
-        ("resourceVersion", json!(Version.blank(0))),
+        ("uid", json!(Uuid.placeholder(0))),
+        ("resourceVersion", json!(Version.placeholder(0))),
         ("generation", json!(random.random_range(1..90))),
-        ("creationTimestamp", json!(Time.blank(0))),
+        ("creationTimestamp", json!(Time.placeholder(0))),
         ("labels", labels.clone()),
         ("annotations", annotations.clone()),
     ];
     if random.random_bool(0.4) {
         let owner = json!([{
-            "apiVersion": "bench.dev/v1", "kind": "Group", "name": word(random), "controller": true, "blockOwnerDeletion": true,
-            "uid": format!("{}-{}", word(random), word(random)),
+            "apiVersion": "bench.dev/v1", "kind": "Group", "name": random_word(random), "controller": true, "blockOwnerDeletion": true,
+            "uid": format!("{}-{}", random_word(random), random_word(random)),
         }]);
         fields.push(("ownerReferences", owner));
     }
     let created = json!({"metadata": {"labels": labels, "annotations": annotations}, "spec": spec});
     let managers = json!([
-        managed::entry(MANAGERS[number % MANAGERS.len()], None, &Time.blank(1), &created),
+        managed::entry(
+            MANAGERS[number % MANAGERS.len()],
+            None,
+            &Time.placeholder(1),
+            &created
+        ),
         managed::entry(
             "controller",
             Some("status"),
-            &LastTime.blank(0),
+            &LastTime.placeholder(0),
             &json!({"status": status})
         ),
     ]);
@@ -118,8 +123,8 @@ pub(super) fn template(number: usize, random: &mut StdRng) -> String {
     format!(r#"{CUSTOM_PREFIX}"metadata":{{{metadata}}},"spec":{spec},"status":{status}}}"#)
 }
 
-/// An object with fields of mixed types, until `size` bytes are used up.
-fn object(random: &mut StdRng, size: &mut usize, depth: usize) -> Value {
+/// Returns an object with fields of mixed types. Subtracts its size from `size` and stops when nothing is left.
+fn random_object(random: &mut StdRng, size: &mut usize, depth: usize) -> Value {
     let mut fields = Map::new();
     let count = if depth == 0 {
         usize::MAX
@@ -134,31 +139,35 @@ fn object(random: &mut StdRng, size: &mut usize, depth: usize) -> Value {
             name.to_owned()
         };
         *size = size.saturating_sub(name.len() + 4);
-        let value = value(random, size, depth);
+        let value = random_value(random, size, depth);
         fields.insert(name, value);
     }
     Value::Object(fields)
 }
 
-fn value(random: &mut StdRng, size: &mut usize, depth: usize) -> Value {
+fn random_value(random: &mut StdRng, size: &mut usize, depth: usize) -> Value {
     let value = match random.random_range(0..10) {
-        0 | 1 if depth < MAX_DEPTH => return object(random, size, depth + 1),
+        0 | 1 if depth < MAX_DEPTH => return random_object(random, size, depth + 1),
         2 if depth < MAX_DEPTH => {
-            let items = (0..random.random_range(1..4)).map(|_| object(random, size, depth + 1));
+            let items = (0..random.random_range(1..4)).map(|_| random_object(random, size, depth + 1));
             return Value::Array(items.collect());
         }
         0..=3 => json!(random.random_range(0..100_000)),
         4 => json!(random.random_bool(0.5)),
         5 | 6 => json!(VALUES[random.random_range(0..VALUES.len())]),
-        7 => json!(format!("https://{}.example.com/{}", word(random), word(random))),
-        _ => json!(format!("{}-{}", word(random), word(random))),
+        7 => json!(format!(
+            "https://{}.example.com/{}",
+            random_word(random),
+            random_word(random)
+        )),
+        _ => json!(format!("{}-{}", random_word(random), random_word(random))),
     };
     *size = size.saturating_sub(value.to_string().len() + 1);
     value
 }
 
-/// Letters without a meaning, 4 to 15 of them.
-fn word(random: &mut StdRng) -> String {
+/// Returns 4 to 15 random letters.
+fn random_word(random: &mut StdRng) -> String {
     let length = random.random_range(4..16);
     (0..length)
         .map(|_| char::from(b'a' + random.random_range(0..26_u8)))

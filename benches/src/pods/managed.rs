@@ -1,11 +1,11 @@
-//! managedFields, worked out from what each manager set.
+//! Computes managedFields from the fields that each manager set.
 
 use serde_json::{Map, Value, json};
 
-/// The volume that admission adds for the service account; nobody owns it.
-pub(super) const TOKEN: &str = "kube-api-access-x7k2p";
+/// The volume that admission adds for the service account's token. It has no owner in managedFields.
+pub(super) const TOKEN_VOLUME: &str = "kube-api-access-x7k2p";
 
-/// What of a Pod's spec was sent by who created it: the rest was filled in or came later.
+/// Returns the fields of a Pod's spec that its creator sent, without fields that were defaulted or set later.
 pub(super) fn as_created(spec: &Value) -> Value {
     const LATER: [&str; 4] = ["nodeName", "preemptionPolicy", "priority", "tolerations"];
     let fields = spec.as_object().into_iter().flatten();
@@ -15,7 +15,7 @@ pub(super) fn as_created(spec: &Value) -> Value {
         .collect()
 }
 
-/// The entry of a manager that owns all of `owned`.
+/// Returns the managedFields entry of a manager that owns all fields of `owned`.
 pub(super) fn entry(manager: &str, subresource: Option<&str>, time: &str, owned: &Value) -> Value {
     let mut entry = json!({
         "manager": manager, "operation": "Update", "apiVersion": "v1", "time": time,
@@ -27,12 +27,12 @@ pub(super) fn entry(manager: &str, subresource: Option<&str>, time: &str, owned:
     entry
 }
 
-/// The set of fields of `value` as the API server writes it: a tree of names, list items by their key.
+/// Returns the field set of `value` in the API server's format: a tree of field names, with list items identified by their keys.
 fn field_set(value: &Value) -> Value {
     let children: Map<String, Value> = match value {
         Value::Object(fields) => {
             let set = |name: &str, value| match name {
-                // Owned as a whole.
+                // Atomic fields.
                 "containerStatuses" | "resources" | "tolerations" | "nodeSelector" => json!({}),
                 _ => field_set(value),
             };
@@ -42,7 +42,7 @@ fn field_set(value: &Value) -> Value {
                 .collect()
         }
         Value::Array(items) => {
-            let owned = items.iter().filter(|item| item["name"] != TOKEN);
+            let owned = items.iter().filter(|item| item["name"] != TOKEN_VOLUME);
             let keyed = owned.filter_map(|item| Some((item_key(item)?, item)));
             let mut children: Map<String, Value> = keyed
                 .map(|(key, item)| (format!("k:{key}"), with_dot(field_set(item))))
@@ -57,7 +57,7 @@ fn field_set(value: &Value) -> Value {
     Value::Object(children)
 }
 
-/// An item is owned itself, too.
+/// Adds the entry `.`, which owns the list item itself.
 fn with_dot(mut set: Value) -> Value {
     set["."] = json!({});
     set
@@ -65,13 +65,13 @@ fn with_dot(mut set: Value) -> Value {
 
 fn item_key(item: &Value) -> Option<Value> {
     if item["type"] == "PodScheduled" {
-        // The scheduler's.
+        // Owned by the scheduler.
         return None;
     }
     if item.get("containerPort").is_some() {
         return Some(json!({"containerPort": item["containerPort"], "protocol": item["protocol"]}));
     }
-    let keys = ["mountPath", "type", "uid", "ip", "name"];
-    let key = keys.into_iter().find(|key| item.get(key).is_some())?;
+    let key_fields = ["mountPath", "type", "uid", "ip", "name"];
+    let key = key_fields.into_iter().find(|key| item.get(key).is_some())?;
     Some(json!({key: item[key]}))
 }

@@ -1,62 +1,62 @@
-//! Where the chunks of a body begin and end.
+//! Decodes HTTP's chunked transfer encoding.
 
-/// Cuts the chunks of one body out of what is received, however it is cut up.
+/// Decodes the chunks of one body from received pieces of any size.
 #[derive(Debug, Default)]
-pub(crate) struct Chunks(State);
+pub(crate) struct ChunkDecoder(ChunkState);
 
 #[derive(Debug)]
-enum State {
-    /// In the line that says how long the chunk is: the digits so far.
+enum ChunkState {
+    /// In the chunk's size line: the value of the digits so far.
     Size(usize),
-    /// In a chunk: how much of it is to come.
+    /// In a chunk's data: the number of remaining bytes.
     Data(usize),
-    /// In the line end behind a chunk.
-    Behind,
-    /// In the line end behind the last, empty one.
-    Last,
-    Ended,
+    /// In the line end after a chunk's data.
+    DataEnd,
+    /// In the line end after the last, empty chunk.
+    BodyEnd,
+    Finished,
 }
 
-impl Default for State {
+impl Default for ChunkState {
     fn default() -> Self {
         Self::Size(0)
     }
 }
 
-impl Chunks {
-    /// Gives what is data to `data`, piece by piece, and says how many bytes belong to the body. Sizes are trusted.
-    pub(crate) fn cut<'a>(&mut self, bytes: &'a [u8], mut data: impl FnMut(&'a [u8])) -> usize {
+impl ChunkDecoder {
+    /// Passes the data to `data`, piece by piece, and returns how many bytes belong to the body. Sizes are not validated.
+    pub(crate) fn decode<'a>(&mut self, bytes: &'a [u8], mut data: impl FnMut(&'a [u8])) -> usize {
         let mut at = 0;
-        while let (Some(byte), false) = (bytes.get(at), self.ended()) {
-            if let State::Data(left) = self.0 {
+        while let (Some(byte), false) = (bytes.get(at), self.is_finished()) {
+            if let ChunkState::Data(left) = self.0 {
                 let end = bytes.len().min(at + left);
                 data(&bytes[at..end]);
                 self.0 = match left - (end - at) {
-                    0 => State::Behind,
-                    left => State::Data(left),
+                    0 => ChunkState::DataEnd,
+                    left => ChunkState::Data(left),
                 };
                 at = end;
                 continue;
             }
             at += 1;
             self.0 = match (&self.0, byte) {
-                (State::Size(0), b'\n') => State::Last,
-                (State::Size(size), b'\n') => State::Data(*size),
-                (State::Size(size), byte) => {
+                (ChunkState::Size(0), b'\n') => ChunkState::BodyEnd,
+                (ChunkState::Size(size), b'\n') => ChunkState::Data(*size),
+                (ChunkState::Size(size), byte) => {
                     let digit = char::from(*byte).to_digit(16);
-                    State::Size(digit.map_or(*size, |digit| size * 16 + digit as usize))
+                    ChunkState::Size(digit.map_or(*size, |digit| size * 16 + digit as usize))
                 }
-                (State::Behind, b'\n') => State::Size(0),
-                (State::Last, b'\n') => State::Ended,
+                (ChunkState::DataEnd, b'\n') => ChunkState::Size(0),
+                (ChunkState::BodyEnd, b'\n') => ChunkState::Finished,
                 _ => continue,
             };
         }
         at
     }
 
-    /// Whether the body is over.
-    pub(crate) fn ended(&self) -> bool {
-        matches!(self.0, State::Ended)
+    /// Returns whether the body is complete.
+    pub(crate) fn is_finished(&self) -> bool {
+        matches!(self.0, ChunkState::Finished)
     }
 }
 
@@ -65,15 +65,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_cut_wherever_the_bytes_are() {
+    fn chunks_are_decoded_from_pieces_of_any_size() {
         let text = b"1A\r\nabcdefghijklmnopqrstuvwxyz\r\n3\r\n\n}\n\r\n0\r\n\r\nHTTP/1.1 200 OK";
         for size in 1..text.len() {
-            let (mut chunks, mut body, mut used) = (Chunks::default(), vec![], 0);
+            let (mut decoder, mut body, mut used) = (ChunkDecoder::default(), vec![], 0);
             for piece in text.chunks(size) {
-                used += chunks.cut(piece, |data| body.extend_from_slice(data));
+                used += decoder.decode(piece, |data| body.extend_from_slice(data));
             }
             assert_eq!(body, b"abcdefghijklmnopqrstuvwxyz\n}\n", "{size}");
-            assert!(chunks.ended());
+            assert!(decoder.is_finished());
             assert_eq!(&text[used..], b"HTTP/1.1 200 OK");
         }
     }

@@ -1,7 +1,7 @@
-//! The embedded API server, a process of its own, beside the real one with etcd: the same requests from the same client.
+//! Compares the embedded API server, in a process of its own, with kube-apiserver and etcd: the same requests from the same client.
 //!
-//! Read server (what runs), tls, connection, chunks and template (the cheapest client that could be, as it runs on the same processors), load
-//! (who writes), watches (who watches), run (one life, measured).
+//! Read `server` (the servers), `tls`, `connection`, `chunks` and `template` (a client that uses as little CPU time as possible, since it
+//! runs on the same processors), `load` (writes and lists), `watches`, and `run` (one measurement).
 
 mod chunks;
 mod connection;
@@ -18,25 +18,25 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use kubewright_benches::{median, report};
 
-use run::Figures;
-use server::Server;
+use run::ServerFigures;
+use server::MeasuredServer;
 
-/// What `bench apiserver` is told.
+/// Arguments of `bench apiserver`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The command whose `api-server` is measured
+    /// Path of the `kubewright` command
     #[arg(long)]
     kubewright: PathBuf,
-    /// Only those whose name begins so
+    /// Measure only servers with names that start with this text
     #[arg(long)]
     only: Option<String>,
-    /// How often everything is measured; the many objects are held once
+    /// Number of rounds; storing many objects is measured once
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Do only one of so many parts of the work
+    /// Divide the amount of work by this number
     #[arg(long, default_value_t = 1)]
     part: usize,
-    /// Put the table into this file, between its marks
+    /// Write the table into this file, between its marks
     #[arg(long)]
     write: Option<PathBuf>,
 }
@@ -44,66 +44,78 @@ pub(crate) struct Arguments {
 const SUBJECTS: [&str; 2] = ["kubewright", "kube-apiserver and etcd"];
 
 #[derive(Clone, Copy)]
-enum Better {
-    Less,
-    More,
+enum BetterValue {
+    Lower,
+    Higher,
 }
 
-/// What is measured, decimals, what is better, figure.
-type Row = (&'static str, usize, Better, fn(&Figures) -> f64);
+/// Label, number of decimals, which values are better, and figure of a row.
+type Row = (&'static str, usize, BetterValue, fn(&ServerFigures) -> f64);
 
 const ROWS: [Row; 19] = [
-    ("ready: ms", 0, Better::Less, |figures| figures.ready_millis),
-    ("… CPU ms", 0, Better::Less, |figures| figures.ready_cpu_millis),
-    ("MB idle", 1, Better::Less, |figures| figures.idle),
-    ("create: CPU µs", 0, Better::Less, |figures| {
+    ("time to ready: ms", 0, BetterValue::Lower, |figures| {
+        figures.ready_millis
+    }),
+    ("… CPU ms", 0, BetterValue::Lower, |figures| {
+        figures.ready_cpu_millis
+    }),
+    ("MB idle", 1, BetterValue::Lower, |figures| figures.idle),
+    ("create: CPU µs", 0, BetterValue::Lower, |figures| {
         figures.create.micros
     }),
-    ("… a second", 0, Better::More, |figures| {
+    ("… per second", 0, BetterValue::Higher, |figures| {
         figures.create.each_second
     }),
-    ("update: CPU µs", 0, Better::Less, |figures| {
+    ("update: CPU µs", 0, BetterValue::Lower, |figures| {
         figures.update.micros
     }),
-    ("… a second", 0, Better::More, |figures| {
+    ("… per second", 0, BetterValue::Higher, |figures| {
         figures.update.each_second
     }),
     (
-        "event to one of 100 watches: CPU µs",
+        "event delivered to one of 100 watches: CPU µs",
         1,
-        Better::Less,
-        |figures| figures.hundred.micros,
+        BetterValue::Lower,
+        |figures| figures.fan_out_hundred.micros,
     ),
-    ("… a second", 0, Better::More, |figures| {
-        figures.hundred.each_second
+    ("… per second", 0, BetterValue::Higher, |figures| {
+        figures.fan_out_hundred.each_second
     }),
     (
-        "event to one of 1000 watches: CPU µs",
+        "event delivered to one of 1000 watches: CPU µs",
         1,
-        Better::Less,
-        |figures| figures.thousand.micros,
+        BetterValue::Lower,
+        |figures| figures.fan_out_thousand.micros,
     ),
-    ("… a second", 0, Better::More, |figures| {
-        figures.thousand.each_second
+    ("… per second", 0, BetterValue::Higher, |figures| {
+        figures.fan_out_thousand.each_second
     }),
-    ("MB with 1000 watches", 0, Better::Less, |figures| figures.watched),
-    ("objects held", 0, Better::More, |figures| figures.held),
-    ("create among them: CPU µs", 0, Better::Less, |figures| {
-        figures.fill.micros
+    ("MB with 1000 watches", 0, BetterValue::Lower, |figures| {
+        figures.watched
     }),
-    ("… a second", 0, Better::More, |figures| {
+    ("objects stored", 0, BetterValue::Higher, |figures| figures.stored),
+    (
+        "create up to that number: CPU µs",
+        0,
+        BetterValue::Lower,
+        |figures| figures.fill.micros,
+    ),
+    ("… per second", 0, BetterValue::Higher, |figures| {
         figures.fill.each_second
     }),
-    ("an object in a page of 500: CPU µs", 1, Better::Less, |figures| {
-        figures.list.micros
-    }),
-    ("… a second", 0, Better::More, |figures| {
+    (
+        "object listed in pages of 500: CPU µs",
+        1,
+        BetterValue::Lower,
+        |figures| figures.list.micros,
+    ),
+    ("… per second", 0, BetterValue::Higher, |figures| {
         figures.list.each_second
     }),
-    ("MB when they are there", 0, Better::Less, |figures| {
+    ("MB with these objects", 0, BetterValue::Lower, |figures| {
         figures.filled
     }),
-    ("MB when they were listed", 0, Better::Less, |figures| {
+    ("MB after listing them", 0, BetterValue::Lower, |figures| {
         figures.listed
     }),
 ];
@@ -111,7 +123,7 @@ const ROWS: [Row; 19] = [
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
     let only = arguments.only.as_deref().unwrap_or_default();
-    let mut figures: Vec<(&str, Vec<Figures>)> = SUBJECTS
+    let mut figures: Vec<(&str, Vec<ServerFigures>)> = SUBJECTS
         .into_iter()
         .filter(|name| name.starts_with(only))
         .map(|name| (name, vec![]))
@@ -119,8 +131,8 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
     for round in 0..arguments.rounds {
         for (name, figures) in &mut figures {
             let start = async || match *name {
-                "kubewright" => Server::embedded(&arguments.kubewright).await,
-                _ => Server::real().await,
+                "kubewright" => MeasuredServer::embedded(&arguments.kubewright).await,
+                _ => MeasuredServer::real().await,
             };
             let measured = run::measure(start, arguments.part, round == 0).await;
             let measured = measured.with_context(|| (*name).to_owned())?;
@@ -129,31 +141,31 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
         }
     }
     let text = format!(
-        "{}\n\n{}; the many objects once.\n\n{}",
+        "{}\n\n{}; rows from \"objects stored\" on were measured once.\n\n{}",
         report::machine(),
         report::conditions(arguments.rounds),
         table(&figures)
     );
     println!("{text}");
     match &arguments.write {
-        Some(file) => report::replace(file, "apiserver", &text),
+        Some(file) => report::replace_section(file, "apiserver", &text),
         None => Ok(()),
     }
 }
 
-fn table(figures: &[(&str, Vec<Figures>)]) -> String {
+fn table(figures: &[(&str, Vec<ServerFigures>)]) -> String {
     let names: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
-    let rows = ROWS.map(|(what, decimals, better, read)| {
-        // What a round did not measure is no number.
-        let of = |runs: &[Figures]| median(runs.iter().map(read).filter(|figure| !figure.is_nan()));
+    let rows = ROWS.map(|(label, decimals, better, read)| {
+        // Ignore rounds in which the figure was not measured (NaN).
+        let of = |runs: &[ServerFigures]| median(runs.iter().map(read).filter(|figure| !figure.is_nan()));
         let values: Vec<f64> = figures.iter().map(|(_, runs)| of(runs)).collect();
         let times = match (values.as_slice(), better) {
-            ([ours, theirs], Better::Less) => format!("{:.1}", theirs / ours),
-            ([ours, theirs], Better::More) => format!("{:.1}", ours / theirs),
+            ([ours, theirs], BetterValue::Lower) => format!("{:.1}", theirs / ours),
+            ([ours, theirs], BetterValue::Higher) => format!("{:.1}", ours / theirs),
             _ => String::new(),
         };
         let cells: Vec<String> = values.iter().map(|value| format!("{value:.decimals$}")).collect();
-        format!("| {what} | {} | {times} |\n", cells.join(" | "))
+        format!("| {label} | {} | {times} |\n", cells.join(" | "))
     });
     format!(
         "| | {} | times better |\n|---|{}---:|\n{}",

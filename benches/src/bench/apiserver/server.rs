@@ -1,4 +1,4 @@
-//! The API servers: processes of their own, with TLS and RBAC, asked by their administrator.
+//! The measured API servers: processes of their own, with TLS and RBAC, and with access as administrator.
 
 use std::{
     path::Path,
@@ -20,27 +20,27 @@ use tokio_rustls::rustls::ClientConfig;
 use super::connection::Connection;
 use crate::process::{self, Process};
 
-/// How idle it must be: so many microseconds of CPU in that time, which is waited for at most so often.
-const QUIET: Duration = Duration::from_millis(500);
-const QUIET_MICROS: f64 = 25_000.0;
-const QUIET_TRIES: usize = 20;
+/// A server is idle if it uses less than this CPU time in one interval. The wait ends after the maximum number of intervals.
+const IDLE_INTERVAL: Duration = Duration::from_millis(500);
+const IDLE_MAX_CPU_MICROS: f64 = 25_000.0;
+const IDLE_MAX_INTERVALS: usize = 20;
 
-pub(crate) struct Server {
-    _runs: Runs,
+pub(crate) struct MeasuredServer {
+    _handle: ServerHandle,
     processes: Vec<u32>,
-    entry: Entry,
+    admin: AdminAccess,
     pub(crate) ready_millis: f64,
 }
 
-/// Ends when it is dropped.
-#[expect(dead_code, reason = "held for its end")]
-enum Runs {
+/// Stops the server on drop.
+#[expect(dead_code, reason = "stops the server on drop")]
+enum ServerHandle {
     Embedded(Process, TempDir),
     Real(Box<ControlPlane>),
 }
 
-impl Server {
-    /// `kubewright api-server`, as soon as it says that it is ready.
+impl MeasuredServer {
+    /// Starts `kubewright api-server` and waits until it is ready.
     pub(crate) async fn embedded(program: &Path) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let kubeconfig = folder.path().join("kubeconfig.json");
@@ -51,19 +51,21 @@ impl Server {
             .arg(&kubeconfig)
             .stderr(std::fs::File::create(folder.path().join("log"))?);
         let process = Process::start(&mut command)?;
-        process.said("KUBECONFIG=")?;
-        let entry = Entry::new(&kubeconfig).await?;
-        let mut connection = entry.connect().await?;
-        connection.exchange(&entry.request("GET", "/readyz", "")).await?;
+        process.expect_line("KUBECONFIG=")?;
+        let admin = AdminAccess::new(&kubeconfig).await?;
+        let mut connection = admin.connect().await?;
+        connection
+            .send_request(&admin.request("GET", "/readyz", ""))
+            .await?;
         Ok(Self {
             ready_millis: start.elapsed().as_secs_f64() * 1e3,
             processes: vec![process.id()],
-            entry,
-            _runs: Runs::Embedded(process, folder),
+            admin,
+            _handle: ServerHandle::Embedded(process, folder),
         })
     }
 
-    /// kube-apiserver and etcd. The audit log is off.
+    /// Starts kube-apiserver, without an audit log, and etcd, and waits until they are ready.
     pub(crate) async fn real() -> Result<Self> {
         let start = Instant::now();
         let plane = tokio::task::spawn_blocking(|| {
@@ -75,38 +77,38 @@ impl Server {
         Ok(Self {
             ready_millis: start.elapsed().as_secs_f64() * 1e3,
             processes: plane.processes().to_vec(),
-            entry: Entry::new(plane.admin().kubeconfig()).await?,
-            _runs: Runs::Real(Box::new(plane)),
+            admin: AdminAccess::new(plane.admin().kubeconfig()).await?,
+            _handle: ServerHandle::Real(Box::new(plane)),
         })
     }
 
-    /// A new connection.
+    /// Opens a new connection.
     pub(crate) async fn connect(&self) -> Result<Connection> {
-        self.entry.connect().await
+        self.admin.connect().await
     }
 
-    /// The bytes of a request; without a body, if that is empty.
+    /// Returns the bytes of a request. An empty `body` means none.
     pub(crate) fn request(&self, method: &str, uri: &str, body: &str) -> Vec<u8> {
-        self.entry.request(method, uri, body)
+        self.admin.request(method, uri, body)
     }
 
-    /// CPU time of its processes so far, in microseconds.
+    /// Returns the CPU time of the server's processes so far, in microseconds.
     pub(crate) fn cpu_micros(&self) -> Result<f64> {
         self.processes.iter().map(|id| process::cpu_micros(*id)).sum()
     }
 
-    /// What its processes have resident, in megabytes.
-    pub(crate) fn resident(&self) -> Result<f64> {
-        let kilobytes: Result<f64> = self.processes.iter().map(|id| process::resident(*id)).sum();
+    /// Returns the resident memory of the server's processes, in megabytes.
+    pub(crate) fn resident_mb(&self) -> Result<f64> {
+        let kilobytes: Result<f64> = self.processes.iter().map(|id| process::resident_kb(*id)).sum();
         Ok(kilobytes? / 1024.0)
     }
 
-    /// Waits until it has little to do, or does not come to an end with it.
-    pub(crate) async fn settle(&self) -> Result<()> {
-        for _ in 0..QUIET_TRIES {
+    /// Waits until the server is idle, for at most [`IDLE_MAX_INTERVALS`] intervals.
+    pub(crate) async fn wait_until_idle(&self) -> Result<()> {
+        for _ in 0..IDLE_MAX_INTERVALS {
             let before = self.cpu_micros()?;
-            tokio::time::sleep(QUIET).await;
-            if self.cpu_micros()? - before < QUIET_MICROS {
+            tokio::time::sleep(IDLE_INTERVAL).await;
+            if self.cpu_micros()? - before < IDLE_MAX_CPU_MICROS {
                 break;
             }
         }
@@ -114,23 +116,27 @@ impl Server {
     }
 }
 
-/// How its administrator comes in.
-struct Entry {
+/// Address and credentials of the administrator.
+struct AdminAccess {
     address: String,
     tls: Arc<ClientConfig>,
     /// Headers of each request.
     headers: String,
 }
 
-impl Entry {
+impl AdminAccess {
     async fn new(kubeconfig: &Path) -> Result<Self> {
-        let kubeconfig = Kubeconfig::read_from(kubeconfig).context("no kubeconfig")?;
+        let kubeconfig = Kubeconfig::read_from(kubeconfig).context("cannot read the kubeconfig")?;
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-        let address = config.cluster_url.authority().context("no address")?.to_string();
+        let address = config
+            .cluster_url
+            .authority()
+            .context("the kubeconfig has no server address")?
+            .to_string();
         let auth = serde_json::to_value(&config.auth_info)?;
         let authorization = match auth["token"].as_str() {
             Some(token) => format!("Authorization: Bearer {token}\r\n"),
-            // There is a certificate.
+            // The administrator has a client certificate, which is in the TLS configuration.
             None => String::new(),
         };
         let headers =

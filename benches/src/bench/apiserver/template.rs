@@ -1,31 +1,31 @@
-//! Requests that differ in numbers only: nothing is made anew for each, digits are put in place.
+//! Requests that differ only in numbers: digits are replaced in place, without allocations.
 
 use memchr::memchr2_iter;
 
-/// The bytes of a request, where each `#` stands for a digit of a number, each `@` for one of a generation: the last ones, as many as
-/// there are places in a row.
+/// The bytes of a request with placeholders: each run of `#` is replaced with the last digits of the number, each run of `@` with those of
+/// the generation.
 #[derive(Clone, Debug)]
-pub(crate) struct Template {
+pub(crate) struct RequestTemplate {
     bytes: Vec<u8>,
-    numbers: Vec<Place>,
-    generations: Vec<Place>,
+    numbers: Vec<DigitRun>,
+    generations: Vec<DigitRun>,
 }
 
-/// Where the first and the last digit of a row are.
-type Place = (usize, usize);
+/// Offsets of the first and the last digit of a run.
+type DigitRun = (usize, usize);
 
-impl Template {
+impl RequestTemplate {
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        let (mut numbers, mut generations): (Vec<Place>, Vec<Place>) = (vec![], vec![]);
+        let (mut numbers, mut generations): (Vec<DigitRun>, Vec<DigitRun>) = (vec![], vec![]);
         for at in memchr2_iter(b'#', b'@', &bytes) {
-            let rows = if bytes[at] == b'#' {
+            let runs = if bytes[at] == b'#' {
                 &mut numbers
             } else {
                 &mut generations
             };
-            match rows.last_mut() {
+            match runs.last_mut() {
                 Some((_, last)) if *last + 1 == at => *last = at,
-                _ => rows.push((at, at)),
+                _ => runs.push((at, at)),
             }
         }
         Self {
@@ -35,16 +35,16 @@ impl Template {
         }
     }
 
-    /// The request with these numbers.
+    /// Returns the request with these numbers.
     pub(crate) fn fill(&mut self, number: usize, generation: usize) -> &[u8] {
-        put(&mut self.bytes, &self.numbers, number);
-        put(&mut self.bytes, &self.generations, generation);
+        write_digits(&mut self.bytes, &self.numbers, number);
+        write_digits(&mut self.bytes, &self.generations, generation);
         &self.bytes
     }
 }
 
-fn put(bytes: &mut [u8], places: &[Place], number: usize) {
-    for (first, last) in places {
+fn write_digits(bytes: &mut [u8], runs: &[DigitRun], number: usize) {
+    for (first, last) in runs {
         let mut rest = number;
         for digit in bytes[*first..=*last].iter_mut().rev() {
             *digit = b"0123456789"[rest % 10];
@@ -58,8 +58,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_put_in_place() {
-        let mut template = Template::new(b"a-#### @@ ##".to_vec());
+    fn digits_are_replaced_in_place() {
+        let mut template = RequestTemplate::new(b"a-#### @@ ##".to_vec());
         assert_eq!(template.fill(1234, 7), b"a-1234 07 34");
         assert_eq!(template.fill(5, 123), b"a-0005 23 05");
     }

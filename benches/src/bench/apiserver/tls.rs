@@ -1,5 +1,5 @@
-//! TLS as cheaply as it goes. All connections receive into one piece of memory, which stays in the processor's cache, and what is decrypted
-//! is looked at where it lies.
+//! TLS with as little CPU time as possible. All connections receive into one buffer, which stays in the processor's cache, and data is
+//! decrypted in place.
 
 use std::{
     cell::RefCell,
@@ -21,28 +21,28 @@ use tokio_rustls::rustls::{
     unbuffered::{ConnectionState, EncodeError, InsufficientSizeError, UnbufferedStatus},
 };
 
-/// How much is received at once.
-const READ: usize = 256 * 1024;
-/// More than a record adds to what is in it.
-const OVERHEAD: usize = 64;
-const RECORD: usize = 16 * 1024;
+/// Size of the receive buffer.
+const RECEIVE_BUFFER_BYTES: usize = 256 * 1024;
+/// Upper bound of what a TLS record adds to its payload.
+const RECORD_OVERHEAD_BYTES: usize = 64;
+const MAX_RECORD_BYTES: usize = 16 * 1024;
 
 thread_local! {
-    static RECEIVED: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
+    static RECEIVE_BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; RECEIVE_BUFFER_BYTES]);
 }
 
-/// A connection over which bytes go.
-pub(crate) struct Tls {
+/// A TLS connection.
+pub(crate) struct TlsConnection {
     socket: TcpStream,
     session: UnbufferedClientConnection,
-    /// What was received of a record that is not whole.
-    rest: Vec<u8>,
-    /// What is to be sent.
-    sent: Vec<u8>,
-    agreed: bool,
+    /// The received part of an incomplete record.
+    incomplete_record: Vec<u8>,
+    /// Encrypted bytes to send.
+    send_buffer: Vec<u8>,
+    handshake_done: bool,
 }
 
-impl Tls {
+impl TlsConnection {
     pub(crate) async fn open(
         address: &str,
         host: ServerName<'static>,
@@ -53,13 +53,13 @@ impl Tls {
         let mut tls = Self {
             socket,
             session: UnbufferedClientConnection::new(config, host)?,
-            rest: vec![],
-            sent: vec![],
-            agreed: false,
+            incomplete_record: vec![],
+            send_buffer: vec![],
+            handshake_done: false,
         };
         tls.process(&mut [], &mut |_| {})?;
         tls.flush().await?;
-        while !tls.agreed {
+        while !tls.handshake_done {
             tls.receive(|_| {}).await?;
         }
         Ok(tls)
@@ -68,30 +68,31 @@ impl Tls {
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> Result<()> {
         let UnbufferedStatus { state, .. } = self.session.process_tls_records(&mut []);
         let ConnectionState::WriteTraffic(mut traffic) = state? else {
-            bail!("nothing can be sent now");
+            bail!("the TLS connection cannot send data now");
         };
-        let records = bytes.len().div_ceil(RECORD);
-        self.sent.resize(bytes.len() + records * OVERHEAD, 0);
-        let many = traffic.encrypt(bytes, &mut self.sent)?;
-        self.sent.truncate(many);
+        let records = bytes.len().div_ceil(MAX_RECORD_BYTES);
+        self.send_buffer
+            .resize(bytes.len() + records * RECORD_OVERHEAD_BYTES, 0);
+        let count = traffic.encrypt(bytes, &mut self.send_buffer)?;
+        self.send_buffer.truncate(count);
         self.flush().await
     }
 
-    /// Waits for something and gives it to `data`, piece by piece. It may be nothing that is data.
+    /// Receives once and passes decrypted data to `data`, piece by piece. There may be none.
     ///
     /// # Errors
     ///
-    /// When the connection is at its end.
+    /// If the server closed the connection.
     pub(crate) async fn receive(&mut self, mut data: impl FnMut(&[u8])) -> Result<()> {
         poll_fn(|context| {
-            RECEIVED.with_borrow_mut(|buffer| {
-                let rest = self.rest.len();
-                let mut free = ReadBuf::new(&mut buffer[rest..]);
+            RECEIVE_BUFFER.with_borrow_mut(|buffer| {
+                let start = self.incomplete_record.len();
+                let mut free = ReadBuf::new(&mut buffer[start..]);
                 ready!(Pin::new(&mut self.socket).poll_read(context, &mut free))?;
-                let many = free.filled().len();
-                buffer[..rest].copy_from_slice(&self.rest);
-                self.rest.clear();
-                Poll::Ready(self.process_received(&mut buffer[..rest + many], many, &mut data))
+                let count = free.filled().len();
+                buffer[..start].copy_from_slice(&self.incomplete_record);
+                self.incomplete_record.clear();
+                Poll::Ready(self.process_received(&mut buffer[..start + count], count, &mut data))
             })
         })
         .await?;
@@ -104,18 +105,18 @@ impl Tls {
         new: usize,
         data: &mut impl FnMut(&[u8]),
     ) -> Result<()> {
-        ensure!(new > 0, "the server ended the connection");
+        ensure!(new > 0, "the server closed the connection");
         let used = self.process(received, data)?;
-        self.rest.extend_from_slice(&received[used..]);
+        self.incomplete_record.extend_from_slice(&received[used..]);
         Ok(())
     }
 
-    /// Looks at records, and says how many bytes these were.
+    /// Processes complete records and returns how many bytes they had.
     fn process(&mut self, received: &mut [u8], data: &mut impl FnMut(&[u8])) -> Result<usize> {
         let mut used = 0;
         loop {
             let UnbufferedStatus { discard, state } = self.session.process_tls_records(&mut received[used..]);
-            let mut waits = false;
+            let mut blocked = false;
             match state? {
                 ConnectionState::ReadTraffic(mut traffic) => {
                     while let Some(record) = traffic.next_record() {
@@ -123,31 +124,31 @@ impl Tls {
                     }
                 }
                 ConnectionState::EncodeTlsData(mut message) => {
-                    let start = self.sent.len();
+                    let start = self.send_buffer.len();
                     if let Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) =
                         message.encode(&mut [])
                     {
-                        self.sent.resize(start + required_size, 0);
+                        self.send_buffer.resize(start + required_size, 0);
                     }
-                    message.encode(&mut self.sent[start..])?;
+                    message.encode(&mut self.send_buffer[start..])?;
                 }
-                // It is sent before anything else is done.
+                // The caller flushes the send buffer next.
                 ConnectionState::TransmitTlsData(message) => message.done(),
-                ConnectionState::BlockedHandshake => waits = true,
-                ConnectionState::WriteTraffic(_) => (self.agreed, waits) = (true, true),
-                _ => bail!("the server ended the connection"),
+                ConnectionState::BlockedHandshake => blocked = true,
+                ConnectionState::WriteTraffic(_) => (self.handshake_done, blocked) = (true, true),
+                _ => bail!("the server closed the connection"),
             }
             used += discard;
-            if waits {
+            if blocked {
                 return Ok(used);
             }
         }
     }
 
     async fn flush(&mut self) -> Result<()> {
-        if !self.sent.is_empty() {
-            self.socket.write_all(&self.sent).await?;
-            self.sent.clear();
+        if !self.send_buffer.is_empty() {
+            self.socket.write_all(&self.send_buffer).await?;
+            self.send_buffer.clear();
         }
         Ok(())
     }

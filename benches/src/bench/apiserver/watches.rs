@@ -1,4 +1,4 @@
-//! Many watches of the same objects, each a connection of its own; each must be told of everything.
+//! Opens many watches of the same objects, each on its own connection. Each watch must receive every event.
 
 use std::time::Duration;
 
@@ -7,54 +7,58 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::task::JoinSet;
 
 use super::{
-    connection::Lines,
-    load::{self, Cost},
-    server::Server,
+    connection::WatchLines,
+    load::{self, OperationCost},
+    server::MeasuredServer,
 };
 
-/// How many connections are made at once, and how long all events may take.
-const AT_ONCE: usize = 16;
-const PATIENCE: Duration = Duration::from_mins(3);
+/// Maximum number of connections that are opened concurrently, and the time limit for the delivery of all events.
+const MAX_CONCURRENT_CONNECTS: usize = 16;
+const DELIVERY_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// What an event to a watch costs, with what `write` does to make so many events, and what is resident while all watch.
+/// Returns the cost of delivering one event to one watch, and the resident megabytes with all watches open. The cost includes the writes of
+/// `write`, which causes `events` events.
 pub(crate) async fn fan_out(
-    server: &Server,
+    server: &MeasuredServer,
     namespace: &str,
     watches: usize,
     events: usize,
     write: impl AsyncFnOnce() -> Result<usize>,
-) -> Result<(Cost, f64)> {
-    let version = load::version(server, namespace).await?;
-    let uri = format!("{}?watch=1&resourceVersion={version}", load::path(namespace));
+) -> Result<(OperationCost, f64)> {
+    let version = load::list_version(server, namespace).await?;
+    let uri = format!(
+        "{}?watch=1&resourceVersion={version}",
+        load::collection_path(namespace)
+    );
     let request = server.request("GET", &uri, "");
     let open = async || server.connect().await?.watch(&request).await;
-    let open: Vec<Lines> = stream::iter(0..watches)
+    let open: Vec<WatchLines> = stream::iter(0..watches)
         .map(|_| open())
-        .buffer_unordered(AT_ONCE)
+        .buffer_unordered(MAX_CONCURRENT_CONNECTS)
         .try_collect()
         .await?;
-    server.settle().await?;
-    let resident = server.resident()?;
-    let cost = load::cost(server, async || {
+    server.wait_until_idle().await?;
+    let resident_mb = server.resident_mb()?;
+    let cost = load::measure_cost(server, async || {
         let mut readers = JoinSet::new();
         for watch in open {
             readers.spawn(watch.read(events));
         }
         write().await?;
-        let mut told = 0;
-        tokio::time::timeout(PATIENCE, async {
+        let mut received = 0;
+        tokio::time::timeout(DELIVERY_TIMEOUT, async {
             while let Some(read) = readers.join_next().await {
-                told += read??;
+                received += read??;
             }
             anyhow::Ok(())
         })
         .await
-        .context("not all events came in time")??;
+        .context("not all events arrived in time")??;
         ensure!(
-            told == watches * events,
-            "{told} events came to {watches} watches"
+            received == watches * events,
+            "{watches} watches received {received} events"
         );
-        Ok(told)
+        Ok(received)
     });
-    Ok((cost.await?, resident))
+    Ok((cost.await?, resident_mb))
 }

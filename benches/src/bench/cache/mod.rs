@@ -1,7 +1,7 @@
-//! What a cached Pod costs: CPU time for each listed object and each watch event, and memory, beside client-go and kube-runtime.
+//! Compares the cost of a cached Pod with client-go and kube-runtime: CPU time per listed object and per watch event, and memory.
 //!
-//! Each [`Subject`] runs in a process of its own against a load server of its own, in turn, round by round; CPU time
-//! and memory are read from outside. Read `subjects` → `run` → `table`.
+//! Each [`CacheSubject`] runs in a process of its own against a load server of its own, one after the other, round by round. CPU time and
+//! memory are read from outside. Read `subjects` → `run` → `table`.
 
 pub(crate) mod run;
 pub(crate) mod subjects;
@@ -20,36 +20,36 @@ use kubewright_benches::{
     report,
 };
 
-use run::{Figures, Load, Programs};
-use subjects::{SUBJECTS, Subject};
+use run::{CacheFigures, LoadParameters, Programs};
+use subjects::{CacheSubject, SUBJECTS};
 
-/// What `bench cache` is told.
+/// Arguments of `bench cache`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The Go program of `benches/go`
+    /// Path of the Go program of `benches/go`
     #[arg(long)]
     peers: PathBuf,
-    /// How many Pods: each number makes a table
+    /// Numbers of Pods; each one makes a table
     #[arg(long, value_delimiter = ',', default_value = "10000,100000")]
     objects: Vec<u32>,
-    /// How many watch events; as many as Pods, and 20000 at least, unless it is said
+    /// Number of watch events; by default the number of Pods, and at least 20000
     #[arg(long)]
     events: Option<u32>,
-    /// How often each subject is measured
+    /// Number of rounds
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Only subjects whose label has this text in it
+    /// Measure only subjects with this text in their labels
     #[arg(long)]
     only: Option<String>,
-    /// But not those whose label has this text in it; may be given several times
+    /// Do not measure subjects with this text in their labels; may be given several times
     #[arg(long)]
     leave_out: Vec<String>,
-    /// Put the tables into this file, between its marks: each number of Pods has its own
+    /// Write the tables into this file, each between the marks of its number of Pods
     #[arg(long)]
     write: Option<PathBuf>,
 }
 
-/// The random numbers that the Pods are made of.
+/// Random seed of the Pods.
 const SEED: u64 = 1;
 
 pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
@@ -59,13 +59,16 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
         peers: arguments.peers.clone(),
         protobuf: Some(folder.path().join("pods.protobuf")),
     };
-    encode(&programs)?;
-    let wanted = |subject: &&Subject| {
+    prepare_protobuf(&programs)?;
+    let is_selected = |subject: &&CacheSubject| {
         let has = |text: &String| subject.label.contains(text);
         arguments.only.as_ref().is_none_or(has) && !arguments.leave_out.iter().any(has)
     };
-    let subjects: Vec<&Subject> = SUBJECTS.iter().filter(wanted).collect();
-    ensure!(!subjects.is_empty(), "no subject has that text in its label");
+    let subjects: Vec<&CacheSubject> = SUBJECTS.iter().filter(is_selected).collect();
+    ensure!(
+        !subjects.is_empty(),
+        "no subject matches: check --only and --leave-out against the row labels"
+    );
     let (size, managed_fields) = Pods::new(APPS, SEED, DataSet::Pods)?.mean_sizes();
     let head = format!(
         "{}\n\nPods of {size} bytes of JSON on average, {managed_fields} of them managedFields, of {APPS} applications. \
@@ -74,7 +77,7 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
         arguments.rounds,
     );
     for &objects in &arguments.objects {
-        let load = Load {
+        let load = LoadParameters {
             objects,
             events: arguments.events.unwrap_or(objects.max(20_000)),
             seed: SEED,
@@ -88,19 +91,19 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
         );
         println!("{text}");
         if let Some(file) = &arguments.write {
-            report::replace(file, &format!("cache-{objects}"), &text)?;
+            report::replace_section(file, &format!("cache-{objects}"), &text)?;
         }
     }
     Ok(())
 }
 
-/// All subjects in turn, so often: the figures of each.
+/// Measures all subjects, one after the other, in each round. Returns the figures of each subject.
 fn measure(
     programs: &Programs,
-    subjects: &[&Subject],
-    load: Load,
+    subjects: &[&CacheSubject],
+    load: LoadParameters,
     rounds: usize,
-) -> Result<Vec<Vec<Figures>>> {
+) -> Result<Vec<Vec<CacheFigures>>> {
     let mut figures = vec![Vec::new(); subjects.len()];
     for round in 1..=rounds {
         for (subject, figures) in subjects.iter().zip(&mut figures) {
@@ -116,8 +119,8 @@ fn measure(
     Ok(figures)
 }
 
-/// Lets the Go program make the protobuf form of the Pods, and compare it with JSON.
-fn encode(programs: &Programs) -> Result<()> {
+/// Lets the Go program encode the Pods as protobuf, and checks that both encodings are equal.
+fn prepare_protobuf(programs: &Programs) -> Result<()> {
     let Some(protobuf) = &programs.protobuf else {
         return Ok(());
     };
@@ -125,7 +128,10 @@ fn encode(programs: &Programs) -> Result<()> {
         .args(["server", "--print-templates", "--seed", &SEED.to_string()])
         .stdout(Stdio::piped())
         .spawn()?;
-    let templates = printing.stdout.take().context("no output of the server")?;
+    let templates = printing
+        .stdout
+        .take()
+        .context("the server has no standard output")?;
     let encoding = Command::new(&programs.peers)
         .arg("encode")
         .stdin(templates)
@@ -136,7 +142,7 @@ fn encode(programs: &Programs) -> Result<()> {
         printing.wait()?.success() && encoding.success(),
         "the Pods were not encoded"
     );
-    let load = Load {
+    let load = LoadParameters {
         objects: 2000,
         events: 0,
         seed: SEED,

@@ -1,4 +1,4 @@
-//! One run of one subject: a list, watch events, a relist.
+//! Measures one subject once: a list, watch events, and a relist.
 
 use std::{
     io::{Read as _, Write as _},
@@ -11,57 +11,57 @@ use anyhow::{Context as _, Result, ensure};
 
 use kubewright_benches::pods::DataSet;
 
-use super::subjects::{Program, Subject};
+use super::subjects::{CacheSubject, SubjectProgram};
 use crate::process::Process;
 
-/// So many Pods of a hundred changed when the watch has expired.
+/// Percentage of Pods that change before the relist.
 const CHANGED_PERCENT: u32 = 10;
-/// A queue may hand out a key once for two events; more than so few of them and not every event was worked.
-const WORKED: f64 = 0.95;
+/// Minimum number of processed keys per object or event. A queue may merge two events of a key, but only a few; otherwise events were lost.
+const MIN_WORKED_FRACTION: f64 = 0.95;
 
-/// The programs, and the Pods as protobuf.
+/// Paths of the programs, and of the Pods encoded as protobuf.
 pub(crate) struct Programs {
-    /// This one: it is server and subject, too.
+    /// This program, which is also the load server and the Rust subjects.
     pub(crate) this: PathBuf,
     pub(crate) peers: PathBuf,
     pub(crate) protobuf: Option<PathBuf>,
 }
 
-/// What the server is asked for.
+/// Parameters of the load server.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
+pub(crate) struct LoadParameters {
     pub(crate) objects: u32,
     pub(crate) events: u32,
     pub(crate) seed: u64,
     pub(crate) data: DataSet,
 }
 
-/// What one run cost.
+/// Figures of one run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
-    /// CPU µs a listed object.
+pub(crate) struct CacheFigures {
+    /// CPU µs per listed object.
     pub(crate) list_cpu: f64,
-    /// CPU µs a watch event.
+    /// CPU µs per watch event.
     pub(crate) event_cpu: f64,
-    /// CPU µs an object of the relist.
+    /// CPU µs per relisted object.
     pub(crate) relist_cpu: f64,
-    /// Resident KB an object after the list.
+    /// Resident KB per object after the list.
     pub(crate) listed: f64,
-    /// The same after the events.
+    /// Resident KB per object after the events.
     pub(crate) watched: f64,
-    /// The same after a garbage collection that gives memory back, where there is one.
+    /// Resident KB per object after a garbage collection that returns memory to the system; without a collector, the same as `watched`.
     pub(crate) collected: f64,
-    /// What of that is no page of the program, which takes as much whatever number of objects there is.
+    /// Anonymous KB per object of `collected`: without pages of the program's file, whose number does not depend on the number of objects.
     pub(crate) anonymous: f64,
-    /// The most resident KB an object during the first list.
+    /// Peak of resident KB per object during the first list.
     pub(crate) list_peak: f64,
-    /// The most during the relist, as a multiple of what was resident before.
+    /// Peak of resident memory during the relist, as a multiple of the memory before it.
     pub(crate) relist_peak: f64,
 }
 
 pub(crate) fn start_server(
     programs: &Programs,
-    load: Load,
+    load: LoadParameters,
     without_streaming: bool,
 ) -> Result<(Process, String)> {
     let mut command = Command::new(&programs.this);
@@ -88,65 +88,74 @@ pub(crate) fn start_server(
         command.arg("--refuse-streaming");
     }
     let server = Process::start(&mut command)?;
-    let address = server.said("http://")?;
+    let address = server.expect_line("http://")?;
     Ok((server, format!("http://{address}")))
 }
 
-/// `program` is the executable of Rust subjects: this one, or another build of it.
-pub(crate) fn run(programs: &Programs, program: &Path, subject: &Subject, load: Load) -> Result<Figures> {
+/// Measures one subject once. `program` is the executable of Rust subjects: this program, or another build of it.
+pub(crate) fn run(
+    programs: &Programs,
+    program: &Path,
+    subject: &CacheSubject,
+    load: LoadParameters,
+) -> Result<CacheFigures> {
     let (_server, url) = start_server(programs, load, subject.without_streaming)?;
     let mut command = match subject.program {
-        Program::Rust(name) => {
+        SubjectProgram::Rust(name) => {
             let mut command = Command::new(program);
             command.args(["subject", name]);
             command
         }
-        Program::Go(encoding) => {
+        SubjectProgram::Go(encoding) => {
             let mut command = Command::new(&programs.peers);
             command.args(["subject", encoding]);
             command
         }
     };
     let mut process = Process::start(command.arg(&url))?;
-    process.said("ready")?;
-    process.settle()?;
+    process.expect_line("ready")?;
+    process.wait_until_idle()?;
     let (objects, events) = (f64::from(load.objects), f64::from(load.events));
-    let (empty, anonymous, start) = (process.resident()?, process.anonymous()?, process.cpu_micros()?);
+    let (empty, anonymous, start) = (
+        process.resident_kb()?,
+        process.anonymous_kb()?,
+        process.cpu_micros()?,
+    );
 
-    process.tell("go")?;
-    process.said("marker")?;
-    process.settle()?;
-    let listed_keys = worked(&mut process)?;
-    let (listed, after_list, list_peak) = (process.resident()?, process.cpu_micros()?, process.peak()?);
+    process.send_line("go")?;
+    process.expect_line("marker")?;
+    process.wait_until_idle()?;
+    let listed_keys = worked_keys(&mut process)?;
+    let (listed, after_list, list_peak) = (process.resident_kb()?, process.cpu_micros()?, process.peak_kb()?);
 
-    post(&url, &format!("/events/{}", load.events))?;
-    process.said("marker")?;
-    process.settle()?;
-    let event_keys = worked(&mut process)? - listed_keys;
-    let (watched, after_events) = (process.resident()?, process.cpu_micros()?);
+    post_command(&url, &format!("/events/{}", load.events))?;
+    process.expect_line("marker")?;
+    process.wait_until_idle()?;
+    let event_keys = worked_keys(&mut process)? - listed_keys;
+    let (watched, after_events) = (process.resident_kb()?, process.cpu_micros()?);
     if !subject.is_floor() {
         ensure!(
-            listed_keys >= WORKED * objects && event_keys >= WORKED * events,
-            "the worker was given {listed_keys} keys of {objects} objects, and {event_keys} of {events} events"
+            listed_keys >= MIN_WORKED_FRACTION * objects && event_keys >= MIN_WORKED_FRACTION * events,
+            "the worker processed only {listed_keys} keys for {objects} objects and {event_keys} for {events} events"
         );
     }
     let collected = match subject.program {
-        Program::Rust(_) => watched,
-        Program::Go(_) => {
-            process.tell("gc")?;
-            process.said("collected")?;
-            process.resident()?
+        SubjectProgram::Rust(_) => watched,
+        SubjectProgram::Go(_) => {
+            process.send_line("gc")?;
+            process.expect_line("collected")?;
+            process.resident_kb()?
         }
     };
 
-    let anonymous = process.anonymous()? - anonymous;
-    process.forget_peak()?;
-    let (steady, before_relist) = (process.resident()?, process.cpu_micros()?);
-    post(&url, &format!("/expire/{CHANGED_PERCENT}"))?;
-    process.said("marker")?;
-    process.settle()?;
-    let relist_peak = (process.peak()? - empty) / (steady - empty).max(1.0);
-    Ok(Figures {
+    let anonymous = process.anonymous_kb()? - anonymous;
+    process.reset_peak()?;
+    let (steady, before_relist) = (process.resident_kb()?, process.cpu_micros()?);
+    post_command(&url, &format!("/expire/{CHANGED_PERCENT}"))?;
+    process.expect_line("marker")?;
+    process.wait_until_idle()?;
+    let relist_peak = (process.peak_kb()? - empty) / (steady - empty).max(1.0);
+    Ok(CacheFigures {
         list_cpu: (after_list - start) / objects,
         event_cpu: (after_events - after_list) / events,
         relist_cpu: (process.cpu_micros()? - before_relist) / objects,
@@ -159,22 +168,24 @@ pub(crate) fn run(programs: &Programs, program: &Path, subject: &Subject, load: 
     })
 }
 
-/// How many keys the worker was given until now.
-fn worked(process: &mut Process) -> Result<f64> {
-    process.tell("count")?;
-    Ok(process.said("worked")?.parse()?)
+/// Returns how many keys the worker has processed so far.
+fn worked_keys(process: &mut Process) -> Result<f64> {
+    process.send_line("count")?;
+    Ok(process.expect_line("worked")?.parse()?)
 }
 
-/// Gives the load server a command.
-fn post(url: &str, path: &str) -> Result<()> {
-    let address = url.strip_prefix("http://").context("no address")?;
+/// Sends a command to the load server.
+fn post_command(url: &str, path: &str) -> Result<()> {
+    let address = url
+        .strip_prefix("http://")
+        .context("the URL does not start with http://")?;
     let mut stream = TcpStream::connect(address)?;
     write!(
         stream,
         "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     )?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    ensure!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    let mut response = String::new();
+    stream.read_to_string(&mut response)?;
+    ensure!(response.starts_with("HTTP/1.1 200"), "{path}: {response}");
     Ok(())
 }

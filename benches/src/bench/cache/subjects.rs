@@ -1,74 +1,89 @@
-//! The rows of the table.
+//! The subjects: rows of the table.
 
-/// Who is measured.
+/// A measured cache.
 #[derive(Debug)]
-pub(crate) struct Subject {
+pub(crate) struct CacheSubject {
     pub(crate) label: &'static str,
-    pub(crate) program: Program,
-    /// The server refuses streaming lists: who asks for one falls back to a list.
+    pub(crate) program: SubjectProgram,
+    /// Whether the server rejects streaming lists, so that clients fall back to ordinary lists.
     pub(crate) without_streaming: bool,
 }
 
-/// What runs, with what stands before the server's address.
+/// The program of a subject, with the argument that precedes the server's URL.
 #[derive(Debug)]
-pub(crate) enum Program {
-    /// `bench-subject`
+pub(crate) enum SubjectProgram {
+    /// `bench subject SUBJECT`
     Rust(&'static str),
-    /// `benches/go`
+    /// The Go program of `benches/go`, with the encoding.
     Go(&'static str),
 }
 
-/// The others are compared with the first.
-pub(crate) const SUBJECTS: &[Subject] = &[
-    subject("kubewright", Program::Rust("kubewright")),
+/// All subjects. The first one is the baseline of the ratios.
+pub(crate) const SUBJECTS: &[CacheSubject] = &[
+    subject("kubewright", SubjectProgram::Rust("kubewright")),
     subject(
         "kubewright, each event's object decoded",
-        Program::Rust("kubewright-gets"),
+        SubjectProgram::Rust("kubewright-gets"),
     ),
-    subject("kubewright, raw", Program::Rust("kubewright-raw")),
-    subject("kubewright, always decoded", Program::Rust("kubewright-decoded")),
+    subject(
+        "kubewright, stored as raw JSON",
+        SubjectProgram::Rust("kubewright-raw"),
+    ),
+    subject(
+        "kubewright, stored decoded",
+        SubjectProgram::Rust("kubewright-decoded"),
+    ),
     subject(
         "kubewright, projected to three fields",
-        Program::Rust("kubewright-projected"),
+        SubjectProgram::Rust("kubewright-projected"),
     ),
-    subject("kubewright, metadata only", Program::Rust("kubewright-metadata")),
-    Subject {
+    subject(
+        "kubewright, metadata only",
+        SubjectProgram::Rust("kubewright-metadata"),
+    ),
+    CacheSubject {
         without_streaming: true,
-        ..subject("kubewright, no streaming list", Program::Rust("kubewright"))
+        ..subject(
+            "kubewright, no streaming list",
+            SubjectProgram::Rust("kubewright"),
+        )
     },
-    subject("client-go, protobuf", Program::Go("protobuf")),
-    subject("client-go, JSON", Program::Go("json")),
-    Subject {
+    subject("client-go, protobuf", SubjectProgram::Go("protobuf")),
+    subject("client-go, JSON", SubjectProgram::Go("json")),
+    CacheSubject {
         without_streaming: true,
-        ..subject("client-go, protobuf, no streaming list", Program::Go("protobuf"))
+        ..subject(
+            "client-go, protobuf, no streaming list",
+            SubjectProgram::Go("protobuf"),
+        )
     },
-    Subject {
+    CacheSubject {
         without_streaming: true,
-        ..subject("client-go, JSON, no streaming list", Program::Go("json"))
+        ..subject("client-go, JSON, no streaming list", SubjectProgram::Go("json"))
     },
-    subject("kube-runtime", Program::Rust("kube-runtime")),
+    subject("kube-runtime", SubjectProgram::Rust("kube-runtime")),
     subject(
         "kube-runtime, managedFields dropped",
-        Program::Rust("kube-runtime-trimmed"),
+        SubjectProgram::Rust("kube-runtime-trimmed"),
     ),
     subject(
         "kube-runtime, struct of three fields",
-        Program::Rust("kube-runtime-slim"),
+        SubjectProgram::Rust("kube-runtime-slim"),
     ),
-    subject("floor: bytes read and thrown away", Program::Rust("floor")),
+    subject("floor: bytes read and discarded", SubjectProgram::Rust("floor")),
 ];
 
-const fn subject(label: &'static str, program: Program) -> Subject {
-    Subject {
+const fn subject(label: &'static str, program: SubjectProgram) -> CacheSubject {
+    CacheSubject {
         label,
         program,
         without_streaming: false,
     }
 }
 
-impl Subject {
-    /// Whether it keeps nothing, and so has no worker.
+impl CacheSubject {
+    /// Returns whether this is the floor, which stores nothing and has no worker.
     pub(crate) fn is_floor(&self) -> bool {
-        matches!(self.program, Program::Rust("floor"))
+        matches!(self.program, SubjectProgram::Rust("floor"))
     }
 }

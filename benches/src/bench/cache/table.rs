@@ -1,27 +1,27 @@
-//! The figures as a Markdown table.
+//! Formats the figures as a Markdown table.
 
 use kubewright_benches::median;
 
-use super::{run::Figures, subjects::Subject};
+use super::{run::CacheFigures, subjects::CacheSubject};
 
-type Column = (&'static str, fn(&Figures) -> f64);
+type Column = (&'static str, fn(&CacheFigures) -> f64);
 
 const COLUMNS: &[Column] = &[
-    ("CPU µs a listed object", |figures| figures.list_cpu),
-    ("CPU µs a watch event", |figures| figures.event_cpu),
-    ("CPU µs a relisted object", |figures| figures.relist_cpu),
-    ("KB an object, listed", |figures| figures.listed),
-    ("KB an object, after events", |figures| figures.watched),
-    ("KB an object, collected", |figures| figures.collected),
-    ("… without files", |figures| figures.anonymous),
-    ("peak KB an object, first list", |figures| figures.list_peak),
-    ("peak of a relist / before", |figures| figures.relist_peak),
+    ("CPU µs per listed object", |figures| figures.list_cpu),
+    ("CPU µs per watch event", |figures| figures.event_cpu),
+    ("CPU µs per relisted object", |figures| figures.relist_cpu),
+    ("KB per object after the list", |figures| figures.listed),
+    ("KB per object after events", |figures| figures.watched),
+    ("KB per object after GC", |figures| figures.collected),
+    ("… anonymous", |figures| figures.anonymous),
+    ("peak KB per object, first list", |figures| figures.list_peak),
+    ("relist peak / before", |figures| figures.relist_peak),
 ];
 
-/// Medians, each with its ratio to that of the first row; `figures` are those of each subject.
-pub(crate) fn markdown(subjects: &[&Subject], figures: &[Vec<Figures>]) -> String {
+/// Returns the table of medians, each with its ratio to the first row. `figures` contains the figures of each subject.
+pub(crate) fn markdown(subjects: &[&CacheSubject], figures: &[Vec<CacheFigures>]) -> String {
     let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
-    let of = |figures: &[Figures], read: fn(&Figures) -> f64| median(figures.iter().map(read));
+    let of = |figures: &[CacheFigures], read: fn(&CacheFigures) -> f64| median(figures.iter().map(read));
     let rows = subjects.iter().zip(figures).map(|(subject, row)| {
         let cells = COLUMNS.iter().map(|(_, read)| {
             let value = of(row, *read);

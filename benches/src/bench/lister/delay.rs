@@ -1,7 +1,7 @@
-//! Many readers: how long it takes from an event's arrival until a sink is told of it.
+//! Measures the delay from an event's arrival to the call of a sink, while many threads read the store.
 //!
-//! Readers take processors away from the writer whatever they read. So there is a second crowd, which computes as long as the first
-//! one reads and leaves the store alone: what remains between the two is the store's.
+//! Readers take processor time from the writer whatever they read. A second crowd computes for the same time without touching the store;
+//! the difference between the two is the store's part of the delay.
 
 use std::{
     sync::{
@@ -21,24 +21,24 @@ use kubewright_benches::{
 };
 use tokio::{sync::mpsc, time::sleep};
 
-use super::Running;
+use super::RunningInformer;
 
-const READERS: u32 = 80;
-/// Each reader lists, then rests, so that all together keep less than one processor busy.
-const BUSY: f64 = 0.4;
-const PAUSE: Duration = Duration::from_millis(5);
+const CROWD_THREADS: u32 = 80;
+/// How many processors all threads of a crowd together keep busy. Each thread lists, then sleeps.
+const MAX_BUSY_PROCESSORS: f64 = 0.4;
+const EVENT_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What a crowd does.
+/// What the threads of a crowd do.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Crowd {
-    Nobody,
+enum CrowdKind {
+    Empty,
     Computes,
     Lists,
 }
 
-/// A crowd, and how it was while it was there, round by round.
-struct Row {
-    crowd: Crowd,
+/// A crowd, and the delays of events while it runs, by round.
+struct DelayRow {
+    crowd: CrowdKind,
     name: &'static str,
     lists: usize,
     events: usize,
@@ -46,22 +46,22 @@ struct Row {
     p99: Vec<f64>,
 }
 
-pub(super) async fn table(running: &Running, time: Duration, rounds: usize) -> String {
-    let (told, mut seen) = mpsc::unbounded_channel();
+pub(super) async fn table(running: &RunningInformer, time: Duration, rounds: usize) -> String {
+    let (notified, mut notifications) = mpsc::unbounded_channel();
     let sink = running.informer.add_sink(move |change| {
         if let Change::Updated { new, .. } = change {
-            // Nobody listens any more when all was measured.
-            let _ = told.send((parse_resource_version(new.resource_version()), Instant::now()));
+            // The receiver is dropped at the end of the measurement.
+            let _ = notified.send((parse_resource_version(new.resource_version()), Instant::now()));
         }
     });
     let list_time = list_time(&running.informer.lister());
     let mut version = running.objects;
     let mut rows = [
-        (Crowd::Nobody, "nobody else"),
-        (Crowd::Computes, "80 threads that compute as long"),
-        (Crowd::Lists, "80 threads that list everything"),
+        (CrowdKind::Empty, "no other threads"),
+        (CrowdKind::Computes, "80 threads that compute for the same time"),
+        (CrowdKind::Lists, "80 threads that list everything"),
     ]
-    .map(|(crowd, name)| Row {
+    .map(|(crowd, name)| DelayRow {
         crowd,
         name,
         lists: 0,
@@ -72,7 +72,7 @@ pub(super) async fn table(running: &Running, time: Duration, rounds: usize) -> S
     for _ in 0..rounds {
         for row in &mut rows {
             let stop = Arc::new(AtomicBool::new(false));
-            let crowd = gather(row.crowd, &running.informer.lister(), list_time, &stop);
+            let crowd = start_crowd(row.crowd, &running.informer.lister(), list_time, &stop);
             let mut delays = Vec::new();
             let end = Instant::now() + time;
             while Instant::now() < end {
@@ -81,13 +81,13 @@ pub(super) async fn table(running: &Running, time: Duration, rounds: usize) -> S
                 let line = modified(&running.pods, PodVersion { ordinal, version });
                 let sent = Instant::now();
                 running.source.send(vec![line]);
-                while let Some((told, at)) = seen.recv().await {
-                    if told == Some(version) {
+                while let Some((notified, at)) = notifications.recv().await {
+                    if notified == Some(version) {
                         delays.push((at - sent).as_secs_f64() * 1e6);
                         break;
                     }
                 }
-                sleep(PAUSE).await;
+                sleep(EVENT_INTERVAL).await;
             }
             stop.store(true, Ordering::Relaxed);
             row.lists += crowd
@@ -114,7 +114,7 @@ pub(super) async fn table(running: &Running, time: Duration, rounds: usize) -> S
         )
     });
     format!(
-        "Medians of {rounds} interleaved rounds.\n\n| meanwhile | lists | events | delay of an event, p50 µs | p99 µs | p99 of the worst round \
+        "Medians of {rounds} interleaved rounds.\n\n| load | lists | events | event delay, p50 µs | p99 µs | p99 of the worst round \
          |\n|---|---:|---:|---:|---:|---:|\n{}",
         rows.concat()
     )
@@ -128,22 +128,26 @@ fn list_time(lister: &Lister<Pod>) -> Duration {
     start.elapsed() / 5
 }
 
-/// The threads; each says how often it listed or computed.
-fn gather(
-    crowd: Crowd,
+/// Starts the threads of a crowd. Each returns how often it listed or computed.
+fn start_crowd(
+    crowd: CrowdKind,
     lister: &Lister<Pod>,
     list_time: Duration,
     stop: &Arc<AtomicBool>,
 ) -> Vec<thread::JoinHandle<usize>> {
-    let rest = list_time.mul_f64(f64::from(READERS) / BUSY);
-    let threads = if crowd == Crowd::Nobody { 0 } else { READERS };
+    let pause = list_time.mul_f64(f64::from(CROWD_THREADS) / MAX_BUSY_PROCESSORS);
+    let threads = if crowd == CrowdKind::Empty {
+        0
+    } else {
+        CROWD_THREADS
+    };
     let one = |number: u32| {
         let (lister, stop) = (lister.clone(), stop.clone());
         thread::spawn(move || {
-            thread::sleep(rest * number / READERS);
+            thread::sleep(pause * number / CROWD_THREADS);
             let mut count = 0;
             while !stop.load(Ordering::Relaxed) {
-                if crowd == Crowd::Lists {
+                if crowd == CrowdKind::Lists {
                     super::reads::walk(lister.list());
                 } else {
                     let start = Instant::now();
@@ -152,8 +156,8 @@ fn gather(
                     }
                 }
                 count += 1;
-                // Not longer than somebody waits for the end.
-                thread::sleep(rest.min(Duration::from_secs(2)));
+                // Limit the sleep, so that threads stop soon after a round.
+                thread::sleep(pause.min(Duration::from_secs(2)));
             }
             count
         })

@@ -1,4 +1,4 @@
-//! What reads of one store cost, and whether they hold up who writes it: within the process, from memory.
+//! Measures reads of one store and the delay that they cause to its writer, within one process and with Pods from memory.
 
 mod delay;
 mod reads;
@@ -15,32 +15,32 @@ use kubewright_benches::{
     report,
 };
 
-/// What `bench lister` is told.
+/// Arguments of `bench lister`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// How many Pods
+    /// Number of Pods
     #[arg(long, default_value_t = 100_000)]
     objects: u32,
-    /// How long each delay is observed in a round
+    /// Seconds per round for each load
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// How many rounds of that, in turn with the others
+    /// Number of rounds
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Put the tables into this file, between its marks
+    /// Write the tables into this file, between its marks
     #[arg(long)]
     write: Option<PathBuf>,
 }
 
 /// A running informer of Pods from memory.
-struct Running {
+struct RunningInformer {
     pods: Pods,
     objects: u32,
     source: MemorySource,
     informer: SharedInformer<Pod>,
 }
 
-const NODES: IndexSpec = IndexSpec {
+const BY_NODE: IndexSpec = IndexSpec {
     name: "by_node",
     path: "spec.nodeName",
     value_type: IndexType::String,
@@ -52,10 +52,10 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
     let source = MemorySource::new(&pods, arguments.objects);
     let sources = source.clone();
     let informers = SharedInformerFactory::from_sources(move |_, _, _| Arc::new(sources.clone()));
-    let informer = informers.indexed::<Pod>(&[NODES]);
+    let informer = informers.indexed::<Pod>(&[BY_NODE]);
     informers.start();
     informers.wait_for_cache_sync().await;
-    let running = Running {
+    let running = RunningInformer {
         pods,
         objects: arguments.objects,
         source,
@@ -70,7 +70,7 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
     );
     println!("{text}");
     match &arguments.write {
-        Some(file) => report::replace(file, "lister", &text),
+        Some(file) => report::replace_section(file, "lister", &text),
         None => Ok(()),
     }
 }

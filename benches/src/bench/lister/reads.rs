@@ -1,4 +1,4 @@
-//! One reader: the time of a call.
+//! Measures the time of single calls, with one reader.
 
 use std::{hint::black_box, time::Instant};
 
@@ -8,12 +8,12 @@ use kube::core::{Expression, Selector};
 use kubewright::{NamespacedName, cache::Items};
 use kubewright_benches::median;
 
-use super::Running;
+use super::RunningInformer;
 
-/// Calls are timed in so many lots, of which the median counts.
-const LOTS: usize = 15;
+/// Number of timed batches of calls; the figure is their median.
+const BATCHES: usize = 15;
 
-pub(super) fn table(running: &Running) -> Result<String> {
+pub(super) fn table(running: &RunningInformer) -> Result<String> {
     let lister = running.informer.lister();
     let objects: Vec<_> = lister.list().objects().collect();
     let first = objects.first().context("the store is empty")?;
@@ -44,28 +44,28 @@ pub(super) fn table(running: &Running) -> Result<String> {
             nanos(2000, || drop(black_box(lister.get(next())))),
         ),
         (
-            "get of an object that is not there",
+            "get of a missing object",
             nanos(10_000, || drop(black_box(lister.get(&absent)))),
         ),
         (
-            "look at a hot object's metadata",
+            "metadata of a hot object",
             nanos(10_000, || drop(black_box(lister.object(&hot)))),
         ),
         (
-            "look-up in an index",
+            "index lookup",
             nanos(10_000, || {
                 let found = lister.by_index("by_node", node.clone());
                 drop(black_box(found.ok().and_then(|found| found.objects().next())));
             }),
         ),
         (
-            "look-up in an index, a look at all that it has",
+            "index lookup, metadata of all matches",
             nanos(1000, || {
                 lister.by_index("by_node", node.clone()).map_or((), walk);
             }),
         ),
         (
-            "names from an index, sorted",
+            "sorted names from an index",
             nanos(1000, || {
                 drop(black_box(lister.index_keys("by_node", &node)));
             }),
@@ -83,34 +83,34 @@ pub(super) fn table(running: &Running) -> Result<String> {
             nanos(1, || walk(lister.list())),
         ),
     ];
-    let rows = rows.map(|(name, nanos)| format!("| {name} | {} |\n", time(nanos)));
+    let rows = rows.map(|(name, nanos)| format!("| {name} | {} |\n", format_time(nanos)));
     Ok(format!(
-        "An index value has {of_node} objects here, the label {of_team}.\n\n| | time |\n|---|---:|\n{}",
+        "The index value matches {of_node} objects, the label {of_team}.\n\n| | time |\n|---|---:|\n{}",
         rows.concat()
     ))
 }
 
-/// Looks at the metadata of each.
+/// Reads the metadata of each object.
 pub(super) fn walk(items: Items<Pod>) {
     for object in items.objects() {
         black_box(object.metadata().generation());
     }
 }
 
-/// Nanoseconds a call.
+/// Returns the nanoseconds per call.
 fn nanos(calls: u32, mut call: impl FnMut()) -> f64 {
-    let lots = (0..LOTS).map(|_| {
+    let batches = (0..BATCHES).map(|_| {
         let start = Instant::now();
         for _ in 0..calls {
             call();
         }
         start.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
     });
-    let lots: Vec<f64> = lots.collect();
-    median(lots)
+    let batches: Vec<f64> = batches.collect();
+    median(batches)
 }
 
-fn time(nanos: f64) -> String {
+fn format_time(nanos: f64) -> String {
     if nanos < 1000.0 {
         format!("{nanos:.0} ns")
     } else if nanos < 1_000_000.0 {

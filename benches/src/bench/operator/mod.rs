@@ -1,11 +1,11 @@
-//! A whole small operator, written three times, on the real API server: a Widget owns a Deployment, has a status from it, and an event on
-//! a change.
+//! Compares a whole small operator that is written with three libraries, with the real API server. A Widget owns a Deployment and mirrors
+//! its status; the operator sends an event on each change.
 //!
-//! Read world (what happens to each), run (one life, measured), then the operators: `../../kubewright`, `../../kube_runtime`, and
-//! `../operator-go`, a program each.
+//! Read `testbed` (the API server and the changes), `run` (one measurement), then the operators: `../../kubewright`,
+//! `../../kube_runtime` and `../operator-go`, each a program of its own.
 
 mod run;
-pub(crate) mod world;
+pub(crate) mod testbed;
 
 use std::{
     path::{Path, PathBuf},
@@ -16,50 +16,50 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use kubewright_benches::{median, report};
 
-use run::Figures;
+use run::OperatorFigures;
 
-/// What `bench operator` is told.
+/// Arguments of `bench operator`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The operator in Go
+    /// Path of the Go operator
     #[arg(long)]
     go: PathBuf,
-    /// Only those whose name begins so
+    /// Measure only operators with names that start with this text
     #[arg(long)]
     only: Option<String>,
-    /// How many Widgets there are
+    /// Number of Widgets
     #[arg(long, default_value_t = 2000)]
     widgets: u32,
-    /// How often everything is measured
+    /// Number of rounds
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Where what the operators say goes: a file each
+    /// Folder for the operators' logs, one file each
     #[arg(long)]
     logs: Option<PathBuf>,
-    /// Put the table into this file, between its marks
+    /// Write the table into this file, between its marks
     #[arg(long)]
     write: Option<PathBuf>,
 }
 
-/// Who is measured; the program of each but the last is called so.
-pub(crate) const NAMES: [&str; 3] = ["kubewright", "kube-runtime", GO];
-const GO: &str = "controller-runtime";
+/// The measured operators. The programs of the Rust ones are called `bench-NAME`.
+pub(crate) const NAMES: [&str; 3] = ["kubewright", "kube-runtime", CONTROLLER_RUNTIME];
+const CONTROLLER_RUNTIME: &str = "controller-runtime";
 
-/// Column, decimals, figure.
-type Column = (&'static str, usize, fn(&Figures) -> f64);
+/// Name, number of decimals, and figure of a column.
+type Column = (&'static str, usize, fn(&OperatorFigures) -> f64);
 
 const COLUMNS: [Column; 11] = [
     ("requests", 2, |figures| figures.requests),
     ("reconciles", 2, |figures| figures.reconciles),
-    ("writes of events", 2, |figures| figures.events),
+    ("event writes", 2, |figures| figures.events),
     ("CPU ms", 2, |figures| figures.cpu_millis),
     ("conflicts", 0, |figures| figures.conflicts),
     ("duplicate creates", 0, |figures| figures.duplicates),
     ("MB idle", 1, |figures| figures.idle),
-    ("MB after the load", 1, |figures| figures.loaded),
-    ("… without files", 1, |figures| figures.anonymous),
-    ("CPU s of a restart", 2, |figures| figures.restart_seconds),
-    ("writes of a restart", 0, |figures| figures.restart_writes),
+    ("MB after load", 1, |figures| figures.loaded),
+    ("… anonymous", 1, |figures| figures.anonymous),
+    ("restart CPU s", 2, |figures| figures.restart_seconds),
+    ("restart writes", 0, |figures| figures.restart_writes),
 ];
 
 #[tokio::main]
@@ -77,7 +77,7 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
             let start = || Ok(Command::new(program(name, &arguments.go)));
             let measured = run::measure(start, &log, arguments.widgets)
                 .await
-                .with_context(|| format!("{name}, which said: {}", last_words(&log)))?;
+                .with_context(|| format!("{name}, with the log: {}", log_tail(&log)))?;
             eprintln!("{name}: {measured:?}");
             figures.push(measured);
         }
@@ -91,32 +91,32 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
     );
     println!("{text}");
     match &arguments.write {
-        Some(file) => report::replace(file, "operator", &text),
+        Some(file) => report::replace_section(file, "operator", &text),
         None => Ok(()),
     }
 }
 
-/// The program of an operator: those in Rust lie beside the one in Go.
+/// Returns the path of an operator's program. The Rust operators are in the same folder as the Go operator.
 pub(crate) fn program(name: &str, go: &Path) -> PathBuf {
-    if name == GO {
+    if name == CONTROLLER_RUNTIME {
         return go.to_owned();
     }
     go.with_file_name(format!("bench-{name}"))
 }
 
-fn last_words(log: &Path) -> String {
+fn log_tail(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().rev().take(10).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-fn table(names: &[&str], figures: &[Vec<Figures>]) -> String {
+fn table(names: &[&str], figures: &[Vec<OperatorFigures>]) -> String {
     let heads: Vec<&str> = COLUMNS.iter().map(|(head, ..)| *head).collect();
     let rows = names.iter().zip(figures).map(|(name, row)| {
         let cells = COLUMNS.iter().map(|(_, decimals, read)| {
             let (value, first) = (median(row.iter().map(read)), median(figures[0].iter().map(read)));
             let value_text = format!("{value:.decimals$}");
-            // Nothing is no multiple of nothing.
+            // There is no ratio to zero.
             if first > 0.0 {
                 format!("{value_text} ({:.2}×)", value / first)
             } else {

@@ -1,29 +1,29 @@
-//! One operator's life: it starts with nothing, sees the three phases, is killed and starts again with everything there.
+//! Measures one operator: it starts without objects, runs through the three phases, is killed, and starts again with all objects existing.
 
 use std::{path::Path, process::Command};
 
 use anyhow::{Result, ensure};
 use kubewright_testkit::AuditLog;
 
-use super::world::World;
+use super::testbed::OperatorTestbed;
 
-/// What was measured, in the order of its columns.
+/// Figures of one operator, in the order of the columns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
-    /// A Widget, over the three phases.
+pub(crate) struct OperatorFigures {
+    /// Per Widget, over the three phases.
     pub(crate) requests: f64,
     pub(crate) reconciles: f64,
     pub(crate) events: f64,
     pub(crate) cpu_millis: f64,
-    /// All of them.
+    /// For all Widgets.
     pub(crate) conflicts: f64,
     pub(crate) duplicates: f64,
     /// Resident megabytes.
     pub(crate) idle: f64,
     pub(crate) loaded: f64,
-    /// Those of them that are no pages of a file.
+    /// The anonymous part of `loaded`: without pages of files.
     pub(crate) anonymous: f64,
-    /// From the start to quiet, with everything there.
+    /// CPU seconds and writes from a restart until the operator is quiet, with all objects existing.
     pub(crate) restart_seconds: f64,
     pub(crate) restart_writes: f64,
 }
@@ -33,66 +33,69 @@ pub(crate) async fn measure(
     command: impl Fn() -> Result<Command>,
     log: &Path,
     widgets: u32,
-) -> Result<Figures> {
-    let world = World::new(widgets).await?;
-    let mut operator = world.start(&mut command()?, log)?;
-    let none = world.quiet(&mut operator, 0)?;
-    operator.settle()?;
-    ensure!(none == 0, "there is nothing to reconcile");
-    ensure!(!world.requests()?.is_empty(), "the operator has sent no request");
+) -> Result<OperatorFigures> {
+    let testbed = OperatorTestbed::new(widgets).await?;
+    let mut operator = testbed.start(&mut command()?, log)?;
+    let initial_reconciles = testbed.wait_until_quiet(&mut operator, 0)?;
+    operator.wait_until_idle()?;
+    ensure!(
+        initial_reconciles == 0,
+        "the operator reconciled although there are no Widgets"
+    );
+    ensure!(!testbed.requests()?.is_empty(), "the operator sent no requests");
     let (idle, before, cpu) = (
-        operator.resident()?,
-        world.requests()?.len(),
+        operator.resident_kb()?,
+        testbed.requests()?.len(),
         operator.cpu_micros()?,
     );
 
-    world.create().await?;
-    world.quiet(&mut operator, 0)?;
-    world.make_ready().await?;
-    world.quiet(&mut operator, 0)?;
-    world.scale().await?;
-    let reconciles = world.quiet(&mut operator, 0)?;
-    operator.settle()?;
+    testbed.create_widgets().await?;
+    testbed.wait_until_quiet(&mut operator, 0)?;
+    testbed.mark_deployments_ready().await?;
+    testbed.wait_until_quiet(&mut operator, 0)?;
+    testbed.scale_widgets().await?;
+    let reconciles = testbed.wait_until_quiet(&mut operator, 0)?;
+    operator.wait_until_idle()?;
     let (loaded, anonymous, cpu) = (
-        operator.resident()?,
-        operator.anonymous()?,
+        operator.resident_kb()?,
+        operator.anonymous_kb()?,
         operator.cpu_micros()? - cpu,
     );
-    let sent = world.requests()?;
+    let sent = testbed.requests()?;
     drop(operator);
 
-    let mut again = world.start(&mut command()?, log)?;
-    world.quiet(&mut again, u64::from(widgets))?;
-    again.settle()?;
-    let restart_seconds = again.cpu_micros()? / 1e6;
-    let writes = world.requests()?.writes().len() - sent.writes().len();
-    drop(again);
+    let mut restarted = testbed.start(&mut command()?, log)?;
+    testbed.wait_until_quiet(&mut restarted, u64::from(widgets))?;
+    restarted.wait_until_idle()?;
+    let restart_seconds = restarted.cpu_micros()? / 1e6;
+    let writes = testbed.requests()?.writes().len() - sent.writes().len();
+    drop(restarted);
 
-    let each = 1.0 / f64::from(widgets);
-    let refused =
+    let per_widget = 1.0 / f64::from(widgets);
+    let conflicts_of =
         |creates: bool| sent.filter(|event| event.code == 409 && (event.verb == "create") == creates);
     let events = sent.filter(|event| event.resource == "events");
-    Ok(Figures {
-        requests: (count(&sent) - whole(before)) * each,
+    Ok(OperatorFigures {
+        requests: (count(&sent) - to_f64(before)) * per_widget,
         #[expect(clippy::cast_precision_loss, reason = "some thousands")]
-        reconciles: reconciles as f64 * each,
-        events: count(&events) * each,
-        cpu_millis: cpu / 1e3 * each,
-        conflicts: count(&refused(false)),
-        duplicates: count(&refused(true)),
+        reconciles: reconciles as f64 * per_widget,
+        events: count(&events) * per_widget,
+        cpu_millis: cpu / 1e3 * per_widget,
+        conflicts: count(&conflicts_of(false)),
+        duplicates: count(&conflicts_of(true)),
         idle: idle / 1024.0,
         loaded: loaded / 1024.0,
         anonymous: anonymous / 1024.0,
         restart_seconds,
-        restart_writes: whole(writes),
+        restart_writes: to_f64(writes),
     })
 }
 
 fn count(log: &AuditLog) -> f64 {
-    whole(log.len())
+    to_f64(log.len())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "some thousands")]
-fn whole(number: usize) -> f64 {
+fn to_f64(number: usize) -> f64 {
     number as f64
 }

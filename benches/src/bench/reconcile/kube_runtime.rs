@@ -1,4 +1,4 @@
-//! kube-runtime's `Controller`, whose store is filled; its trigger is a stream of the objects, all of them ready.
+//! kube-runtime's `Controller` with a filled store. Its trigger is a stream of all objects, which are available at once.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -11,7 +11,7 @@ use kube::runtime::{
 };
 use kubewright_benches::widget::Widget;
 
-use super::{WORKERS, reconciling, wait_for, widget};
+use super::{WORKERS, count_reconcile, wait_for_reconciles, widget};
 use crate::stopwatch::Stopwatch;
 
 pub(super) fn run(keys: usize, is_logged: bool) -> Result<Vec<f64>> {
@@ -30,20 +30,20 @@ pub(super) fn run(keys: usize, is_logged: bool) -> Result<Vec<f64>> {
     }
     writer.apply_watcher_event(&watcher::Event::InitDone);
 
-    let watch = Stopwatch::start()?;
-    let told = stream::iter(widgets.into_iter().map(Ok)).chain(stream::pending());
-    let controller = Controller::for_stream(told, reader)
+    let stopwatch = Stopwatch::start()?;
+    let triggers = stream::iter(widgets.into_iter().map(Ok)).chain(stream::pending());
+    let controller = Controller::for_stream(triggers, reader)
         .with_config(Config::default().concurrency(WORKERS))
         .run(reconcile, |_, _, _| Action::await_change(), Arc::new(()))
         .for_each(|_| std::future::ready(()));
     runtime.spawn(controller);
-    wait_for(keys)?;
-    let figures = watch.each(keys);
+    wait_for_reconciles(keys)?;
+    let figures = stopwatch.per_key(keys);
     drop(writer);
     figures
 }
 
 async fn reconcile(_: Arc<Widget>, _: Arc<()>) -> Result<Action, Infallible> {
-    reconciling();
+    count_reconcile();
     Ok(Action::await_change())
 }

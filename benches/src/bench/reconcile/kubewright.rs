@@ -1,5 +1,5 @@
-//! Ours: a whole manager, before an API server that is a function. Its controller is paused while a resync tells it of every object, and
-//! then has them all in its queue. What is measured begins with the resync.
+//! kubewright: a whole manager, with a function in place of the API server. Its controller is paused until a resync has enqueued every
+//! object. The measurement starts with the resync.
 
 use std::{
     convert::Infallible,
@@ -23,17 +23,17 @@ use http_body::Frame;
 use http_body_util::StreamBody;
 use kubewright_benches::widget::WidgetInformers as _;
 
-use super::{WORKERS, kind, reconciling, until, wait_for, widget};
-use crate::stopwatch::{Stopwatch, cpu};
+use super::{WORKERS, count_reconcile, list_type_fields, wait_for_reconciles, wait_until, widget};
+use crate::stopwatch::{Stopwatch, cpu_nanos};
 
-/// Enough to list all, reconcile each once and become quiet.
-const RESYNC: Duration = Duration::from_secs(15);
+/// Resync period: long enough to list all objects, reconcile each once, and become idle.
+const RESYNC_PERIOD: Duration = Duration::from_secs(15);
 
-struct Nothing;
+struct NoOpReconciler;
 
-impl Reconciler for Nothing {
+impl Reconciler for NoOpReconciler {
     async fn reconcile(&self, _: &NamespacedName) -> Result<Action, ReconcileError> {
-        reconciling();
+        count_reconcile();
         Ok(Action::await_change())
     }
 }
@@ -41,63 +41,66 @@ impl Reconciler for Nothing {
 pub(super) fn run(keys: usize, is_logged: bool) -> Result<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let _within = runtime.enter();
-    let told = Arc::new(AtomicUsize::new(0));
+    let delivered = Arc::new(AtomicUsize::new(0));
     let (sender, pause) = std::sync::mpsc::channel();
     let manager = if is_logged {
         Manager::from_args("widgets")
     } else {
         Manager::new("widgets")
     };
-    let count = told.clone();
+    let count = delivered.clone();
     let manager = manager
         .with_args(["--metrics-bind-address=0", "--health-bind-address=0"])
-        .with_client(kube::Client::new(tower::service_fn(answers(keys)), "namespace-0"))
+        .with_client(kube::Client::new(
+            tower::service_fn(api_server(keys)),
+            "namespace-0",
+        ))
         .register(move |setup| {
-            // Whoever receives is there as long as this runs.
+            // The receiver lives as long as the manager runs.
             let _ = sender.send(register(setup, count));
         });
     let start = Instant::now();
     runtime.spawn(manager.run());
     let pause: Pause = pause.recv().context("the manager does not start")?;
-    wait_for(keys)?;
+    wait_for_reconciles(keys)?;
     pause.pause();
-    let resynced = told.load(Ordering::Relaxed) + keys;
-    settle()?;
-    let left = RESYNC.checked_sub(start.elapsed());
-    let left = left.context("too slow: the resync came before all was quiet")?;
-    // Who looks every millisecond whether it has come takes more than what is measured.
-    sleep(left.saturating_sub(Duration::from_millis(100)));
-    let watch = Stopwatch::start()?;
-    until(|| Ok(told.load(Ordering::Relaxed) >= resynced))?;
+    let resynced = delivered.load(Ordering::Relaxed) + keys;
+    wait_until_idle()?;
+    let remaining = RESYNC_PERIOD.checked_sub(start.elapsed());
+    let remaining = remaining.context("too slow: the resync came before the manager was idle")?;
+    // Polling every millisecond until the resync would cost more than the measured work.
+    sleep(remaining.saturating_sub(Duration::from_millis(100)));
+    let stopwatch = Stopwatch::start()?;
+    wait_until(|| Ok(delivered.load(Ordering::Relaxed) >= resynced))?;
     pause.resume();
-    wait_for(2 * keys)?;
-    watch.each(keys)
+    wait_for_reconciles(2 * keys)?;
+    stopwatch.per_key(keys)
 }
 
-fn register(setup: &mut Setup, told: Arc<AtomicUsize>) -> Pause {
+fn register(setup: &mut Setup, delivered: Arc<AtomicUsize>) -> Pause {
     let widgets = setup.informers().widgets();
-    let controller = setup.controller("widgets", Nothing);
+    let controller = setup.controller("widgets", NoOpReconciler);
     controller
         .reconciles(&widgets)
         .workers(usize::from(WORKERS))
-        .resync(RESYNC);
+        .resync(RESYNC_PERIOD);
     let pause = controller.pause_handle();
-    let options = ::kubewright::cache::HandlerOptions::default().resync(RESYNC);
+    let options = ::kubewright::cache::HandlerOptions::default().resync(RESYNC_PERIOD);
     widgets.add_sink_with(
         move |_: &::kubewright::cache::Change<'_>| {
-            told.fetch_add(1, Ordering::Relaxed);
+            delivered.fetch_add(1, Ordering::Relaxed);
         },
         options,
     );
     pause
 }
 
-/// Waits until nothing happens any more: objects are compressed after they were told of.
-fn settle() -> Result<()> {
-    let mut before = cpu()?;
+/// Waits until the process is idle: objects are compressed after their events are delivered.
+fn wait_until_idle() -> Result<()> {
+    let mut before = cpu_nanos()?;
     loop {
         sleep(Duration::from_millis(500));
-        let now = cpu()?;
+        let now = cpu_nanos()?;
         if now - before < 3_000_000 {
             return Ok(());
         }
@@ -107,8 +110,8 @@ fn settle() -> Result<()> {
 
 type Body = StreamBody<stream::BoxStream<'static, Result<Frame<Bytes>, Infallible>>>;
 
-/// An API server that has so many objects, in one list, and of which nothing more is heard.
-fn answers(
+/// Returns an API server that lists `keys` objects in one list and never sends a watch event.
+fn api_server(
     keys: usize,
 ) -> impl FnMut(Request<kube::client::Body>) -> futures::future::Ready<Result<Response<Body>, Infallible>>
 + Clone
@@ -116,7 +119,7 @@ fn answers(
 + 'static {
     let mut list = format!(
         r#"{{{},"metadata":{{"resourceVersion":"{}"}},"items":["#,
-        kind(),
+        list_type_fields(),
         keys + 1
     );
     for number in 0..keys {
@@ -128,15 +131,15 @@ fn answers(
     move |request| {
         let query = request.uri().query().unwrap_or_default();
         let has = |what: &str| query.contains(what);
-        let whole = |text: Bytes| stream::iter([Ok(Frame::data(text))]).boxed();
-        let refusal = Bytes::from_static(
+        let full_body = |text: Bytes| stream::iter([Ok(Frame::data(text))]).boxed();
+        let rejection = Bytes::from_static(
             br#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}"#,
         );
         let (code, body) = match request.uri().path() {
-            "/version" => (200, whole(Bytes::from_static(b"{}"))),
-            _ if has("sendInitialEvents=true") => (422, whole(refusal)),
+            "/version" => (200, full_body(Bytes::from_static(b"{}"))),
+            _ if has("sendInitialEvents=true") => (422, full_body(rejection)),
             _ if has("watch=") => (200, stream::pending().boxed()),
-            _ => (200, whole(list.clone())),
+            _ => (200, full_body(list.clone())),
         };
         let mut response = Response::new(StreamBody::new(body));
         *response.status_mut() = http::StatusCode::from_u16(code).unwrap_or_default();

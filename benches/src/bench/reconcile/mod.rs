@@ -1,5 +1,5 @@
-//! What a reconcile costs beside what it does: from the event to the call of a reconciler that does nothing, and back. No I/O: the objects
-//! are there before. Each measurement is a process of its own, in turn.
+//! Compares the overhead of a reconcile: the CPU time from an event to the call of a reconciler that does nothing, and back. There is no
+//! I/O, since the objects are cached before. Each measurement is a process of its own; the subjects alternate.
 
 mod kube_runtime;
 mod kubewright;
@@ -21,53 +21,53 @@ use kubewright_benches::{
     widget::{Widget, WidgetSpec},
 };
 
-/// What `bench reconcile` is told.
+/// Arguments of `bench reconcile`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    one: Option<One>,
-    /// The operator in Go
+    one: Option<SingleSubject>,
+    /// Path of the Go operator
     #[arg(long)]
     go: Option<PathBuf>,
-    /// How many keys are queued
+    /// Number of keys
     #[arg(long, default_value_t = 100_000)]
     keys: usize,
-    /// How often everything is measured
+    /// Number of rounds
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Put the table into this file, between its marks
+    /// Write the table into this file, between its marks
     #[arg(long)]
     write: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
-enum One {
+enum SingleSubject {
     /// Measures one subject and prints its figures
-    Subject { subject: Subject, keys: usize },
+    Subject { subject: ReconcileSubject, keys: usize },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Subject {
+enum ReconcileSubject {
     Kubewright,
     KubewrightLogged,
     KubeRuntime,
     KubeRuntimeLogged,
 }
 
-/// How many reconciles run at once, in each of the subjects.
+/// Number of concurrent reconciles in each subject.
 const WORKERS: u16 = 64;
-const PATIENCE: Duration = Duration::from_mins(2);
+const RECONCILE_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// How often was reconciled.
+/// Number of reconciles so far.
 static RECONCILES: AtomicUsize = AtomicUsize::new(0);
 
 pub(crate) fn measure(arguments: &Arguments) -> Result<()> {
-    if let Some(One::Subject { subject, keys }) = arguments.one {
+    if let Some(SingleSubject::Subject { subject, keys }) = arguments.one {
         let figures = match subject {
-            Subject::Kubewright => kubewright::run(keys, false),
-            Subject::KubewrightLogged => kubewright::run(keys, true),
-            Subject::KubeRuntime => kube_runtime::run(keys, false),
-            Subject::KubeRuntimeLogged => kube_runtime::run(keys, true),
+            ReconcileSubject::Kubewright => kubewright::run(keys, false),
+            ReconcileSubject::KubewrightLogged => kubewright::run(keys, true),
+            ReconcileSubject::KubeRuntime => kube_runtime::run(keys, false),
+            ReconcileSubject::KubeRuntimeLogged => kube_runtime::run(keys, true),
         }?;
         let texts: Vec<String> = figures.iter().map(f64::to_string).collect();
         println!("{}", texts.join(" "));
@@ -81,14 +81,14 @@ fn compare(arguments: &Arguments) -> Result<()> {
     let go = arguments
         .go
         .as_deref()
-        .context("--go says where the operator in Go is")?;
+        .context("--go is missing: give the path of the Go operator")?;
     let ours = |name| (this.as_path(), vec!["reconcile", "subject", name, &keys]);
     let subjects = [
         ("kubewright", ours("kubewright")),
-        ("kubewright, with its log", ours("kubewright-logged")),
+        ("kubewright, with logging", ours("kubewright-logged")),
         ("kube-runtime", ours("kube-runtime")),
-        ("kube-runtime, with a log", ours("kube-runtime-logged")),
-        ("controller-runtime, with its log", (go, vec!["reconcile", &keys])),
+        ("kube-runtime, with logging", ours("kube-runtime-logged")),
+        ("controller-runtime, with logging", (go, vec!["reconcile", &keys])),
     ];
     let mut figures = vec![Vec::new(); subjects.len()];
     for _ in 0..arguments.rounds {
@@ -105,14 +105,15 @@ fn compare(arguments: &Arguments) -> Result<()> {
             figures.push(parsed?);
         }
     }
-    let of = |runs: &[Vec<f64>], i: usize| median(runs.iter().filter_map(|run| run.get(i).copied())) / 1e3;
-    let first = of(&figures[0], 0);
+    let median_micros =
+        |runs: &[Vec<f64>], i: usize| median(runs.iter().filter_map(|run| run.get(i).copied())) / 1e3;
+    let first = median_micros(&figures[0], 0);
     let rows = subjects.iter().zip(&figures).map(|((name, _), runs)| {
-        let cpu = of(runs, 0);
+        let cpu = median_micros(runs, 0);
         format!("| {name} | {cpu:.2} ({:.2}×) |\n", cpu / first)
     });
     let text = format!(
-        "{}\n\n{} keys, {WORKERS} workers. {}.\n\n| | CPU µs a key |\n|---|---:|\n{}",
+        "{}\n\n{} keys, {WORKERS} workers. {}.\n\n| | CPU µs per key |\n|---|---:|\n{}",
         report::machine(),
         arguments.keys,
         report::conditions(arguments.rounds),
@@ -120,12 +121,12 @@ fn compare(arguments: &Arguments) -> Result<()> {
     );
     println!("{text}");
     match &arguments.write {
-        Some(file) => report::replace(file, "reconcile", &text),
+        Some(file) => report::replace_section(file, "reconcile", &text),
         None => Ok(()),
     }
 }
 
-/// A small object, as the API server has it.
+/// Returns a small object as the API server would send it.
 fn widget(number: usize) -> Widget {
     Widget {
         metadata: ObjectMeta {
@@ -140,7 +141,7 @@ fn widget(number: usize) -> Widget {
     }
 }
 
-fn kind() -> String {
+fn list_type_fields() -> String {
     let info = Widget::info();
     format!(
         r#""apiVersion":"{}","kind":"{}List""#,
@@ -150,22 +151,22 @@ fn kind() -> String {
 }
 
 /// Counts a reconcile.
-fn reconciling() {
+fn count_reconcile() {
     RECONCILES.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Waits, on a thread of its own, until so many were reconciled.
-fn wait_for(reconciles: usize) -> Result<()> {
-    until(|| Ok(RECONCILES.load(Ordering::Relaxed) >= reconciles))
+/// Blocks the thread until the number of reconciles is reached.
+fn wait_for_reconciles(reconciles: usize) -> Result<()> {
+    wait_until(|| Ok(RECONCILES.load(Ordering::Relaxed) >= reconciles))
 }
 
-fn until(is_so: impl Fn() -> Result<bool>) -> Result<()> {
+fn wait_until(condition: impl Fn() -> Result<bool>) -> Result<()> {
     let start = Instant::now();
-    while !is_so()? {
+    while !condition()? {
         let reconciles = RECONCILES.load(Ordering::Relaxed);
         ensure!(
-            start.elapsed() < PATIENCE,
-            "it hangs after {reconciles} reconciles"
+            start.elapsed() < RECONCILE_TIMEOUT,
+            "no further progress after {reconciles} reconciles"
         );
         sleep(Duration::from_millis(1));
     }

@@ -1,23 +1,23 @@
-//! Lists and events as bytes, in the two encodings that clients ask for.
+//! Encodes lists and events as JSON or protobuf.
 
 use std::ops::Range;
 
 use kubewright_benches::pods::{self, DataSet, Pods};
 
 use super::{
-    feed::{Event, Snapshot},
     protobuf,
+    state::{Snapshot, WatchEvent},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Json,
-    /// JSON of metadata only.
+    /// JSON, metadata only.
     Metadata,
     Protobuf,
 }
 
-const EXPIRED: &str = "The resourceVersion for the provided watch is too old.";
+const EXPIRED_MESSAGE: &str = "The resourceVersion for the provided watch is too old.";
 
 impl Encoding {
     pub(crate) fn content_type(self) -> &'static str {
@@ -27,15 +27,15 @@ impl Encoding {
         }
     }
 
-    /// How an object begins in JSON.
-    fn head(self, data: DataSet) -> &'static str {
+    /// Returns the start of an object's JSON in a watch event.
+    fn object_head(self, data: DataSet) -> &'static str {
         match self {
             Self::Metadata => pods::METADATA_PREFIX,
             _ => data.prefix(),
         }
     }
 
-    /// How an item of a list does.
+    /// Returns the start of an object's JSON in a list.
     fn item_head(self, data: DataSet) -> &'static str {
         match self {
             Self::Metadata => pods::METADATA_PREFIX,
@@ -50,7 +50,7 @@ impl Encoding {
         }
     }
 
-    /// What stands before the items; in protobuf it says how long they are.
+    /// Returns the bytes before the items of a list. In protobuf they include the total length of the items.
     pub(crate) fn list_head(self, pods: &Pods, all: &Snapshot, items: Range<usize>, token: &str) -> Vec<u8> {
         let version = pods::resource_version(all.version);
         match self {
@@ -69,7 +69,7 @@ impl Encoding {
             Self::Protobuf => {
                 let size = |number: usize| match all.pods.get(number) {
                     Some(pod) => pods.protobuf_size(*pod),
-                    None => protobuf::marker(all.marker).len(),
+                    None => protobuf::end_marker(all.marker).len(),
                 };
                 let items = items.map(|number| protobuf::field_size(size(number))).sum();
                 protobuf::list_head(&version, token, items)
@@ -84,7 +84,7 @@ impl Encoding {
         }
     }
 
-    /// The item of that number: a Pod, or behind the last one the marker.
+    /// Appends the list item at position `number`: a Pod, or after the last one the end marker.
     pub(crate) fn item(self, pods: &Pods, all: &Snapshot, number: usize, comma: bool, to: &mut Vec<u8>) {
         match self {
             Self::Json | Self::Metadata => {
@@ -96,7 +96,7 @@ impl Encoding {
                     Some(pod) => pods.write_metadata(*pod, to),
                     None => {
                         to.extend_from_slice(
-                            pods::marker(all.marker, self.item_head(pods.data())).as_bytes(),
+                            pods::end_marker(all.marker, self.item_head(pods.data())).as_bytes(),
                         );
                     }
                 }
@@ -106,28 +106,28 @@ impl Encoding {
                     protobuf::field_head(2, pods.protobuf_size(*pod), to);
                     pods.write_protobuf(*pod, to);
                 }
-                None => protobuf::field(2, &protobuf::marker(all.marker), to),
+                None => protobuf::field(2, &protobuf::end_marker(all.marker), to),
             },
         }
     }
 
-    /// Of a streaming list: each Pod, the marker, then the bookmark that says that this was all.
+    /// Appends the event at position `number` of a streaming list: all Pods, the end marker, then the bookmark that ends the initial events.
     pub(crate) fn initial_event(self, pods: &Pods, all: &Snapshot, number: usize, to: &mut Vec<u8>) {
         match all.pods.get(number) {
-            Some(pod) => self.event(pods, Event::Added(*pod), to),
-            None if all.is_marker(number) => self.marker(pods.data(), "ADDED", all.marker, to),
+            Some(pod) => self.event(pods, WatchEvent::Added(*pod), to),
+            None if all.is_marker(number) => self.end_marker(pods.data(), "ADDED", all.marker, to),
             None => self.bookmark(pods.data(), all.version, true, to),
         }
     }
 
-    pub(crate) fn event(self, pods: &Pods, event: Event, to: &mut Vec<u8>) {
+    pub(crate) fn event(self, pods: &Pods, event: WatchEvent, to: &mut Vec<u8>) {
         let (kind, pod) = match event {
-            Event::Added(pod) => ("ADDED", pod),
-            Event::Modified(pod) => ("MODIFIED", pod),
-            Event::Deleted(pod) => ("DELETED", pod),
-            Event::Marker(version) => return self.marker(pods.data(), "MODIFIED", version, to),
-            Event::Bookmark(version) => return self.bookmark(pods.data(), version, false, to),
-            Event::Expired => return self.expired(to),
+            WatchEvent::Added(pod) => ("ADDED", pod),
+            WatchEvent::Modified(pod) => ("MODIFIED", pod),
+            WatchEvent::Deleted(pod) => ("DELETED", pod),
+            WatchEvent::Marker(version) => return self.end_marker(pods.data(), "MODIFIED", version, to),
+            WatchEvent::Bookmark(version) => return self.bookmark(pods.data(), version, false, to),
+            WatchEvent::Expired => return self.expired(to),
         };
         match self {
             Self::Json | Self::Metadata => {
@@ -148,10 +148,12 @@ impl Encoding {
         }
     }
 
-    fn marker(self, data: DataSet, kind: &str, version: u32, to: &mut Vec<u8>) {
+    fn end_marker(self, data: DataSet, kind: &str, version: u32, to: &mut Vec<u8>) {
         match self {
-            Self::Json | Self::Metadata => json_event(kind, &pods::marker(version, self.head(data)), to),
-            Self::Protobuf => protobuf::event(kind, "Pod", &protobuf::marker(version), to),
+            Self::Json | Self::Metadata => {
+                json_event(kind, &pods::end_marker(version, self.object_head(data)), to);
+            }
+            Self::Protobuf => protobuf::event(kind, "Pod", &protobuf::end_marker(version), to),
         }
     }
 
@@ -164,7 +166,7 @@ impl Encoding {
                 } else {
                     ""
                 };
-                let head = self.head(data);
+                let head = self.object_head(data);
                 let pod = format!(
                     r#"{head}"metadata":{{"resourceVersion":"{version}","creationTimestamp":null{annotations}}}}}"#
                 );
@@ -181,11 +183,11 @@ impl Encoding {
         match self {
             Self::Json | Self::Metadata => {
                 let status = format!(
-                    r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"{EXPIRED}","reason":"Expired","code":410}}"#
+                    r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"{EXPIRED_MESSAGE}","reason":"Expired","code":410}}"#
                 );
                 json_event("ERROR", &status, to);
             }
-            Self::Protobuf => protobuf::event("ERROR", "Status", &protobuf::expired(EXPIRED), to),
+            Self::Protobuf => protobuf::event("ERROR", "Status", &protobuf::expired(EXPIRED_MESSAGE), to),
         }
     }
 }

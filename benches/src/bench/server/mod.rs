@@ -1,15 +1,15 @@
-//! The load server: an API server in memory that knows Pods only, with the lists and watches that informers ask for.
+//! The load server: an in-memory API server for one kind of object, with the list and watch requests of informers.
 //!
-//! `bench server --objects 10000` prints its address. `bench server --print-templates` prints the Pods' templates, one a line: what
-//! another program makes protobuf of. Read `feed` → `answer` → `encoding` → `protobuf`.
+//! `bench server --objects 10000` prints its address. `bench server --print-templates` prints the templates of the Pods, one per line, for
+//! the Go program that encodes them as protobuf. Read `state` → `handler` → `encoding` → `protobuf`.
 //!
-//! Beside the API it has two commands: `POST /events/{count}` sends as many events to those who watch, `POST /expire/{percent}` changes
-//! so many of the Pods and ends all watches with 410.
+//! Besides the API it has two commands: `POST /events/{count}` sends that number of events to all watches; `POST /expire/{percent}` changes
+//! that percentage of the Pods and ends all watches with 410.
 
-mod answer;
 mod encoding;
-mod feed;
+mod handler;
 mod protobuf;
+mod state;
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -20,39 +20,39 @@ use hyper_util::rt::TokioIo;
 use kubewright_benches::pods::{APPS, DataSet, Pods};
 use tokio::net::TcpListener;
 
-use answer::Server;
-use feed::Feed;
+use handler::LoadServer;
+use state::ServerState;
 
-/// What `bench server` is told.
+/// Arguments of `bench server`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// How many Pods there are
+    /// Number of objects
     #[arg(long, default_value_t = 10_000)]
     objects: u32,
-    /// Of which random numbers they are made
+    /// Random seed of the objects
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The templates as protobuf, each behind its length in four bytes, big-endian
+    /// File with the templates as protobuf, each preceded by its length as four big-endian bytes
     #[arg(long)]
     protobuf: Option<PathBuf>,
-    /// Which objects there are
+    /// Data set
     #[arg(long, value_enum, default_value_t)]
     data: DataSet,
-    /// Refuse streaming lists, as servers before 1.32 do
+    /// Reject streaming lists, as servers before 1.32 do
     #[arg(long)]
     refuse_streaming: bool,
-    /// Events sent at a time
+    /// Number of events in a burst
     #[arg(long, default_value_t = 100)]
     burst: u32,
-    /// Milliseconds from one burst to the next
+    /// Milliseconds between bursts
     #[arg(long, default_value_t = 10)]
     pause: u64,
-    /// Print the templates and end
+    /// Print the templates and exit
     #[arg(long)]
     print_templates: bool,
 }
 
-/// One thread: the other processors are left to who is measured.
+/// Uses one thread, to leave the other processors to the measured subject.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn serve(arguments: &Arguments) -> Result<()> {
     let templates = match arguments.data {
@@ -67,13 +67,13 @@ pub(crate) async fn serve(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     if let Some(path) = &arguments.protobuf {
-        pods = pods.with_protobuf(records(&fs::read(path)?)?.into_iter())?;
+        pods = pods.with_protobuf(split_records(&fs::read(path)?)?.into_iter())?;
     }
     let pods = Arc::new(pods);
-    let feed = Feed::new(pods.clone(), arguments.objects, arguments.burst, arguments.pause);
-    let server = Arc::new(Server {
+    let state = ServerState::new(pods.clone(), arguments.objects, arguments.burst, arguments.pause);
+    let server = Arc::new(LoadServer {
         pods,
-        feed,
+        state,
         refuse_streaming: arguments.refuse_streaming,
     });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -83,21 +83,21 @@ pub(crate) async fn serve(arguments: &Arguments) -> Result<()> {
         stream.set_nodelay(true)?;
         let server = server.clone();
         let service = service_fn(move |request| {
-            let answer = server.answer(&request);
-            async move { Ok::<_, std::convert::Infallible>(answer) }
+            let response = server.respond(&request);
+            async move { Ok::<_, std::convert::Infallible>(response) }
         });
-        // Who is measured goes away when it likes.
+        // The subject may close the connection at any time.
         tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
     }
 }
 
-fn records(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+fn split_records(mut bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     let mut records = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
         let length = u32::from_be_bytes(*length) as usize;
         let (record, rest) = rest
             .split_at_checked(length)
-            .context("the protobuf file is cut")?;
+            .context("the protobuf file is truncated")?;
         records.push(record.to_vec());
         bytes = rest;
     }

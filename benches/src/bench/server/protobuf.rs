@@ -1,12 +1,13 @@
-//! Kubernetes' protobuf: objects in an envelope (`runtime.Unknown` behind four magic bytes), events of a watch each behind their length.
+//! Kubernetes' protobuf encoding: objects are in an envelope (four magic bytes and a `runtime.Unknown`), watch events are preceded by their
+//! length.
 
-use kubewright_benches::pods::{MARKER_NAMESPACE, resource_version};
+use kubewright_benches::pods::{END_MARKER_NAMESPACE, resource_version};
 
 const MAGIC: &[u8] = b"k8s\0";
-/// The last fields of the envelope, both empty.
+/// The last two fields of the envelope, which are empty.
 pub(crate) const UNKNOWN_TAIL: &[u8] = &[0x1a, 0, 0x22, 0];
 
-/// Everything before the items of a list, whose bytes with their heads are known.
+/// Returns the bytes before the items of a list. `items` is the total size of the items with their field headers.
 pub(crate) fn list_head(version: &str, token: &str, items: usize) -> Vec<u8> {
     let mut metadata = Vec::new();
     field(2, version.as_bytes(), &mut metadata);
@@ -16,14 +17,14 @@ pub(crate) fn list_head(version: &str, token: &str, items: usize) -> Vec<u8> {
     head
 }
 
-/// A whole event.
+/// Appends an event.
 pub(crate) fn event(kind: &str, object_kind: &str, object: &[u8], to: &mut Vec<u8>) {
     event_head(kind, object_kind, object.len(), to);
     to.extend_from_slice(object);
     to.extend_from_slice(UNKNOWN_TAIL);
 }
 
-/// Everything before the object; [`UNKNOWN_TAIL`] stands behind it.
+/// Appends the bytes of an event before its object, which has `object` bytes. [`UNKNOWN_TAIL`] must follow the object.
 pub(crate) fn event_head(kind: &str, object_kind: &str, object: usize, to: &mut Vec<u8>) {
     let envelope = envelope_head(object_kind, object);
     let enveloped = envelope.len() + object + UNKNOWN_TAIL.len();
@@ -46,11 +47,11 @@ fn envelope_head(kind: &str, raw: usize) -> Vec<u8> {
     head
 }
 
-/// The Pod that `pods::marker` writes as JSON.
-pub(crate) fn marker(version: u32) -> Vec<u8> {
+/// Returns the Pod of `pods::end_marker` as protobuf.
+pub(crate) fn end_marker(version: u32) -> Vec<u8> {
     let mut metadata = Vec::new();
     field(1, b"marker", &mut metadata);
-    field(3, MARKER_NAMESPACE.as_bytes(), &mut metadata);
+    field(3, END_MARKER_NAMESPACE.as_bytes(), &mut metadata);
     field(5, b"00000000-0000-4000-8000-000000000000", &mut metadata);
     field(6, resource_version(version).as_bytes(), &mut metadata);
     let mut container = Vec::new();
@@ -77,7 +78,7 @@ pub(crate) fn bookmark(version: &str, ends_initial_events: bool) -> Vec<u8> {
     pod
 }
 
-/// A `Status` with code 410.
+/// Returns a `Status` with code 410.
 pub(crate) fn expired(message: &str) -> Vec<u8> {
     let mut status = Vec::new();
     field(2, b"Failure", &mut status);
@@ -88,7 +89,7 @@ pub(crate) fn expired(message: &str) -> Vec<u8> {
     status
 }
 
-/// A field of bytes, a text or a message.
+/// Appends a length-delimited field: bytes, a string or a message.
 pub(crate) fn field(number: u8, value: &[u8], to: &mut Vec<u8>) {
     field_head(number, value.len(), to);
     to.extend_from_slice(value);
@@ -99,7 +100,7 @@ pub(crate) fn field_head(number: u8, size: usize, to: &mut Vec<u8>) {
     varint(size, to);
 }
 
-/// The size of a field whose value has `size` bytes; all field numbers here take one byte.
+/// Returns the encoded size of a length-delimited field with a value of `size` bytes. All field numbers used here take one byte.
 pub(crate) fn field_size(size: usize) -> usize {
     let bits = usize::BITS - size.max(1).leading_zeros();
     1 + bits.div_ceil(7) as usize + size

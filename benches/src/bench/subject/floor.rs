@@ -1,4 +1,4 @@
-//! The floor: a list, then a watch, whose bytes are thrown away. What any client of this transport pays.
+//! The floor: lists and watches, and discards the bytes. Every client with this HTTP transport costs at least this much.
 
 use anyhow::Result;
 use futures::StreamExt as _;
@@ -6,12 +6,12 @@ use http_body_util::BodyExt as _;
 use kube::{Client, Config, client::Body};
 use memchr::memmem;
 
-use kubewright_benches::pods::MARKER_NAMESPACE;
+use kubewright_benches::pods::END_MARKER_NAMESPACE;
 
-use super::worked;
+use super::count_key;
 
-/// How the marker ends, and no other object.
-const END: &[u8] = b"{}}}\n";
+/// The end of the end marker's watch line; no other object's line ends like this.
+const END_MARKER_SUFFIX: &[u8] = b"{}}}\n";
 
 pub(crate) async fn run(config: Config) -> Result<()> {
     let client = Client::try_from(config)?;
@@ -24,11 +24,11 @@ pub(crate) async fn run(config: Config) -> Result<()> {
             }
         })
         .await?;
-        worked(Some(MARKER_NAMESPACE));
+        count_key(Some(END_MARKER_NAMESPACE));
         let watch = get(&client, &format!("watch=true&resourceVersion={version}")).await?;
         read(watch, |chunk| {
-            if chunk.ends_with(END) {
-                worked(Some(MARKER_NAMESPACE));
+            if chunk.ends_with(END_MARKER_SUFFIX) {
+                count_key(Some(END_MARKER_NAMESPACE));
             }
         })
         .await?;
@@ -40,15 +40,15 @@ async fn get(client: &Client, query: &str) -> Result<Body> {
     Ok(client.send(request).await?.into_body())
 }
 
-async fn read(body: Body, mut see: impl FnMut(&[u8])) -> Result<()> {
+async fn read(body: Body, mut on_chunk: impl FnMut(&[u8])) -> Result<()> {
     let mut chunks = body.into_data_stream();
     while let Some(chunk) = chunks.next().await {
-        see(&chunk?);
+        on_chunk(&chunk?);
     }
     Ok(())
 }
 
-/// That of the list, which stands first.
+/// Returns the first resource version in the text, which is the list's.
 fn resource_version(head: &[u8]) -> String {
     const KEY: &[u8] = br#""resourceVersion":""#;
     let digits = memmem::find(head, KEY).map(|at| &head[at + KEY.len()..]);

@@ -1,4 +1,4 @@
-//! kube-runtime: watcher, reflector, and the cheapest queue that hands each key out once.
+//! kube-runtime: watcher, reflector, and the cheapest queue that deduplicates keys.
 
 use std::{collections::HashSet, fmt::Debug, hint::black_box, sync::Arc};
 
@@ -17,41 +17,41 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 
-use super::{slim::SlimPod, worked};
+use super::{count_key, slim::SlimPod};
 
-/// Everything that the API server sends.
-pub(crate) async fn whole(config: Config) -> Result<()> {
-    run::<Pod>(config, |_| {}).await
+/// Stores whole Pods.
+pub(crate) async fn whole_pods(config: Config) -> Result<()> {
+    run_informer::<Pod>(config, |_| {}).await
 }
 
-/// What kube's documentation advises for less memory.
-pub(crate) async fn trimmed(config: Config) -> Result<()> {
-    run::<Pod>(config, |pod| pod.managed_fields_mut().clear()).await
+/// Stores Pods without managedFields, as kube's documentation recommends to save memory.
+pub(crate) async fn pods_without_managed_fields(config: Config) -> Result<()> {
+    run_informer::<Pod>(config, |pod| pod.managed_fields_mut().clear()).await
 }
 
-/// What a user can do who knows which fields are read.
-pub(crate) async fn slim(config: Config) -> Result<()> {
-    run::<SlimPod>(config, |_| {}).await
+/// Stores Pods as a struct that has only the fields that the operator reads.
+pub(crate) async fn slim_pods(config: Config) -> Result<()> {
+    run_informer::<SlimPod>(config, |_| {}).await
 }
 
-/// kube-runtime's `Controller` has a scheduler with delays, and a task for each reconciliation; here is only what a queue cannot do
-/// without, which is cheaper.
-struct Queue<K: Resource<DynamicType = ()>> {
+/// A queue that deduplicates keys and does nothing else. kube-runtime's `Controller` also has a scheduler with delays, and a task per
+/// reconcile, so it costs more.
+struct DedupQueue<K: Resource<DynamicType = ()>> {
     waiting: Mutex<HashSet<ObjectRef<K>>>,
     keys: mpsc::UnboundedSender<ObjectRef<K>>,
 }
 
-async fn run<K>(config: Config, modify: impl FnMut(&mut K)) -> Result<()>
+async fn run_informer<K>(config: Config, modify: impl FnMut(&mut K)) -> Result<()>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
 {
     let (keys, received) = mpsc::unbounded_channel();
-    let queue = Arc::new(Queue {
+    let queue = Arc::new(DedupQueue {
         waiting: Mutex::default(),
         keys,
     });
     let (store, writer) = reflector::store::<K>();
-    tokio::spawn(work(queue.clone(), received, store));
+    tokio::spawn(run_worker(queue.clone(), received, store));
     let pods = Api::<K>::all(Client::try_from(config)?);
     let events = watcher(pods, watcher::Config::default());
     let touched = events
@@ -61,7 +61,7 @@ where
         .touched_objects();
     let mut touched = std::pin::pin!(touched);
     while let Some(pod) = touched.next().await {
-        // An expired watch; the watcher lists again.
+        // The watch has expired; the watcher lists again.
         let Ok(pod) = pod else { continue };
         let key = ObjectRef::from_obj(&pod);
         if queue.waiting.lock().insert(key.clone()) {
@@ -71,8 +71,8 @@ where
     Ok(())
 }
 
-async fn work<K>(
-    queue: Arc<Queue<K>>,
+async fn run_worker<K>(
+    queue: Arc<DedupQueue<K>>,
     mut keys: mpsc::UnboundedReceiver<ObjectRef<K>>,
     store: Store<K>,
 ) -> Result<()>
@@ -85,7 +85,7 @@ where
         if let Some(pod) = store.get(&key) {
             black_box(pod.resource_version());
         }
-        worked(key.namespace.as_deref());
+        count_key(key.namespace.as_deref());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! kubewright, as its controllers do it: a sink feeds a work queue, a worker reads through the lister.
+//! kubewright, as its controllers work: a sink adds keys to a work queue, and a worker reads objects through the lister.
 
 use std::{hint::black_box, sync::Arc};
 
@@ -11,30 +11,30 @@ use kubewright::{
     workqueue::{NoQueueMetrics, WorkQueue, default_limiter},
 };
 
-use super::{slim::ProjectedPod, worked};
+use super::{count_key, slim::ProjectedPod};
 
-/// What the worker does with an object.
+/// How the worker reads an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Worker {
-    /// Reads the metadata that was extracted.
-    Looks,
-    /// Gets it, decoded.
-    Gets,
+    /// Reads the extracted metadata only.
+    ReadsMetadata,
+    /// Decodes the object.
+    Decodes,
 }
 
-/// Whole Pods, kept as `storage` says.
-pub(crate) async fn whole(config: kube::Config, storage: StorageMode, worker: Worker) -> Result<()> {
+/// Stores whole Pods in the given storage mode.
+pub(crate) async fn whole_pods(config: kube::Config, storage: StorageMode, worker: Worker) -> Result<()> {
     let informers = factory(config)?;
     let options = InformerOptions {
         storage,
         ..InformerOptions::default()
     };
     let pods = informers.with::<Pod>(options);
-    run(&informers, pods, worker).await
+    run_informer(&informers, pods, worker).await
 }
 
-/// Custom resources, kept as an operator that knows their kind only at run time keeps them.
-pub(crate) async fn custom(config: kube::Config) -> Result<()> {
+/// Stores custom resources of a kind that is known only at run time.
+pub(crate) async fn custom_resources(config: kube::Config) -> Result<()> {
     let informers = factory(config)?;
     let kind = ApiResource {
         group: "bench.dev".into(),
@@ -44,28 +44,28 @@ pub(crate) async fn custom(config: kube::Config) -> Result<()> {
         scope: Scope::Namespaced,
     };
     let objects = informers.dynamic(kind, InformerOptions::default());
-    run(&informers, objects, Worker::Looks).await
+    run_informer(&informers, objects, Worker::ReadsMetadata).await
 }
 
-/// A few fields.
-pub(crate) async fn projected(config: kube::Config) -> Result<()> {
+/// Stores Pods projected to a few fields.
+pub(crate) async fn projected_pods(config: kube::Config) -> Result<()> {
     let informers = factory(config)?;
     let pods = informers.projected::<ProjectedPod>();
-    run(&informers, pods, Worker::Gets).await
+    run_informer(&informers, pods, Worker::Decodes).await
 }
 
-/// Metadata, and nothing else is sent.
-pub(crate) async fn metadata(config: kube::Config) -> Result<()> {
+/// Requests and stores metadata only.
+pub(crate) async fn pod_metadata(config: kube::Config) -> Result<()> {
     let informers = factory(config)?;
     let pods = informers.metadata_only::<Pod>();
-    run(&informers, pods, Worker::Looks).await
+    run_informer(&informers, pods, Worker::ReadsMetadata).await
 }
 
 fn factory(config: kube::Config) -> Result<SharedInformerFactory> {
     Ok(SharedInformerFactory::new(Connection::connect(config, "bench")?))
 }
 
-async fn run<V: View>(
+async fn run_informer<V: View>(
     informers: &SharedInformerFactory,
     pods: SharedInformer<V>,
     worker: Worker,
@@ -78,16 +78,16 @@ async fn run<V: View>(
     pods.add_sink(move |change| sink.add(change.name().clone()));
     informers.start();
     pods.wait_for_sync().await;
-    tokio::spawn(work(queue, pods.lister(), worker)).await?
+    tokio::spawn(run_worker(queue, pods.lister(), worker)).await?
 }
 
-async fn work<V: View>(
+async fn run_worker<V: View>(
     queue: Arc<WorkQueue<NamespacedName>>,
     lister: Lister<V>,
     worker: Worker,
 ) -> Result<()> {
     while let Some(key) = queue.get().await {
-        if worker == Worker::Gets {
+        if worker == Worker::Decodes {
             match lister.get(&key) {
                 Ok(pod) => drop(black_box(pod)),
                 Err(error) if error.is_not_found() => {}
@@ -98,7 +98,7 @@ async fn work<V: View>(
         }
         queue.forget(&key);
         queue.done(&key);
-        worked(key.namespace());
+        count_key(key.namespace());
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! One subject of the comparison: `bench subject SUBJECT URL` keeps the load server's Pods and works each change.
+//! One subject of the cache comparison: `bench subject SUBJECT URL` caches the load server's Pods and processes each change.
 //!
-//! It says `ready` before it sends anything and begins when it is sent a line. Whenever its worker comes to the marker it says `marker`;
-//! sent a line it says `worked` and how many keys the worker was given. Who measures is outside: `cache`. Read [`Subject`], then a
-//! module for each library.
+//! It prints `ready` before it sends a request, and starts when it reads a line. It prints `marker` each time its worker processes the end
+//! marker, and answers each further line with `worked` and the number of keys that the worker has processed. The measurement is done from
+//! outside, by `cache`. Read [`Subject`], then the module of each library.
 
 mod floor;
 mod kube_runtime;
@@ -18,20 +18,20 @@ use ::kubewright::cache::StorageMode;
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use kubewright::Worker;
-use kubewright_benches::pods::MARKER_NAMESPACE;
+use kubewright_benches::pods::END_MARKER_NAMESPACE;
 
-/// Who keeps the Pods, and what its worker reads.
+/// The library that caches the Pods, how it stores them, and what its worker reads.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Subject {
-    /// kubewright; the worker reads extracted metadata
+    /// kubewright, Pods; the worker reads extracted metadata
     Kubewright,
-    /// kubewright; the worker reads extracted metadata of custom resources
+    /// kubewright, custom resources; the worker reads extracted metadata
     KubewrightCustom,
     /// kubewright; the worker decodes each object
     KubewrightGets,
-    /// kubewright, raw JSON kept
+    /// kubewright, stored as raw JSON
     KubewrightRaw,
-    /// kubewright, always decoded; the worker gets each object
+    /// kubewright, stored decoded; the worker gets each object
     KubewrightDecoded,
     /// kubewright, a struct of a few fields
     KubewrightProjected,
@@ -39,62 +39,70 @@ enum Subject {
     KubewrightMetadata,
     /// kube-runtime's watcher and reflector
     KubeRuntime,
-    /// kube-runtime, managedFields dropped before the store
+    /// kube-runtime, without managedFields
     KubeRuntimeTrimmed,
     /// kube-runtime, a struct of a few fields
     KubeRuntimeSlim,
-    /// Nobody: the bytes are read and thrown away
+    /// No cache: the bytes are read and discarded
     Floor,
 }
 
-/// What `bench subject` is told.
+/// Arguments of `bench subject`.
 #[derive(Args)]
 pub(crate) struct Arguments {
     subject: Subject,
     url: String,
 }
 
-/// Tokio as `#[tokio::main]` sets it up, as in an operator.
+/// Uses tokio's default runtime, as operators do.
 #[tokio::main]
 pub(crate) async fn run(arguments: &Arguments) -> Result<()> {
     let config = kube::Config::new(arguments.url.parse()?);
     println!("ready");
     stdin().read_line(&mut String::new())?;
-    std::thread::spawn(answer_questions);
-    // What runs in the main task runs on a thread of its own, which costs a switch of threads for each chunk that is read.
-    tokio::spawn(keep(arguments.subject, config)).await??;
+    std::thread::spawn(answer_count_requests);
+    // The main task runs on a thread of its own, which would cost a thread switch for each received chunk.
+    tokio::spawn(run_subject(arguments.subject, config)).await??;
     Err(anyhow!("the watch ended"))
 }
 
-async fn keep(subject: Subject, config: kube::Config) -> Result<()> {
+async fn run_subject(subject: Subject, config: kube::Config) -> Result<()> {
     match subject {
-        Subject::Kubewright => kubewright::whole(config, StorageMode::Compressed, Worker::Looks).await,
-        Subject::KubewrightCustom => kubewright::custom(config).await,
-        Subject::KubewrightGets => kubewright::whole(config, StorageMode::Compressed, Worker::Gets).await,
-        Subject::KubewrightRaw => kubewright::whole(config, StorageMode::Raw, Worker::Looks).await,
-        Subject::KubewrightDecoded => kubewright::whole(config, StorageMode::Decoded, Worker::Gets).await,
-        Subject::KubewrightProjected => kubewright::projected(config).await,
-        Subject::KubewrightMetadata => kubewright::metadata(config).await,
-        Subject::KubeRuntime => kube_runtime::whole(config).await,
-        Subject::KubeRuntimeTrimmed => kube_runtime::trimmed(config).await,
-        Subject::KubeRuntimeSlim => kube_runtime::slim(config).await,
+        Subject::Kubewright => {
+            kubewright::whole_pods(config, StorageMode::Compressed, Worker::ReadsMetadata).await
+        }
+        Subject::KubewrightCustom => kubewright::custom_resources(config).await,
+        Subject::KubewrightGets => {
+            kubewright::whole_pods(config, StorageMode::Compressed, Worker::Decodes).await
+        }
+        Subject::KubewrightRaw => {
+            kubewright::whole_pods(config, StorageMode::Raw, Worker::ReadsMetadata).await
+        }
+        Subject::KubewrightDecoded => {
+            kubewright::whole_pods(config, StorageMode::Decoded, Worker::Decodes).await
+        }
+        Subject::KubewrightProjected => kubewright::projected_pods(config).await,
+        Subject::KubewrightMetadata => kubewright::pod_metadata(config).await,
+        Subject::KubeRuntime => kube_runtime::whole_pods(config).await,
+        Subject::KubeRuntimeTrimmed => kube_runtime::pods_without_managed_fields(config).await,
+        Subject::KubeRuntimeSlim => kube_runtime::slim_pods(config).await,
         Subject::Floor => floor::run(config).await,
     }
 }
 
-/// Keys that the worker was given.
-static WORKED: AtomicUsize = AtomicUsize::new(0);
+/// The number of keys that the worker has processed.
+static WORKED_KEYS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts a key, and tells of the marker.
-fn worked(namespace: Option<&str>) {
-    WORKED.fetch_add(1, Ordering::Relaxed);
-    if namespace == Some(MARKER_NAMESPACE) {
+/// Counts a processed key, and reports the end marker.
+fn count_key(namespace: Option<&str>) {
+    WORKED_KEYS.fetch_add(1, Ordering::Relaxed);
+    if namespace == Some(END_MARKER_NAMESPACE) {
         println!("marker");
     }
 }
 
-fn answer_questions() {
+fn answer_count_requests() {
     for _ in stdin().lines().map_while(Result::ok) {
-        println!("worked {}", WORKED.load(Ordering::Relaxed));
+        println!("worked {}", WORKED_KEYS.load(Ordering::Relaxed));
     }
 }

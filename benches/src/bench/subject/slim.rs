@@ -1,4 +1,4 @@
-//! A Pod of a few fields, for each library that can keep no more: labels, node and phase beside what identifies it.
+//! Pods with a few fields: labels, node and phase, and the fields that identify the Pod.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -7,7 +7,7 @@ use kube::Resource;
 use kubewright::Projection;
 use serde::{Deserialize, Deserializer};
 
-/// For kubewright.
+/// The projection for kubewright.
 #[derive(Projection)]
 #[projection(of = Pod)]
 pub(crate) struct ProjectedPod {
@@ -22,7 +22,7 @@ pub(crate) struct ProjectedPod {
     phase: Option<String>,
 }
 
-/// For kube-runtime, decoded without a detour over what is not wanted.
+/// The struct for kube-runtime, decoded without intermediate values for ignored fields.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct SlimPod {
     #[serde(deserialize_with = "metadata")]

@@ -135,9 +135,9 @@ fn containers() -> Value {
 
 /// Returns a pod spec with pod-level resources and container restart rules.
 fn pod_level_fields() -> Value {
-    let asked = json!({ "requests": { "cpu": "500m", "memory": "1Gi" }, "limits": { "cpu": "1" } });
+    let resources = json!({ "requests": { "cpu": "500m", "memory": "1Gi" }, "limits": { "cpu": "1" } });
     let rules = json!([{ "action": "Restart", "exitCodes": { "operator": "In", "values": [1] } }]);
-    json!({ "containers": [{ "name": "c", "image": "x", "resources": asked, "restartPolicy": "Never", "restartPolicyRules": rules,
+    json!({ "containers": [{ "name": "c", "image": "x", "resources": resources, "restartPolicy": "Never", "restartPolicyRules": rules,
             "lifecycle": { "preStop": { "sleep": { "seconds": 3 } } } }],
         "initContainers": [{ "name": "i", "image": "x", "resources": { "requests": { "cpu": "250m" } }, "restartPolicy": "Always" }],
         "resources": { "requests": { "cpu": "1" }, "limits": { "cpu": "2", "memory": "2Gi" } }, "imagePullSecrets": [{ "name": "s" }],

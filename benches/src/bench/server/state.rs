@@ -1,4 +1,4 @@
-//! What the server holds, and who is told when it changes.
+//! The server's objects, and the watches that receive their changes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,65 +9,65 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 
-/// Bookmarks come as often as the API server's.
-const BOOKMARKS: Duration = Duration::from_mins(1);
-/// Of so many events one is a deletion, and the next one an addition in its place.
-const DELETION_EVERY: u32 = 32;
+/// Interval of bookmarks, as in the API server.
+const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
+/// One in this many events is a deletion; the next one is an addition that replaces the deleted Pod.
+const EVENTS_PER_DELETION: u32 = 32;
 
-/// An event of the watch.
+/// A watch event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
+pub(crate) enum WatchEvent {
     Added(PodVersion),
     Modified(PodVersion),
     Deleted(PodVersion),
-    /// The marker was modified: all events before it were sent.
+    /// The end marker was modified: all events before it have been sent.
     Marker(u32),
     Bookmark(u32),
-    /// The watch's version is gone; the watch ends.
+    /// The watch's resource version has expired (410); the watch ends.
     Expired,
 }
 
-/// All Pods at one moment, in the order in which they are listed.
+/// All Pods at one moment, in the order of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) pods: Arc<Vec<PodVersion>>,
-    /// The version of the marker.
+    /// The version of the end marker.
     pub(crate) marker: u32,
     /// The newest version.
     pub(crate) version: u32,
 }
 
-/// The Pods, and the watches that run.
-pub(crate) struct Feed {
-    forms: Arc<Pods>,
-    state: Mutex<State>,
-    /// Somebody watches.
-    watched: Notify,
+/// The Pods and the open watches.
+pub(crate) struct ServerState {
+    templates: Arc<Pods>,
+    state: Mutex<LockedState>,
+    /// Notified when a watch starts.
+    watch_started: Notify,
     burst: u32,
     pause: Duration,
 }
 
-struct State {
-    /// In an order that no event changes.
+struct LockedState {
+    /// In an order that events do not change.
     pods: Vec<PodVersion>,
     marker: u32,
     version: u32,
-    /// What was listed last, unless there were events since.
+    /// The last listed snapshot; None after a change.
     snapshot: Option<Snapshot>,
     next_ordinal: u32,
     events: u32,
-    watches: Vec<mpsc::UnboundedSender<Event>>,
+    watches: Vec<mpsc::UnboundedSender<WatchEvent>>,
 }
 
-impl Feed {
-    pub(crate) fn new(forms: Arc<Pods>, objects: u32, burst: u32, pause: u64) -> Arc<Self> {
+impl ServerState {
+    pub(crate) fn new(templates: Arc<Pods>, objects: u32, burst: u32, pause: u64) -> Arc<Self> {
         let pods = (0..objects).map(|ordinal| PodVersion {
             ordinal,
             version: ordinal,
         });
-        let feed = Arc::new(Self {
-            forms,
-            state: Mutex::new(State {
+        let server = Arc::new(Self {
+            templates,
+            state: Mutex::new(LockedState {
                 pods: pods.collect(),
                 marker: objects,
                 version: objects,
@@ -76,80 +76,80 @@ impl Feed {
                 events: 0,
                 watches: Vec::new(),
             }),
-            watched: Notify::new(),
+            watch_started: Notify::new(),
             burst,
             pause: Duration::from_millis(pause),
         });
-        let bookmarks = feed.clone();
+        let bookmarks = server.clone();
         tokio::spawn(async move {
-            let mut ticks = interval(BOOKMARKS);
+            let mut ticks = interval(BOOKMARK_INTERVAL);
             loop {
                 ticks.tick().await;
                 let mut state = bookmarks.state.lock();
                 let version = state.version;
-                state.tell(Event::Bookmark(version));
+                state.broadcast(WatchEvent::Bookmark(version));
             }
         });
-        feed
+        server
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.state.lock().snapshot(&self.forms)
+        self.state.lock().snapshot(&self.templates)
     }
 
-    /// What there is, and all events from now on.
-    pub(crate) fn watch(&self) -> (Snapshot, mpsc::UnboundedReceiver<Event>) {
+    /// Returns the current objects, and a receiver of all following events.
+    pub(crate) fn watch(&self) -> (Snapshot, mpsc::UnboundedReceiver<WatchEvent>) {
         let (sender, events) = mpsc::unbounded_channel();
         let mut state = self.state.lock();
         state.watches.push(sender);
-        self.watched.notify_one();
-        (state.snapshot(&self.forms), events)
+        self.watch_started.notify_one();
+        (state.snapshot(&self.templates), events)
     }
 
-    /// Sends events in bursts, then the marker; waits for a watch first.
-    pub(crate) async fn send(&self, count: u32) {
+    /// Waits for a watch, then sends events in bursts, and at the end the end marker.
+    pub(crate) async fn send_events(&self, count: u32) {
         while self.state.lock().watches.is_empty() {
-            self.watched.notified().await;
+            self.watch_started.notified().await;
         }
         let mut ticks = interval(self.pause.max(Duration::from_millis(1)));
-        // Who is slow is not sent more at a time for it.
+        // Do not send several bursts at once after a delay.
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut left = count;
-        while left > 0 {
+        let mut remaining = count;
+        while remaining > 0 {
             ticks.tick().await;
             let mut state = self.state.lock();
-            for _ in 0..left.min(self.burst) {
+            for _ in 0..remaining.min(self.burst) {
                 let event = state.next_event();
-                state.tell(event);
+                state.broadcast(event);
             }
-            left -= left.min(self.burst);
+            remaining -= remaining.min(self.burst);
         }
         let mut state = self.state.lock();
         let version = state.next_version();
         state.marker = version;
-        state.tell(Event::Marker(version));
+        state.broadcast(WatchEvent::Marker(version));
     }
 
-    /// Changes so many Pods of a hundred without telling anybody, and the marker; ends all watches.
+    /// Changes a percentage of the Pods and the end marker without sending events, then ends all watches with 410.
     pub(crate) fn expire(&self, percent: u32) {
         let mut state = self.state.lock();
         let count = u32::try_from(state.pods.len()).unwrap_or(u32::MAX);
         let changed = u64::from(count) * u64::from(percent) / 100;
         for _ in 0..changed {
-            // Nobody is told.
+            // The event is not sent.
             state.next_event();
         }
         state.marker = state.next_version();
-        state.tell(Event::Expired);
+        state.broadcast(WatchEvent::Expired);
         state.watches.clear();
     }
 }
 
-impl State {
-    fn snapshot(&mut self, forms: &Pods) -> Snapshot {
+impl LockedState {
+    fn snapshot(&mut self, templates: &Pods) -> Snapshot {
         let snapshot = self.snapshot.get_or_insert_with(|| {
             let mut pods = self.pods.clone();
-            forms.sort(&mut pods);
+            templates.sort(&mut pods);
             Snapshot {
                 pods: Arc::new(pods),
                 marker: self.marker,
@@ -165,29 +165,29 @@ impl State {
         self.version
     }
 
-    /// Each Pod in turn, but not in the order of the list.
-    fn next_event(&mut self) -> Event {
+    /// Changes the next Pod and returns its event. Each Pod is changed in turn, in another order than that of the list.
+    fn next_event(&mut self) -> WatchEvent {
         let version = self.next_version();
         let number = self.events;
         self.events += 1;
-        // A deletion and the addition after it are of one place.
-        let is_addition = number % DELETION_EVERY == DELETION_EVERY - 1;
+        // A deletion and the following addition are at the same position.
+        let is_addition = number % EVENTS_PER_DELETION == EVENTS_PER_DELETION - 1;
         let turn = if is_addition { number - 1 } else { number };
-        let place = u64::from(turn) * 7_919_393 % self.pods.len() as u64;
-        let pod = &mut self.pods[usize::try_from(place).unwrap_or_default()];
+        let position = u64::from(turn) * 7_919_393 % self.pods.len() as u64;
+        let pod = &mut self.pods[usize::try_from(position).unwrap_or_default()];
         pod.version = version;
         if is_addition {
             pod.ordinal = self.next_ordinal;
             self.next_ordinal += 1;
-            Event::Added(*pod)
-        } else if number % DELETION_EVERY == DELETION_EVERY - 2 {
-            Event::Deleted(*pod)
+            WatchEvent::Added(*pod)
+        } else if number % EVENTS_PER_DELETION == EVENTS_PER_DELETION - 2 {
+            WatchEvent::Deleted(*pod)
         } else {
-            Event::Modified(*pod)
+            WatchEvent::Modified(*pod)
         }
     }
 
-    fn tell(&mut self, event: Event) {
+    fn broadcast(&mut self, event: WatchEvent) {
         self.watches.retain(|watch| watch.send(event).is_ok());
     }
 }

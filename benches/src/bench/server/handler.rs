@@ -1,4 +1,4 @@
-//! Requests and their answers.
+//! Handles requests.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -14,24 +14,24 @@ use tokio::sync::mpsc;
 
 use super::{
     encoding::Encoding,
-    feed::{Event, Feed, Snapshot},
+    state::{ServerState, Snapshot, WatchEvent},
 };
 
-/// Lists are sent in chunks of about this size.
-const CHUNK: usize = 32 * 1024;
+/// Approximate size of the chunks of a list.
+const CHUNK_BYTES: usize = 32 * 1024;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-pub(crate) struct Server {
+pub(crate) struct LoadServer {
     pub(crate) pods: Arc<Pods>,
-    pub(crate) feed: Arc<Feed>,
+    pub(crate) state: Arc<ServerState>,
     pub(crate) refuse_streaming: bool,
 }
 
-/// The parameters of a list or a watch.
-struct Query<'a>(&'a str);
+/// Query parameters of a list or watch request.
+struct ListQuery<'a>(&'a str);
 
-impl<'a> Query<'a> {
+impl<'a> ListQuery<'a> {
     fn get(&self, name: &str) -> Option<&'a str> {
         let parameters = self
             .0
@@ -51,14 +51,14 @@ impl<'a> Query<'a> {
     }
 }
 
-impl Server {
-    pub(crate) fn answer(&self, request: &Request<Incoming>) -> Response<Body> {
+impl LoadServer {
+    pub(crate) fn respond(&self, request: &Request<Incoming>) -> Response<Body> {
         let path: Vec<&str> = request.uri().path().split('/').skip(1).collect();
-        let query = Query(request.uri().query().unwrap_or_default());
+        let query = ListQuery(request.uri().query().unwrap_or_default());
         match (request.method().as_str(), path.as_slice()) {
-            ("POST", ["events", count]) => self.send(count.parse().unwrap_or_default()),
+            ("POST", ["events", count]) => self.send_events(count.parse().unwrap_or_default()),
             ("POST", ["expire", percent]) => {
-                self.feed.expire(percent.parse().unwrap_or_default());
+                self.state.expire(percent.parse().unwrap_or_default());
                 plain(StatusCode::OK, "")
             }
             ("GET", ["api", "v1", "pods"] | ["apis", "bench.dev", "v1", "mixeds"]) => {
@@ -81,15 +81,15 @@ impl Server {
         }
     }
 
-    fn send(&self, count: u32) -> Response<Body> {
-        let feed = self.feed.clone();
-        tokio::spawn(async move { feed.send(count).await });
+    fn send_events(&self, count: u32) -> Response<Body> {
+        let state = self.state.clone();
+        tokio::spawn(async move { state.send_events(count).await });
         plain(StatusCode::OK, "")
     }
 
-    /// As the real one does, a list of version 0 comes whole, whatever its limit.
-    fn list(&self, query: &Query<'_>, encoding: Encoding) -> Response<Body> {
-        let snapshot = self.feed.snapshot();
+    /// Handles a list. As in the real server, a list with resource version 0 ignores the limit.
+    fn list(&self, query: &ListQuery<'_>, encoding: Encoding) -> Response<Body> {
+        let snapshot = self.state.snapshot();
         let from = query.number("continue").unwrap_or(0);
         let all = snapshot.pods.len() + 1;
         let limit = query
@@ -104,8 +104,8 @@ impl Server {
             if next >= to {
                 return None;
             }
-            let mut chunk = Vec::with_capacity(CHUNK + 16 * 1024);
-            while next < to && chunk.len() < CHUNK {
+            let mut chunk = Vec::with_capacity(CHUNK_BYTES + 16 * 1024);
+            while next < to && chunk.len() < CHUNK_BYTES {
                 encoding.item(&pods, &snapshot, next, next > from, &mut chunk);
                 next += 1;
             }
@@ -116,19 +116,19 @@ impl Server {
         streamed(encoding.content_type(), head.chain(chunks).chain(tail))
     }
 
-    /// Goes on from the newest version only; with the initial events from any.
-    fn watch(&self, query: &Query<'_>, encoding: Encoding) -> Response<Body> {
+    /// Handles a watch. It must start at the newest resource version, except with `sendInitialEvents`.
+    fn watch(&self, query: &ListQuery<'_>, encoding: Encoding) -> Response<Body> {
         let initial = query.is_true("sendInitialEvents");
         if initial && self.refuse_streaming {
-            let refusal = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","reason":"Invalid","code":422}"#;
-            return plain(StatusCode::UNPROCESSABLE_ENTITY, refusal);
+            let rejection = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled","reason":"Invalid","code":422}"#;
+            return plain(StatusCode::UNPROCESSABLE_ENTITY, rejection);
         }
-        let (snapshot, events) = self.feed.watch();
+        let (snapshot, events) = self.state.watch();
         let version = query.get("resourceVersion").and_then(parse_resource_version);
         let pods = self.pods.clone();
         if !initial && version != Some(snapshot.version) {
             let mut expired = Vec::new();
-            encoding.event(&pods, Event::Expired, &mut expired);
+            encoding.event(&pods, WatchEvent::Expired, &mut expired);
             return streamed(encoding.watch_type(), stream::iter([Bytes::from(expired)]));
         }
         let first = if initial { snapshot.pods.len() + 2 } else { 0 };
@@ -140,7 +140,7 @@ impl Server {
                 Bytes::from(event)
             }
         }));
-        let later = received(events).map(move |event| {
+        let later = receiver_stream(events).map(move |event| {
             let mut text = Vec::with_capacity(12 * 1024);
             encoding.event(&pods, event, &mut text);
             Bytes::from(text)
@@ -149,7 +149,7 @@ impl Server {
     }
 }
 
-fn received(events: mpsc::UnboundedReceiver<Event>) -> impl Stream<Item = Event> + Send {
+fn receiver_stream(events: mpsc::UnboundedReceiver<WatchEvent>) -> impl Stream<Item = WatchEvent> + Send {
     stream::unfold(events, |mut events| async move {
         let event = events.recv().await?;
         Some((event, events))
@@ -176,7 +176,7 @@ fn plain(code: StatusCode, text: &'static str) -> Response<Body> {
     response
 }
 
-/// The number of what a list or a streaming list sends: each Pod, then the marker.
+/// Positions in a list: all Pods, then the end marker.
 impl Snapshot {
     pub(crate) fn is_marker(&self, number: usize) -> bool {
         number == self.pods.len()

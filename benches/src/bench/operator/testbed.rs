@@ -1,4 +1,4 @@
-//! A control plane, and what the operators see of the world: Widgets that come and change, Deployments that become ready.
+//! A control plane, and the changes that the operators react to: new and scaled Widgets, and Deployments that become ready.
 
 use std::{
     fs::File,
@@ -24,23 +24,23 @@ use crate::process::Process;
 
 const OPERATOR: &str = "operator";
 const NAMESPACE: &str = "default";
-/// How many requests of ours are on their way.
-const AT_ONCE: usize = 16;
-/// How long nothing must happen, and for how long that is waited for.
-const QUIET: Duration = Duration::from_secs(3);
-const PATIENCE: Duration = Duration::from_mins(10);
-const PAUSE: Duration = Duration::from_millis(500);
+/// Maximum number of concurrent requests of the benchmark.
+const MAX_CONCURRENT_REQUESTS: usize = 16;
+/// An operator is quiet if it neither reconciles nor sends requests for this time.
+const QUIET_TIME: Duration = Duration::from_secs(3);
+const PHASE_TIMEOUT: Duration = Duration::from_mins(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-pub(crate) struct World {
+pub(crate) struct OperatorTestbed {
     plane: ControlPlane,
     client: Client,
     widgets: u32,
 }
 
-impl World {
-    /// A control plane that knows Widgets; there are none yet.
+impl OperatorTestbed {
+    /// Starts a control plane and installs the Widget CRD. There are no Widgets yet.
     pub(crate) async fn new(widgets: u32) -> Result<Self> {
-        // The API server does not hold back members of that group: the operators are compared, not its fairness.
+        // Members of this group are exempt from API priority and fairness, which is not to be measured.
         let plane = ControlPlane::builder()
             .user(OPERATOR, &["system:masters"])
             .start()?;
@@ -59,17 +59,20 @@ impl World {
         })
     }
 
-    /// Starts an operator, whose talk goes to `log`.
+    /// Starts an operator. Its standard error is appended to `log`.
     pub(crate) fn start(&self, command: &mut Command, log: &Path) -> Result<Process> {
-        let user = self.plane.user(OPERATOR).context("no user for the operator")?;
+        let user = self
+            .plane
+            .user(OPERATOR)
+            .context("the control plane has no user for the operator")?;
         let log = File::options().create(true).append(true).open(log)?;
         Process::start(command.env("KUBECONFIG", user.kubeconfig()).stderr(log))
     }
 
-    /// Creates all Widgets.
-    pub(crate) async fn create(&self) -> Result<()> {
+    /// Creates all Widgets, and waits until their status is up to date.
+    pub(crate) async fn create_widgets(&self) -> Result<()> {
         let (widgets, parameters) = (&self.api::<Widget>(), &PostParams::default());
-        self.each(async |name| {
+        self.for_each_widget(async |name| {
             let spec = WidgetSpec {
                 image: "widget:1".to_owned(),
                 replicas: 2,
@@ -78,68 +81,67 @@ impl World {
             Ok(())
         })
         .await?;
-        self.reached(2, 0).await
+        self.wait_for_status(2, 0).await
     }
 
-    /// Says of every Deployment that its replicas are ready.
-    pub(crate) async fn make_ready(&self) -> Result<()> {
+    /// Sets the status of every Deployment to ready, and waits until the Widgets' status is up to date.
+    pub(crate) async fn mark_deployments_ready(&self) -> Result<()> {
         let (deployments, parameters) = (&self.api::<Deployment>(), &PatchParams::default());
         let status =
             json!({ "observedGeneration": 1, "replicas": 2, "readyReplicas": 2, "availableReplicas": 2 });
         let patch = &Patch::Merge(json!({ "status": status }));
-        self.each(async |name| {
+        self.for_each_widget(async |name| {
             deployments.patch_status(&name, parameters, patch).await?;
             Ok(())
         })
         .await?;
-        self.reached(2, 2).await
+        self.wait_for_status(2, 2).await
     }
 
-    /// Asks for one replica more of every Widget.
-    pub(crate) async fn scale(&self) -> Result<()> {
+    /// Increases the replicas of every Widget by one, and waits until their status is up to date.
+    pub(crate) async fn scale_widgets(&self) -> Result<()> {
         let (widgets, parameters) = (&self.api::<Widget>(), &PatchParams::default());
         let patch = &Patch::Merge(json!({ "spec": { "replicas": 3 } }));
-        self.each(async |name| {
+        self.for_each_widget(async |name| {
             widgets.patch(&name, parameters, patch).await?;
             Ok(())
         })
         .await?;
-        self.reached(3, 2).await
+        self.wait_for_status(3, 2).await
     }
 
-    /// Waits until the operator has reconciled so often, and then neither reconciled nor sent a request for a while. Says how often it
-    /// has reconciled.
-    pub(crate) fn quiet(&self, operator: &mut Process, least: u64) -> Result<u64> {
-        let (start, mut since, mut seen) = (Instant::now(), Instant::now(), (0, 0));
+    /// Waits until the operator has reconciled at least `min_reconciles` times and is quiet. Returns its number of reconciles.
+    pub(crate) fn wait_until_quiet(&self, operator: &mut Process, min_reconciles: u64) -> Result<u64> {
+        let (start, mut quiet_since, mut last) = (Instant::now(), Instant::now(), (0, 0));
         loop {
-            let now = (self.audited()?, reconciles(operator)?);
-            if now != seen {
-                (since, seen) = (Instant::now(), now);
+            let now = (self.audit_log_bytes()?, reconcile_count(operator)?);
+            if now != last {
+                (quiet_since, last) = (Instant::now(), now);
             }
-            if seen.1 >= least && since.elapsed() >= QUIET {
-                return Ok(seen.1);
+            if last.1 >= min_reconciles && quiet_since.elapsed() >= QUIET_TIME {
+                return Ok(last.1);
             }
             ensure!(
-                start.elapsed() < PATIENCE,
-                "the operator does not become quiet after {} reconciles",
-                seen.1
+                start.elapsed() < PHASE_TIMEOUT,
+                "the operator is not quiet after {} reconciles",
+                last.1
             );
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// The operator's requests so far.
+    /// Returns the operator's requests so far, from the audit log.
     pub(crate) fn requests(&self) -> Result<AuditLog> {
         Ok(self.plane.audit()?.by_user(OPERATOR))
     }
 
-    /// How long the audit log is: nobody but the operator and we ourselves sends what is logged.
-    fn audited(&self) -> Result<u64> {
+    /// Returns the size of the audit log. Only the operator and the benchmark send requests that are logged.
+    fn audit_log_bytes(&self) -> Result<u64> {
         Ok(std::fs::metadata(self.plane.audit_log_path())?.len())
     }
 
-    /// Waits until every Widget has that status.
-    async fn reached(&self, replicas: i32, ready_replicas: i32) -> Result<()> {
+    /// Waits until every Widget has this status.
+    async fn wait_for_status(&self, replicas: i32, ready_replicas: i32) -> Result<()> {
         let status = Some(WidgetStatus {
             replicas,
             ready_replicas,
@@ -147,23 +149,23 @@ impl World {
         let (widgets, start) = (self.api::<Widget>(), Instant::now());
         loop {
             let widgets = widgets.list(&ListParams::default()).await?;
-            let right = widgets.iter().filter(|widget| widget.status == status).count();
-            if right == usize::try_from(self.widgets)? {
+            let up_to_date = widgets.iter().filter(|widget| widget.status == status).count();
+            if up_to_date == usize::try_from(self.widgets)? {
                 return Ok(());
             }
             ensure!(
-                start.elapsed() < PATIENCE,
-                "only {right} of {} Widgets have the status {status:?}",
+                start.elapsed() < PHASE_TIMEOUT,
+                "only {up_to_date} of {} Widgets have the status {status:?}",
                 self.widgets
             );
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    async fn each<F: Future<Output = Result<()>>>(&self, act: impl Fn(String) -> F) -> Result<()> {
+    async fn for_each_widget<F: Future<Output = Result<()>>>(&self, act: impl Fn(String) -> F) -> Result<()> {
         stream::iter(0..self.widgets)
             .map(|number| act(format!("widget-{number:04}")))
-            .buffer_unordered(AT_ONCE)
+            .buffer_unordered(MAX_CONCURRENT_REQUESTS)
             .try_collect()
             .await
     }
@@ -176,8 +178,8 @@ impl World {
     }
 }
 
-/// How often the operator has reconciled.
-fn reconciles(operator: &mut Process) -> Result<u64> {
-    operator.tell("how often?")?;
-    Ok(operator.said("reconciles")?.parse()?)
+/// Asks the operator for its number of reconciles.
+fn reconcile_count(operator: &mut Process) -> Result<u64> {
+    operator.send_line("count")?;
+    Ok(operator.expect_line("reconciles")?.parse()?)
 }
