@@ -117,8 +117,8 @@ impl<'c> DeployedProject<'c> {
             String::from_utf8_lossy(&output.stderr)
         );
         let manifests = String::from_utf8(output.stdout).expect("text");
-        let permissions =
-            PermissionUnit::from_manifests(&manifests, &format!("{}-system", self.name)).expect("its permissions");
+        let permissions = PermissionUnit::from_manifests(&manifests, &format!("{}-system", self.name))
+            .expect("its permissions");
         assert!(!permissions.is_empty(), "an operator without permissions");
         permissions
     }

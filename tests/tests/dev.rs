@@ -270,9 +270,9 @@ fn dev_uses_the_cluster_of_a_context(cluster: &Cluster) {
     );
     let audit = cluster.audit().expect("an audit log");
     let account = "system:serviceaccount:devcluster-system:devcluster";
-    assert!(!audit.by_user(account).on("demo.dev", "foos").is_empty());
+    assert!(!audit.by_user(account).on_resource("demo.dev", "foos").is_empty());
     assert!(
-        audit.on("", "nodes").writes().is_empty(),
+        audit.on_resource("", "nodes").writes().is_empty(),
         "dev simulated nodes in the user's cluster"
     );
     audit.assert_nothing_forbidden(account);

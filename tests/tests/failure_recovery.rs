@@ -124,7 +124,7 @@ fn undecodable_object(cluster: &Cluster, mut operator: ChildProcess) {
     // A second version of the object that does not decode either.
     let annotated = json!({"metadata": {"annotations": {"seen": "again"}}});
     cluster
-        .merge(&cloud("odd"), &annotated)
+        .merge_patch(&cloud("odd"), &annotated)
         .expect("the object is annotated");
     eventually(
         "both versions are counted",
@@ -146,7 +146,9 @@ fn undecodable_object(cluster: &Cluster, mut operator: ChildProcess) {
     assert_runs(&mut operator);
 
     let fixed = json!({"spec": {"replicas": 3}});
-    cluster.merge_patch(&cloud("odd"), &fixed).expect("the object is fixed");
+    cluster
+        .merge_patch(&cloud("odd"), &fixed)
+        .expect("the object is fixed");
     wait_for_deployment(cluster, "odd");
 }
 

@@ -63,12 +63,12 @@ fn standby_takes_over_and_the_killed_leader_stops_writing(cluster: &Cluster) {
         audit.by_user_agent("replica-two"),
     );
     assert!(
-        !one.writes().on("apps", "deployments").is_empty(),
+        !one.writes().on_resource("apps", "deployments").is_empty(),
         "the first replica wrote nothing while it led"
     );
     let late = one.filter(|event| event.received > killed);
     assert!(late.is_empty(), "the killed replica sent {late:?}");
-    let elected = two.writes().on("coordination.k8s.io", "leases");
+    let elected = two.writes().on_resource("coordination.k8s.io", "leases");
     let elected = elected
         .iter()
         .find(|event| event.code == 200)

@@ -33,7 +33,7 @@ fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
         let status =
             json!({ "replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas });
         cluster
-            .merge_status(&deployment, &status)
+            .patch_status(&deployment, &status)
             .expect("the status is set");
     };
     let scale = |replicas: i32| {
@@ -144,7 +144,7 @@ fn missing_role_rule_is_reported_with_a_fix(cluster: &Cluster) {
         .clone();
     let put_rules = |rules: &Value| {
         cluster
-            .merge(&role, &json!({ "rules": rules }))
+            .merge_patch(&role, &json!({ "rules": rules }))
             .expect("the role is changed");
     };
 

@@ -16,7 +16,7 @@ use kubewright::{
     events::Recorder,
 };
 use kubewright_testkit::{Cluster, ClusterError, Failure, Fault, RequestMatcher, eventually};
-use kubewright_tests::{named, on_both_servers};
+use kubewright_tests::{new_object, on_both_servers};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -165,7 +165,7 @@ impl<'c> World<'c> {
     }
 
     fn object(&self, object: usize) -> Value {
-        named("skip.dev/v1", "Gadget", self.name, &format!("g-{object}"))
+        new_object("skip.dev/v1", "Gadget", self.name, &format!("g-{object}"))
     }
 
     fn key(&self, object: usize) -> NamespacedName {
@@ -242,7 +242,9 @@ impl<'c> World<'c> {
     }
 
     fn take(&mut self, step: &Step) {
-        let patches = RequestMatcher::verb("patch").on("gadgets").within(self.name);
+        let patches = RequestMatcher::verb("patch")
+            .resource("gadgets")
+            .namespace(self.name);
         match *step {
             Step::Reconcile(object) => self.reconcile(object),
             Step::ChangeIntent(object, field, value) => {
@@ -310,7 +312,7 @@ impl<'c> World<'c> {
 
 fn objects_end_the_same_with_and_without_skipped_applies(cluster: &Cluster) {
     cluster
-        .install(&definition(&["a", "b", "unforced", "foreign"]))
+        .install_crd(&definition(&["a", "b", "unforced", "foreign"]))
         .expect("installed");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -371,7 +373,7 @@ fn retried<T>(write: impl Fn() -> Result<T, ClusterError>) -> T {
 fn upgrade(cluster: &Cluster, namespace: &str) {
     let fields = ["a", "b", "unforced", "foreign", NEW_FIELD];
     cluster.apply(&definition(&fields)).expect("upgraded");
-    let mut probe = named("skip.dev/v1", "Gadget", namespace, "probe");
+    let mut probe = new_object("skip.dev/v1", "Gadget", namespace, "probe");
     eventually("the new field is kept", SYNC_TIMEOUT, || {
         probe["spec"] = json!({NEW_FIELD: "kept"});
         let kept = retried(|| cluster.apply(&probe));

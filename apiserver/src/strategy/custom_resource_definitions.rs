@@ -245,7 +245,7 @@ fn check_approval(object: &Value, causes: &mut Vec<Cause>) {
     let annotation = &object["metadata"]["annotations"][api_approval::ANNOTATION];
     match ApiApproval::of_definition(object) {
         Some(api_approval @ ApiApproval::Missing) => {
-            causes.push(Cause::required(field, &api_approval.message(object)))
+            causes.push(Cause::required(field, &api_approval.message(object)));
         }
         Some(api_approval @ ApiApproval::Invalid) => {
             causes.push(Cause::invalid(field, annotation, api_approval.message(object)));

@@ -10,9 +10,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     AddIndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
-    SharedInformer, StorageMode, api_list_watch::ApiListWatch, cached_objects::InformerCaches, decoded_cache::DecodedCacheHandle,
-    fifo::Namespace, freshness::FreshnessCheck, thread::InformerThread, untyped_informer::UntypedInformer,
-    warnings,
+    SharedInformer, StorageMode, api_list_watch::ApiListWatch, cached_objects::InformerCaches,
+    decoded_cache::DecodedCacheHandle, fifo::Namespace, freshness::FreshnessCheck, thread::InformerThread,
+    untyped_informer::UntypedInformer, warnings,
 };
 use crate::{
     ApiResource, CustomKind, Kind, Projection, Scope, View,

@@ -1,6 +1,6 @@
 //! Sources of a controller: each is an informer that enqueues keys, with its predicates and expectations.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Deref, sync::Arc};
 
 use futures::future::BoxFuture;
 
@@ -139,6 +139,13 @@ impl<K: View> Source<K> {
 
 impl<K> From<&SharedInformer<K>> for Source<K> {
     fn from(informer: &SharedInformer<K>) -> Self {
+        Self::of(informer)
+    }
+}
+
+/// For the informers that `#[derive(Informer)]` generates, which dereference to a [`SharedInformer`].
+impl<K, I: Deref<Target = SharedInformer<K>>> From<&I> for Source<K> {
+    fn from(informer: &I) -> Self {
         Self::of(informer)
     }
 }

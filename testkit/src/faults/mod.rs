@@ -151,7 +151,10 @@ impl Faults {
 
     fn is_expired(&self, request: &LayerRequest) -> bool {
         let oldest_version = self.oldest_version.load(Ordering::Relaxed);
-        oldest_version > 0 && request.past_revision().is_some_and(|version| version < oldest_version)
+        oldest_version > 0
+            && request
+                .past_revision()
+                .is_some_and(|version| version < oldest_version)
     }
 
     /// Removes all faults and releases all watches. Expired versions stay expired.

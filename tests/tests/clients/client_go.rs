@@ -77,7 +77,7 @@ fn cached_objects(informer: &ChildProcess) -> CachedObjects {
 }
 
 fn second_candidate_leads_after_the_first_releases_the_lease(cluster: &Cluster) {
-    let permissions = [Unit::new(
+    let permissions = [PermissionUnit::new(
         "coordination.k8s.io",
         "leases",
         ["get", "create", "update"],

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use kubewright_testkit::{Cluster, Identity, RequestMatcher, PermissionUnit, eventually};
+use kubewright_testkit::{Cluster, Identity, PermissionUnit, RequestMatcher, eventually};
 use kubewright_tests::new_object;
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ impl<'c> FollowedKind<'c> {
 
     fn new(cluster: &'c Cluster, name: &str, [api_version, kind, plural]: [&'static str; 3]) -> Self {
         let group = api_version.split_once('/').map_or("", |(group, _version)| group);
-        let permissions = [Unit::new(group, plural, ["list", "watch"])];
+        let permissions = [PermissionUnit::new(group, plural, ["list", "watch"])];
         let world = Self {
             cluster,
             namespace: format!("{name}-system"),
@@ -67,7 +67,7 @@ impl<'c> FollowedKind<'c> {
     /// Changes objects, closes the client's watch and expires it with a compacted history. The client's cache must equal a list each time.
     pub fn check_follower(&self, cached_objects: impl Fn() -> CachedObjects) {
         let faults = self.cluster.faults();
-        let watches = RequestMatcher::watch(self.plural).by(self.reader.user());
+        let watches = RequestMatcher::watch(self.plural).user(self.reader.user());
         let wait_until_equal = |what: &str| {
             eventually(what, FOLLOW_TIMEOUT, || {
                 let (cached, listed) = (cached_objects(), self.list());

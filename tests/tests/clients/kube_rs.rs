@@ -73,8 +73,8 @@ fn store_follows(cluster: &Cluster, name: &str, config: Config, lists: usize) {
 /// The controller creates for each ConfigMap a Secret with the same text.
 fn controller_restores_owned_objects(cluster: &Cluster) {
     let permissions = [
-        Unit::new("", "configmaps", ["list", "watch"]),
-        Unit::new("", "secrets", ["list", "watch", "create", "patch"]),
+        PermissionUnit::new("", "configmaps", ["list", "watch"]),
+        PermissionUnit::new("", "secrets", ["list", "watch", "create", "patch"]),
     ];
     let identity = cluster
         .operator("kube-controller", &permissions)

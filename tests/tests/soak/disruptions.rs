@@ -85,12 +85,12 @@ fn disrupt(
     counts: &mut DisruptionCounts,
 ) {
     match disruption {
-        Disruption::CutSome => counts.cuts += proxy.cut(|_| rng.random_ratio(1, 4)),
-        Disruption::CutAll => counts.cuts += proxy.cut_all(),
+        Disruption::CutSome => counts.cuts += proxy.break_connections(|_| rng.random_ratio(1, 4)),
+        Disruption::CutAll => counts.cuts += proxy.break_all(),
         Disruption::Hold => {
-            proxy.hold();
+            proxy.pause();
             pause(rng, 500..4000);
-            proxy.release();
+            proxy.resume();
             counts.holds += 1;
         }
         Disruption::Compact => {
@@ -99,7 +99,7 @@ fn disrupt(
         }
         Disruption::Refuse => {
             proxy.refuse();
-            counts.cuts += proxy.cut(|_| rng.random_ratio(1, 2));
+            counts.cuts += proxy.break_connections(|_| rng.random_ratio(1, 2));
             pause(rng, 500..4000);
             proxy.accept();
             counts.refusals += 1;
@@ -110,14 +110,14 @@ fn disrupt(
             let loses_events = counts.outages.is_multiple_of(2);
             if loses_events {
                 proxy.refuse();
-                counts.cuts += proxy.cut_all();
+                counts.cuts += proxy.break_all();
                 pause(rng, 500..2000);
                 cluster.compact_history().expect("the history is compacted");
                 counts.compactions += 1;
             }
             match cluster.control_plane() {
                 Some(plane) => plane.restart_api_server().expect("the API server restarts"),
-                None => counts.cuts += proxy.cut_all(),
+                None => counts.cuts += proxy.break_all(),
             }
             if loses_events {
                 proxy.accept();

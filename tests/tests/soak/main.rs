@@ -147,7 +147,7 @@ fn soak(cluster: &Cluster, seconds: u64, seed: u64, violations: &Arc<Violations>
     let tasks = || informer_runtime.metrics().num_alive_tasks();
     assert_eq!(tasks(), 0);
     let proxy = cluster.proxy().expect("a proxy");
-    let through = cluster.admin().through(&proxy).expect("a kubeconfig");
+    let through = cluster.admin().via_proxy(&proxy).expect("a kubeconfig");
     let config = informer_runtime.block_on(config(&through));
     let factory = {
         let _entered = informer_runtime.enter();

@@ -83,7 +83,7 @@ impl<K: View + TestData + Clone + Debug> Subject<K> {
         informer: SharedInformer<K>,
         violations: &Arc<Violations>,
     ) -> Self {
-        informer.add_index(&BUCKET);
+        informer.add_index(&BUCKET).expect("no conflicting index");
         let mut subject = Self {
             name,
             kind,
@@ -171,7 +171,7 @@ impl<K: View + TestData + Clone + Debug> AnySubject for Subject<K> {
 
     fn add_late_handler(&mut self, label: &str) {
         self.add_handler(label, HandlerMode::Decoding);
-        self.informer.add_index(&TIER);
+        self.informer.add_index(&TIER).expect("no conflicting index");
     }
 
     fn remove_handler(&mut self) {
@@ -260,7 +260,11 @@ impl<K: View + TestData + Clone + Debug> AnySubject for Subject<K> {
             for value in &values {
                 let mut expected = expected.remove(&**value).unwrap_or_default();
                 expected.sort_unstable();
-                let found = self.informer.lister().index_keys(index, &**value);
+                let found = self
+                    .informer
+                    .lister()
+                    .index_keys(index, &**value)
+                    .map_err(|error| error.to_string())?;
                 if found != expected {
                     return Err(format!(
                         "index lookup {index}={value} returned {found:?} instead of {expected:?}"
@@ -386,6 +390,7 @@ impl<K: View + TestData> Reader<K> {
                 let bucket = rng.random_range(0..BUCKETS).to_string();
                 for object in lister
                     .by_index("bucket", IndexKey::String((&*bucket).into()))
+                    .map_err(|error| error.to_string())?
                     .take(10)
                 {
                     let object = object.map_err(|error| error.to_string())?;

@@ -52,7 +52,7 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
     let source = MemorySource::new(&pods, arguments.objects);
     let sources = source.clone();
     let informers = SharedInformerFactory::from_sources(move |_, _, _| Arc::new(sources.clone()));
-    let informer = informers.indexed::<Pod>(&[BY_NODE]);
+    let informer = informers.indexed::<Pod>(&[BY_NODE])?;
     informers.start();
     informers.wait_for_cache_sync().await;
     let running = RunningInformer {

@@ -61,7 +61,9 @@ pub(super) fn table(running: &RunningInformer) -> Result<String> {
         (
             "index lookup, metadata of all matches",
             nanos(1000, || {
-                lister.by_index("by_node", node.clone()).map_or((), walk);
+                if let Ok(found) = lister.by_index("by_node", node.clone()) {
+                    walk(found);
+                }
             }),
         ),
         (

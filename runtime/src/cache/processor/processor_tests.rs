@@ -138,7 +138,7 @@ fn push(pending: &mut Vec<ModelNotification>, notification: ModelNotification) {
             pending[position] = ModelNotification::Updated(key, old, new);
         }
         Some((position, ModelNotification::Updated(..), ModelNotification::Deleted(..))) => {
-            pending[position] = notification
+            pending[position] = notification;
         }
         _ => pending.push(notification),
     }
@@ -149,7 +149,7 @@ fn apply(view: &mut BTreeMap<String, u32>, notification: &ModelNotification) -> 
     match notification {
         ModelNotification::Added(key, new, _) => prop_assert_eq!(view.insert(key.clone(), *new), None),
         ModelNotification::Updated(key, old, new) => {
-            prop_assert_eq!(view.insert(key.clone(), *new), Some(*old))
+            prop_assert_eq!(view.insert(key.clone(), *new), Some(*old));
         }
         ModelNotification::Deleted(key, _) => prop_assert!(view.remove(key).is_some()),
         ModelNotification::Synced => {}

@@ -11,8 +11,8 @@ use super::*;
 use crate::{
     ApiResource, Kind as _, NamespacedName,
     client::{
-        All, ApplyOptions, CachedObject, Connection, Fence, PatchBody, TypedClient, WriteObserver, WriteRecord,
-        with_write_observer,
+        All, ApplyOptions, CachedObject, Connection, Fence, PatchBody, TypedClient, WriteObserver,
+        WriteRecord, with_write_observer,
     },
 };
 use model_server::{Failure, ModelServer, Widget, widget_name};
