@@ -340,7 +340,7 @@ impl SharedInformerFactory {
         }
     }
 
-    /// Waits for the cache sync: until the first lists of all started informers are in their stores, or until [`shutdown`](Self::shutdown).
+    /// Waits for the cache sync: until every started informer [has synced](SharedInformer::has_synced), or until [`shutdown`](Self::shutdown).
     /// Cancel safe.
     pub async fn wait_for_cache_sync(&self) {
         let informers = self.untyped_informers();

@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, time::Duration};
 
-use super::{Metadata, Object, resource_version, store::StoreEvent};
+use super::{Deleted, Metadata, Object, resource_version, store::StoreEvent};
 use crate::NamespacedName;
 
 /// Receives every change of an informer's objects, one at a time, in order (client-go's ResourceEventHandler). Runs in its own task.
@@ -77,18 +77,6 @@ impl HandlerOptions {
             ..self
         }
     }
-}
-
-/// A deleted object; with `final_state_known` false it is a tombstone (client-go's DeletedFinalStateUnknown).
-///
-/// It may have been recreated since. `object` may be a version that the handler has not seen: one that was written while no watch was
-/// open, or the state at deletion, which no update delivers.
-#[derive(Debug, Clone)]
-pub struct Deleted<K> {
-    /// The last known state.
-    pub object: Object<K>,
-    /// Whether `object` is the state at deletion. False for a tombstone: the watch missed the deletion, and a relist found it.
-    pub final_state_known: bool,
 }
 
 /// A change of the store, as sinks receive it: metadata only, not decoded.

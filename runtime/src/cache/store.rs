@@ -322,7 +322,7 @@ impl Store {
         }
     }
 
-    /// Deletes the objects of a namespace (none: all) that are not in the list.
+    /// Deletes the objects of a namespace (none: all) that are not in the list: tombstones, because the watch missed their deletion.
     fn delete_unlisted(
         &self,
         state: &mut StoreState,

@@ -22,7 +22,7 @@ use super::{
 #[derive(Clone)]
 pub struct Connection {
     clients: Clients,
-    field_manager: Arc<str>,
+    pub(super) field_manager: Arc<str>,
     /// None if writes need no leader lease.
     fence: Option<Fence>,
     rate_limit: RateLimit,
@@ -154,20 +154,6 @@ impl Connection {
             host: "".into(),
         };
         (Self::from_clients(clients), slot)
-    }
-
-    /// Returns the same connection with another field manager, which the API server notes as the owner of the fields that typed clients
-    /// write. The manager sets the operator's name.
-    pub fn with_field_manager(self, name: impl Into<Arc<str>>) -> Self {
-        Self {
-            field_manager: name.into(),
-            ..self
-        }
-    }
-
-    /// Returns the field manager; "kubewright" by default.
-    pub fn field_manager(&self) -> &str {
-        &self.field_manager
     }
 
     /// Returns the same connection with a fence: writes are sent only while it is open.

@@ -15,6 +15,7 @@ mod discovery;
 mod error;
 mod error_response;
 mod fence;
+mod field_manager;
 mod inline_connection;
 mod intent;
 mod list;

@@ -62,7 +62,7 @@ impl ControllerBuilder {
     }
 
     /// Adds a kind that the primary kind owns: a change of an object enqueues the key of the controller owner, and of the former controller
-    /// owner if it changed (owner mapping).
+    /// owner if it changed (owner mapping, controller-runtime's EnqueueRequestForOwner).
     ///
     /// Resyncs, updates with an equal resource version, enqueue nothing. Owner references are compared by group and kind, not by uid.
     pub fn owns<K: View>(&mut self, source: impl Into<Source<K>>) -> &mut Self {

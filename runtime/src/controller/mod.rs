@@ -16,7 +16,6 @@
 //! Each reconcile runs within a tracing span `reconcile` with controller-runtime's fields: `controller`, `controllerGroup`,
 //! `controllerKind`, `namespace`, `name` and `reconcileID`, a random UUID.
 
-mod action;
 mod args;
 mod builder;
 pub mod conditions;
@@ -33,6 +32,7 @@ mod pause;
 mod permissions;
 pub mod predicates;
 mod reconciler;
+mod requeue;
 mod runnable;
 mod runner;
 mod setup;
@@ -41,7 +41,6 @@ mod source;
 mod tests;
 mod worker;
 
-pub use action::Action;
 pub use args::{ArgSource, FixedArgs};
 pub use builder::ControllerBuilder;
 pub use conditions::{ConditionStatus, condition, set_condition};
@@ -55,6 +54,7 @@ pub use owner_mapping::{controller_reference, is_controlled_by};
 pub use pause::Pause;
 pub use permissions::{Permission, PermissionScope};
 pub use reconciler::{BoxReconciler, Reconciler};
+pub use requeue::Action;
 pub use runnable::Runnable;
 pub use runner::{ControllerRunner, Drained};
 pub use setup::{RegistrationError, Setup};

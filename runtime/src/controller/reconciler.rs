@@ -51,7 +51,8 @@ use crate::NamespacedName;
 ///
 /// Deletions of collections are not recorded, nor are writes without an answer: see [`Expectations`](super::Expectations).
 pub trait Reconciler: Send + Sync + 'static {
-    /// Drives the cluster towards the desired state of the object `key`.
+    /// Drives the cluster towards the desired state of the object `key`. The returned [`Action`] says when the key is called next:
+    /// controller-runtime's `Result`, with its `RequeueAfter`.
     fn reconcile(&self, key: &NamespacedName) -> impl Future<Output = Result<Action, ReconcileError>> + Send;
 }
 

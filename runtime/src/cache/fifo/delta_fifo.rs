@@ -1,4 +1,4 @@
-//! client-go's DeltaFIFO: the changes of each object, collected.
+//! client-go's DeltaFIFO: the changes of each object, collected. Not the default queue: see [`QueueKind`](super::QueueKind).
 
 use std::{collections::VecDeque, sync::Arc};
 

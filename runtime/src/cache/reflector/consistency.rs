@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::atomic::Ordering};
 
-use super::{Reflector, ReflectorStore, TemporaryStore};
+use super::{Reflector, ReflectorStore, temporary_store::TemporaryStore};
 use crate::cache::{ListOptions, resource_version};
 
 /// Differing objects that the log names.

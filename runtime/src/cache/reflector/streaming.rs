@@ -10,7 +10,12 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout};
 
-use super::{MAX_SILENCE, Reflector, ReflectorStore, TemporaryStore, stored_or_encoded, watch::WatchStream};
+use super::{
+    Reflector, ReflectorStore,
+    reflector::{MAX_SILENCE, stored_or_encoded},
+    temporary_store::TemporaryStore,
+    watch::WatchStream,
+};
 use crate::cache::{
     ListWatchError,
     index::Index,

@@ -9,7 +9,10 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{MAX_SILENCE, Reflector, ReflectorStore, next_chunk, response_in_time};
+use super::{
+    Reflector, ReflectorStore,
+    reflector::{MAX_SILENCE, next_chunk, response_in_time},
+};
 use crate::cache::{
     ByteStream, ListWatchError, WatchOptions,
     fifo::Delta,
@@ -227,13 +230,6 @@ impl<S: ReflectorStore> Reflector<S> {
         });
         result?;
         Ok(ScanFailure::check_line_length(lines)?)
-    }
-
-    fn bookmark(&self, version: Box<str>) -> Delta {
-        Delta::Bookmark {
-            namespace: self.namespace.clone(),
-            version,
-        }
     }
 
     /// Appends the change of a line to `deltas`.

@@ -315,7 +315,8 @@ fn step_wise_reconciler_reaches_its_end_under_reconcile_once() {
     let runs = reaches_its_end(OwnEvents::ReconcileOnce);
     assert!(runs.iter().map(|run| run.follow_ups).sum::<u64>() > 5 * SEEDS);
     let given_up = runs.iter().filter(|run| run.timed_out_waits >= 3).count();
-    assert!(given_up > 50, "waits were given up in {given_up} runs");
+    // How many there are depends on how the runs interleave: some tens of 1,000.
+    assert!(given_up > 20, "waits were given up in {given_up} runs");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    MAX_SILENCE, Reflector, ReflectorStore, TemporaryStore, next_chunk, response_in_time, stored_or_encoded,
+    Reflector, ReflectorStore,
+    reflector::{MAX_SILENCE, next_chunk, response_in_time, stored_or_encoded},
+    temporary_store::TemporaryStore,
 };
 use crate::cache::{
     ListOptions, ListWatchError,
