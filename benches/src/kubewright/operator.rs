@@ -5,7 +5,7 @@ use kubewright::{
     Manager, NamespacedName,
     cache::{Lister, LookupError},
     client::{Create, TypedClient, Update, UpdateStatus},
-    controller::{Action, ReconcileError, Reconciler, Setup, controller_reference},
+    controller::{Action, OwnEvents, ReconcileError, Reconciler, Setup, controller_reference},
     events::{EventType, Recorder},
 };
 use kubewright_benches::{
@@ -24,15 +24,15 @@ struct Widgets {
     events: Recorder,
 }
 
-pub(crate) async fn run() -> kubewright::Result<()> {
+pub(crate) async fn run(own_events: OwnEvents) -> kubewright::Result<()> {
     Manager::from_args("widgets")
         .with_args([""; 0])
-        .register(register)
+        .register(move |setup| register(setup, own_events))
         .run()
         .await
 }
 
-fn register(setup: &mut Setup) {
+fn register(setup: &mut Setup, own_events: OwnEvents) {
     let (widgets, deployments) = (setup.informers().widgets(), setup.informers().of::<Deployment>());
     let reconciler = Widgets {
         lister: widgets.lister(),
@@ -45,7 +45,8 @@ fn register(setup: &mut Setup) {
         .controller("widgets", reconciler)
         .reconciles(&widgets)
         .owns(&deployments)
-        .workers(usize::from(WORKERS));
+        .workers(usize::from(WORKERS))
+        .own_events(own_events);
 }
 
 impl Reconciler for Widgets {

@@ -44,6 +44,8 @@ pub(crate) struct Arguments {
 /// The measured operators. The programs of the Rust ones are called `bench-NAME`.
 pub(crate) const NAMES: [&str; 3] = ["kubewright", "kube-runtime", CONTROLLER_RUNTIME];
 const CONTROLLER_RUNTIME: &str = "controller-runtime";
+/// The operator of kubewright without extra calls after its own writes.
+const OWN_EVENTS_IGNORED: &str = "kubewright, OwnEvents::Ignore";
 
 /// Name, number of decimals, and figure of a column.
 type Column = (&'static str, usize, fn(&OperatorFigures) -> f64);
@@ -64,7 +66,8 @@ const COLUMNS: [Column; 11] = [
 
 #[tokio::main]
 pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
-    let mut names = NAMES.to_vec();
+    let mut names = vec![NAMES[0], OWN_EVENTS_IGNORED];
+    names.extend(&NAMES[1..]);
     let only = arguments.only.as_deref().unwrap_or_default();
     names.retain(|name| name.starts_with(only));
 
@@ -73,8 +76,14 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
     let mut figures = vec![Vec::new(); names.len()];
     for _ in 0..arguments.rounds {
         for (name, figures) in names.iter().zip(&mut figures) {
-            let log = logs.join(format!("{name}.log"));
-            let start = || Ok(Command::new(program(name, &arguments.go)));
+            let log = logs.join(format!("{}.log", name.replace([',', ':', ' '], "-")));
+            let start = || {
+                let mut command = Command::new(program(name, &arguments.go));
+                if *name == OWN_EVENTS_IGNORED {
+                    command.arg("ignore-own-events");
+                }
+                Ok(command)
+            };
             let measured = run::measure(start, &log, arguments.widgets)
                 .await
                 .with_context(|| format!("{name}, with the log: {}", log_tail(&log)))?;
@@ -101,7 +110,12 @@ pub(crate) fn program(name: &str, go: &Path) -> PathBuf {
     if name == CONTROLLER_RUNTIME {
         return go.to_owned();
     }
-    go.with_file_name(format!("bench-{name}"))
+    let program = if name == OWN_EVENTS_IGNORED {
+        NAMES[0]
+    } else {
+        name
+    };
+    go.with_file_name(format!("bench-{program}"))
 }
 
 fn log_tail(log: &Path) -> String {
