@@ -107,6 +107,12 @@ impl InformerHandle {
         self.0.observers.remove(id);
     }
 
+    /// The number of observers.
+    #[cfg(test)]
+    pub(crate) fn observer_count(&self) -> usize {
+        self.0.observers.count()
+    }
+
     /// The store, to check that it is freed.
     #[cfg(test)]
     pub(crate) fn weak_store(&self) -> std::sync::Weak<dyn std::any::Any + Send + Sync> {

@@ -56,6 +56,11 @@ impl InformerObservers {
         drop(old);
     }
 
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.0.lock().observers.len()
+    }
+
     pub(super) fn batch_delivered(&self) {
         let observers = self.0.lock().observers.clone();
         observers
