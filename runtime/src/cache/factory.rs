@@ -12,7 +12,7 @@ use super::{
     AddIndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
     SharedInformer, StorageMode, api_list_watch::ApiListWatch, cached_objects::InformerCaches,
     decoded_cache::DecodedCacheHandle, fifo::Namespace, freshness::FreshnessCheck, thread::InformerThread,
-    untyped_informer::UntypedInformer, warnings,
+    untyped_informer::UntypedInformer,
 };
 use crate::{
     ApiResource, CustomKind, Kind, Projection, Scope, View,
@@ -64,40 +64,43 @@ pub struct RegisteredKind {
     pub indexes: &'static [IndexSpec],
 }
 
-type ListWatchFactory =
+pub(super) type ListWatchFactory =
     dyn Fn(&ApiResource, Option<&str>, &InformerOptions) -> Arc<dyn ListerWatcher> + Send + Sync;
 
 /// Creates and runs shared informers (client-go's SharedInformerFactory). Cloning copies a pointer.
 ///
 /// Guaranteed: all readers of one kind with the same options share one store, one list and one watch. No request is sent before
 /// [`start`](Self::start), which starts each informer once; call it again for informers that are created afterwards. After
-/// [`shutdown`](Self::shutdown) the stores can still be read; the informers never start again.
+/// [`shutdown`](Self::shutdown) the stores can still be read; the informers never start again. [`remove`](Self::remove) ends one informer.
 ///
 /// Not guaranteed: that two informers are at the same resource version; an order in which they sync.
 #[derive(Clone)]
 pub struct SharedInformerFactory {
-    shared: Arc<FactoryShared>,
+    pub(super) shared: Arc<FactoryShared>,
 }
 
-struct FactoryShared {
-    list_watch: Box<ListWatchFactory>,
-    state: Mutex<FactoryState>,
+pub(super) struct FactoryShared {
+    pub(super) list_watch: Box<ListWatchFactory>,
+    pub(super) state: Mutex<FactoryState>,
     decoded_cache: Arc<DecodedCacheHandle>,
-    thread: InformerThread,
-    tracker: TaskTracker,
-    cancel: CancellationToken,
+    pub(super) thread: InformerThread,
+    pub(super) tracker: TaskTracker,
+    /// The parent of the informers' tokens.
+    pub(super) cancel: CancellationToken,
 }
 
 #[derive(Default, Clone)]
-struct FactoryState {
-    informers: Vec<Arc<UntypedInformer>>,
-    namespaces: Vec<String>,
-    queue: QueueKind,
+pub(super) struct FactoryState {
+    pub(super) informers: Vec<Arc<UntypedInformer>>,
+    pub(super) namespaces: Vec<String>,
+    pub(super) queue: QueueKind,
     kinds: Vec<RegisteredKind>,
-    reflector_options: ReflectorOptions,
+    pub(super) reflector_options: ReflectorOptions,
     /// Kinds that their derive marks as sensitive.
     sensitive: Vec<ApiResource>,
     resync: Option<Duration>,
+    /// Whether [`start`](SharedInformerFactory::start) was called.
+    pub(super) is_started: bool,
 }
 
 impl fmt::Debug for SharedInformerFactory {
@@ -228,6 +231,7 @@ impl SharedInformerFactory {
                 info,
                 options,
                 self.shared.decoded_cache.clone(),
+                self.shared.cancel.child_token(),
             ));
             if state
                 .sensitive
@@ -275,7 +279,9 @@ impl SharedInformerFactory {
             informers
                 .filter(|informer| informer.info().is_version_of(&info))
                 .for_each(|informer| informer.mark_sensitive());
-            state.sensitive.push(info);
+            if !state.sensitive.contains(&info) {
+                state.sensitive.push(info);
+            }
         }
         drop(state);
         let informer = self.with::<K>(options);
@@ -293,67 +299,24 @@ impl SharedInformerFactory {
         self.shared.state.lock().kinds.clone()
     }
 
-    /// Starts the informers that are not running yet. Call it again after creating more. Must be called within a tokio runtime.
-    ///
-    /// In a multi-threaded runtime all informers of a factory share one thread, named `informers`: functions that they call inline
-    /// (transforms, index functions, owner mappings, predicates) must not block. Handlers run on the runtime's threads.
-    pub fn start(&self) {
-        let FactoryShared {
-            list_watch,
-            state,
-            thread,
-            tracker,
-            cancel,
-            ..
-        } = &*self.shared;
-        if cancel.is_cancelled() {
-            tracing::warn!("informers were not started: the factory was shut down; create another factory");
-            return;
-        }
-        let FactoryState {
-            informers,
-            namespaces: factory_namespaces,
-            queue,
-            reflector_options,
-            ..
-        } = state.lock().clone();
-        for informer in informers.iter().filter(|informer| !informer.is_started()) {
-            let namespaces = namespaces(informer, &factory_namespaces);
-            for warning in warnings::before_start(informer, &namespaces, &informers) {
-                tracing::warn!("{warning}");
-            }
-            let sources = namespaces.into_iter().map(|namespace| {
-                let source = list_watch(informer.info(), namespace.as_deref(), &informer.options);
-                (namespace, source)
-            });
-            let Some(run) = informer.start(sources.collect(), queue, &reflector_options, tracker, cancel)
-            else {
-                continue;
-            };
-            thread.spawn(tracker, run);
-            let (never_decoded, cancel) = (warnings::never_decoded(informer.clone()), cancel.clone());
-            tracker.spawn(async move {
-                if let Some(Some(hint)) = cancel.run_until_cancelled(never_decoded).await {
-                    tracing::info!("{hint}");
-                }
-            });
-        }
-    }
-
     /// Waits for the cache sync: until every started informer [has synced](SharedInformer::has_synced), or until [`shutdown`](Self::shutdown).
-    /// Cancel safe.
+    /// Does not wait for informers that are removed, nor for those that started for a source added at run time
+    /// ([`ControllerSources`](crate::controller::ControllerSources)). Cancel safe.
     pub async fn wait_for_cache_sync(&self) {
         let informers = self.untyped_informers();
         let synced = async {
-            for informer in informers.iter().filter(|informer| informer.is_started()) {
-                informer.wait_for_sync().await;
+            for informer in informers
+                .iter()
+                .filter(|informer| informer.counts_for_readiness())
+            {
+                informer.wait_for_sync_or_stop().await;
             }
         };
         self.shared.cancel.run_until_cancelled(synced).await;
     }
 
     /// Waits until the caches of all started informers are as current as a quorum read at the time of the call. A replica that becomes
-    /// leader calls this before it acts on its cache. Costs a list of one object, and at most a short watch, for each namespace.
+    /// leader calls this before it acts on its cache. Skips the same informers as [`wait_for_cache_sync`](Self::wait_for_cache_sync). Costs a list of one object, and at most a short watch, for each namespace.
     ///
     /// Waits as long as changes are known to be missing. If that cannot be determined, because the API server sends no bookmarks, it waits
     /// for 30 seconds and logs that. Resource versions that are not numbers are not waited for; that is logged too. Ends with
@@ -370,22 +333,20 @@ impl SharedInformerFactory {
             namespaces: factory_namespaces,
             ..
         } = state.lock().clone();
-        let started = informers.iter().filter(|informer| informer.is_started());
+        let started = informers
+            .iter()
+            .filter(|informer| informer.counts_for_readiness());
         let waits = started.flat_map(|informer| {
             let namespaces = namespaces(informer, &factory_namespaces).into_iter();
             namespaces.map(move |namespace| {
                 let source = list_watch(informer.info(), namespace.as_deref(), &informer.options);
-                FreshnessCheck::new(informer.clone(), namespace, source).wait()
+                let check = FreshnessCheck::new(informer.clone(), namespace, source);
+                async move {
+                    informer.stop.run_until_cancelled(check.wait()).await;
+                }
             })
         });
         cancel.run_until_cancelled(join_all(waits)).await;
-    }
-
-    /// Stops all informers and waits until their tasks have ended. They never start again.
-    pub async fn shutdown(&self) {
-        self.shared.cancel.cancel();
-        self.shared.tracker.close();
-        self.shared.tracker.wait().await;
     }
 
     /// Returns the kind and the options of each informer. A kind that occurs twice is listed and watched twice.
@@ -429,20 +390,21 @@ impl SharedInformerFactory {
         self.untyped_informers().iter().map(stats).collect()
     }
 
-    /// Returns the kinds of started informers that have not synced.
+    /// Returns the kinds of started informers that have not synced, without those that started for a source added at run time.
     pub fn unsynced(&self) -> Vec<ApiResource> {
         let informers = self.untyped_informers();
         let waiting = informers
             .iter()
-            .filter(|informer| informer.is_started() && !informer.has_synced());
+            .filter(|informer| informer.counts_for_readiness() && !informer.has_synced());
         waiting.map(|informer| informer.info().clone()).collect()
     }
 
     /// Checks the health of a kind's started informers. The error says that a cache has not synced, or that there has been no watch for
-    /// longer than `max_watch_gap`.
+    /// longer than `max_watch_gap`. Informers that started for a source added at run time are not checked.
     pub fn check(&self, kind: &ApiResource, max_watch_gap: Duration) -> Result<(), String> {
         let informers = self.untyped_informers();
-        let of_kind = |informer: &&Arc<UntypedInformer>| informer.is_started() && informer.info() == kind;
+        let of_kind =
+            |informer: &&Arc<UntypedInformer>| informer.counts_for_readiness() && informer.info() == kind;
         for informer in informers.iter().filter(of_kind) {
             if !informer.has_synced() {
                 return Err(format!("waiting for the first list of {}", kind.group_resource()));
@@ -495,7 +457,7 @@ impl SharedInformerFactory {
 }
 
 /// Returns the namespaces that an informer lists one by one; a single none for all namespaces.
-fn namespaces(informer: &UntypedInformer, factory: &[String]) -> Vec<Namespace> {
+pub(super) fn namespaces(informer: &UntypedInformer, factory: &[String]) -> Vec<Namespace> {
     let mut namespaces: Vec<Namespace> = match informer.info().scope {
         Scope::Cluster => Vec::new(),
         Scope::Namespaced => {

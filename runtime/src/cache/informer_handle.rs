@@ -2,7 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{selector_match, untyped_informer::UntypedInformer};
+use super::{
+    informer_observer::{InformerObserver, ObserverId},
+    selector_match,
+    untyped_informer::UntypedInformer,
+};
 use crate::{ApiResource, NamespacedName, client::CachedObject};
 
 /// An informer without its type, for the consistency store: which objects its cache holds, and up to which resource version.
@@ -23,10 +27,31 @@ impl InformerHandle {
         self.0.info()
     }
 
-    /// Whether the informer is expected to show the written object: it runs, it lists the object's namespace, and the object matches its
-    /// selectors, or is in the store and will leave it. `json` is the written object, if it is known.
+    /// Whether the cache has synced.
+    pub(crate) fn has_synced(&self) -> bool {
+        self.0.has_synced()
+    }
+
+    /// Waits for the cache sync, or until the informer is removed or its factory is shut down. Cancel safe.
+    pub(crate) async fn wait_for_sync_or_stop(&self) {
+        self.0.wait_for_sync_or_stop().await;
+    }
+
+    /// Excludes the informer from readiness: it is about to be started for a source that is added at run time.
+    pub(crate) fn set_optional(&self) {
+        self.0.set_optional();
+    }
+
+    /// Includes the informer in readiness: a registered source needs it.
+    pub(crate) fn set_required(&self) {
+        self.0.set_required();
+    }
+
+    /// Whether the informer is expected to show the written object: it runs and has synced, it lists the object's namespace, and the object
+    /// matches its selectors, or is in the store and will leave it. `json` is the written object, if it is known.
     pub(crate) fn covers(&self, name: &NamespacedName, uid: &str, json: Option<&[u8]>) -> bool {
-        if self.0.is_stopped() || self.0.store.version(name.namespace()).is_none() {
+        let is_current = self.0.has_synced() && !self.0.stop.is_cancelled() && !self.0.is_stopped();
+        if !is_current || self.0.store.version(name.namespace()).is_none() {
             return false;
         }
         let options = &self.0.options;
@@ -72,9 +97,31 @@ impl InformerHandle {
         self.0.store.rewinds()
     }
 
-    /// Calls `hook` after each batch: it is in the store by then, and the sinks have received it.
-    pub(crate) fn after_each_batch(&self, hook: impl Fn() + Send + Sync + 'static) {
-        self.0.after_each_batch(Arc::new(hook));
+    /// Adds an observer of the informer's batches and of its removal; none if the informer was removed, or its factory was shut down.
+    pub(crate) fn observe(&self, observer: impl InformerObserver + 'static) -> Option<ObserverId> {
+        self.0.observers.add(Arc::new(observer), &self.0.stop)
+    }
+
+    /// Removes an observer. A call of it may still be running.
+    pub(crate) fn stop_observing(&self, id: ObserverId) {
+        self.0.observers.remove(id);
+    }
+
+    /// The number of observers.
+    #[cfg(test)]
+    pub(crate) fn observer_count(&self) -> usize {
+        self.0.observers.count()
+    }
+
+    /// The store, to check that it is freed.
+    #[cfg(test)]
+    pub(crate) fn weak_store(&self) -> std::sync::Weak<dyn std::any::Any + Send + Sync> {
+        let store: Arc<dyn std::any::Any + Send + Sync> = self.0.store.clone();
+        Arc::downgrade(&store)
+    }
+
+    pub(super) fn untyped(&self) -> &Arc<UntypedInformer> {
+        &self.0
     }
 }
 

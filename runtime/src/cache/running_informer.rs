@@ -17,7 +17,7 @@ use tokio::{
     task::yield_now,
     time::{Instant, Interval, MissedTickBehavior, interval_at},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::task::TaskTracker;
 
 use super::{
     ListWatchError, ListerWatcher, QueueKind,
@@ -55,7 +55,7 @@ struct Processing {
 }
 
 impl UntypedInformer {
-    /// The future that runs the informer; none if it was started before. Must be called within a runtime: its threads run the
+    /// The future that runs the informer until [`stop`](Self::stop) is cancelled; none if it was started before. Must be called within a runtime: its threads run the
     /// handlers.
     pub(super) fn start(
         self: &Arc<Self>,
@@ -63,7 +63,6 @@ impl UntypedInformer {
         queue: QueueKind,
         options: &ReflectorOptions,
         tracker: &TaskTracker,
-        cancel: &CancellationToken,
     ) -> Option<impl Future<Output = ()> + Send + 'static> {
         let namespaces = sources.iter().map(|(namespace, _)| namespace.clone());
         let queue = self.set_started(SharedFifo::new(queue, namespaces, &self.store))?;
@@ -71,7 +70,7 @@ impl UntypedInformer {
         let handlers = Handlers {
             tracker: tracker.clone(),
             runtime: Handle::current(),
-            cancel: cancel.clone(),
+            cancel: self.stop.clone(),
         };
         let running = Arc::new(RunningInformer {
             informer: self.clone(),
@@ -89,9 +88,9 @@ impl UntypedInformer {
             parts.push(reflector.run().boxed());
         }
         parts.push(running.maintain().boxed());
-        let (informer, cancel) = (self.clone(), cancel.clone());
+        let informer = self.clone();
         Some(async move {
-            let ended = cancel.run_until_cancelled(parts.collect::<()>());
+            let ended = informer.stop.run_until_cancelled(parts.collect::<()>());
             if let Err(panic) = AssertUnwindSafe(ended).catch_unwind().await {
                 let (kind, panic) = (&informer.info().kind, panics::message(&*panic));
                 tracing::error!(
@@ -175,7 +174,7 @@ impl RunningInformer {
                 changes_since_yield += some.len();
                 self.distribute(some, processing);
             }
-            self.informer.call_batch_hooks();
+            self.informer.observers.batch_delivered();
             if self.queue.processed() && !processing.has_synced {
                 processing.has_synced = true;
                 processing.processor.set_synced();

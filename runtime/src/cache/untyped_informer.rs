@@ -10,6 +10,7 @@ use std::{
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     AddIndexError, HandlerOptions, InformerOptions, InformerStats, StorageMode,
@@ -18,6 +19,7 @@ use super::{
     decoder::{ANY_TYPE, Decoder},
     fifo::SharedFifo,
     index::{Index, IndexSpec},
+    informer_observer::InformerObservers,
     object::StoredObject,
     processor::{HandlerRegistration, Listener, Registrations},
     reflector::ErrorHandler,
@@ -28,9 +30,6 @@ use super::{
     watch_health::WatchHealth,
 };
 use crate::{ApiResource, View};
-
-/// Called after a batch was stored and distributed.
-type BatchHook = Arc<dyn Fn() + Send + Sync>;
 
 /// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store refers to.
 ///
@@ -48,7 +47,13 @@ pub(super) struct UntypedInformer {
     pub(super) error_handler: ErrorHandler,
     pub(super) watch_health: Arc<WatchHealth>,
     pub(super) registrations: Arc<Registrations>,
-    batch_hooks: Mutex<Arc<[BatchHook]>>,
+    pub(super) observers: InformerObservers,
+    /// Cancelled when the informer is removed from its factory, or the factory is shut down.
+    pub(super) stop: CancellationToken,
+    /// Whether it was started for a source that was added while a controller runs, so that readiness does not depend on it.
+    is_optional: AtomicBool,
+    /// Whether a registered source needs it, so that it cannot become optional.
+    is_required: AtomicBool,
     synced: watch::Sender<bool>,
     /// Set when the informer starts.
     fifo: OnceLock<Arc<SharedFifo>>,
@@ -57,11 +62,12 @@ pub(super) struct UntypedInformer {
 }
 
 impl UntypedInformer {
-    /// `V` is the type that objects are decoded as when they arrive, with `StorageMode::Decoded`.
+    /// `V` is the type that objects are decoded as when they arrive, with `StorageMode::Decoded`. `stop` ends the informer.
     pub(super) fn new<V: View>(
         info: ApiResource,
         options: InformerOptions,
         decoded_cache: Arc<DecodedCacheHandle>,
+        stop: CancellationToken,
     ) -> Self {
         let (store, counters) = (Arc::<Store>::default(), Arc::new(Counters::default()));
         let sensitive = options.sensitive || info.is_secret();
@@ -78,7 +84,10 @@ impl UntypedInformer {
             error_handler: ErrorHandler::default(),
             watch_health: Arc::default(),
             registrations: Arc::default(),
-            batch_hooks: Mutex::new(Arc::new([])),
+            observers: InformerObservers::default(),
+            stop,
+            is_optional: AtomicBool::new(false),
+            is_required: AtomicBool::new(false),
             synced: watch::Sender::new(false),
             fifo: OnceLock::new(),
             resync: Mutex::default(),
@@ -102,6 +111,30 @@ impl UntypedInformer {
     pub(super) async fn wait_for_sync(&self) {
         // The sender lives as long as `self`.
         let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
+    }
+
+    /// Waits for [`has_synced`](Self::has_synced), or until the informer is removed or its factory is shut down. Cancel safe.
+    pub(super) async fn wait_for_sync_or_stop(&self) {
+        self.stop.run_until_cancelled(self.wait_for_sync()).await;
+    }
+
+    /// Excludes the informer from readiness, unless it has started or a registered source needs it.
+    pub(super) fn set_optional(&self) {
+        if !self.is_started() && !self.is_required.load(Ordering::Relaxed) {
+            self.is_optional.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Includes the informer in readiness: a registered source needs it.
+    pub(super) fn set_required(&self) {
+        self.is_required.store(true, Ordering::Relaxed);
+        self.is_optional.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether readiness and the start of controllers depend on the informer: it has started, and not only for sources that were added at
+    /// run time.
+    pub(super) fn counts_for_readiness(&self) -> bool {
+        self.is_started() && !self.is_optional.load(Ordering::Relaxed)
     }
 
     /// A scanner for the objects of this informer.
@@ -150,20 +183,6 @@ impl UntypedInformer {
         self.registrations.add(listener, options, name)
     }
 
-    /// Calls `hook` after each batch, when it is in the store and every sink has seen it. It must be quick.
-    pub(super) fn after_each_batch(&self, hook: BatchHook) {
-        let mut hooks = self.batch_hooks.lock();
-        *hooks = hooks.iter().cloned().chain([hook]).collect();
-    }
-
-    pub(super) fn call_batch_hooks(&self) {
-        let hooks = self.batch_hooks.lock().clone();
-        for hook in hooks.iter() {
-            hook();
-        }
-    }
-
-    /// Adds an index, and fills it with the objects in the store.
     /// Adds an index by path and fills it.
     pub(super) fn add_index(&self, spec: &IndexSpec) -> Result<(), AddIndexError> {
         match Index::by_path(spec) {

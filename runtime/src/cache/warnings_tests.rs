@@ -3,6 +3,7 @@
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use serde_json::json;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::{
@@ -11,7 +12,12 @@ use crate::{
 };
 
 fn untyped<K: Kind>(options: InformerOptions) -> Arc<UntypedInformer> {
-    Arc::new(UntypedInformer::new::<K>(K::info(), options, Arc::default()))
+    Arc::new(UntypedInformer::new::<K>(
+        K::info(),
+        options,
+        Arc::default(),
+        CancellationToken::new(),
+    ))
 }
 
 fn labelled(selector: &str) -> InformerOptions {

@@ -6,8 +6,9 @@ use futures::{Stream, StreamExt as _, stream::BoxStream};
 use parking_lot::Mutex;
 
 use super::{
-    BoxReconciler, OwnEvents, Pause, Reconciler, RegistrationError,
+    BoxReconciler, ControllerSources, OwnEvents, Pause, Reconciler, RegistrationError,
     source::{EventSource, KeyMapping, Source},
+    source_set::SourcesGuard,
 };
 use crate::{
     ApiResource, Clock, NamespacedName, Scope, View,
@@ -35,6 +36,7 @@ pub struct ControllerBuilder {
     /// All informers that reconcile may read.
     pub(super) informers: Option<SharedInformerFactory>,
     pub(super) clock: Clock,
+    pub(super) added_sources: SourcesGuard,
 }
 
 impl ControllerBuilder {
@@ -53,6 +55,7 @@ impl ControllerBuilder {
             streams: Mutex::default(),
             informers: None,
             clock: Clock::system(),
+            added_sources: SourcesGuard(ControllerSources::new()),
         }
     }
 
@@ -121,6 +124,18 @@ impl ControllerBuilder {
     /// Returns a handle that pauses and resumes the controller while the operator runs.
     pub fn pause_handle(&self) -> Pause {
         self.pause.clone()
+    }
+
+    /// Returns a handle that adds sources and removes them while the operator runs.
+    pub fn sources_handle(&self) -> ControllerSources {
+        self.added_sources.0.clone()
+    }
+
+    /// Sets the handle that adds sources and removes them while the operator runs, instead of [`sources_handle`](Self::sources_handle), for
+    /// a reconciler that has it. A handle belongs to one controller.
+    pub fn with_sources(&mut self, sources: &ControllerSources) -> &mut Self {
+        self.added_sources = SourcesGuard(sources.clone());
+        self
     }
 
     /// Sets the number of workers: how many keys are reconciled concurrently (controller-runtime's `MaxConcurrentReconciles`). Default: 1.

@@ -3,65 +3,78 @@
 use std::sync::Arc;
 
 use super::{
-    RegistrationError,
-    consistency::ConsistencyStore,
+    Expectations, RegistrationError,
+    consistency::{ConsistencyStore, InformerSlot},
     owner_mapping::owner_keys,
-    source::{EventSource, KeyMapping},
+    source::{EventSource, KeyMapping, Predicate},
+    source_set::SourceTarget,
 };
 use crate::{
     ApiResource, NamespacedName,
-    cache::{Change, InformerHandle, SharedInformerFactory},
+    cache::{Change, HandlerRegistration, InformerHandle, SharedInformerFactory},
     workqueue::{Priority, WorkQueue},
 };
 
 /// Enqueues the keys of one source's changes.
 pub(super) struct EnqueueHandler {
-    source: EventSource,
+    mapping: KeyMapping,
+    predicates: Vec<Predicate>,
+    expectations: Option<Expectations>,
     primary: ApiResource,
     queue: Arc<WorkQueue>,
     consistency: Arc<ConsistencyStore>,
-    /// The informer's index in the consistency store.
-    informer_index: usize,
+    slot: Arc<InformerSlot>,
 }
 
 impl EnqueueHandler {
-    /// Connects the source's expectations with the queue. Fails if they belong to another controller, or if the consistency store does not
-    /// know the source's informer.
-    pub(super) fn new(
-        controller: &str,
+    /// Connects a source with the work queue, and its expectations too. Fails if those belong to another controller, or if the consistency
+    /// store does not know the source's informer.
+    pub(super) fn connect(
         source: EventSource,
-        primary: ApiResource,
-        queue: &Arc<WorkQueue>,
-        consistency: &Arc<ConsistencyStore>,
-    ) -> Result<Self, RegistrationError> {
-        let Some(informer_index) = consistency.informer_index(&source.informer) else {
+        target: &SourceTarget,
+    ) -> Result<HandlerRegistration, RegistrationError> {
+        let SourceTarget {
+            controller,
+            primary,
+            queue,
+            consistency,
+            options,
+            ..
+        } = target;
+        let Some(slot) = consistency.slot_of(&source.informer) else {
             return Err(RegistrationError::UnknownInformer {
-                controller: controller.to_owned(),
+                controller: controller.to_string(),
                 kind: source.kind.kind.to_string(),
             });
         };
         if let Some(expectations) = &source.expectations {
             expectations.connect(controller, queue)?;
         }
-        Ok(Self {
-            informer_index,
-            source,
-            primary,
+        let handler = Self {
+            slot,
+            mapping: source.mapping,
+            predicates: source.predicates,
+            expectations: source.expectations,
+            primary: primary.clone(),
             queue: queue.clone(),
             consistency: consistency.clone(),
-        })
+        };
+        Ok((source.connect)(
+            Box::new(move |change| handler.handle(change)),
+            options.clone(),
+        ))
     }
 
     /// Handles one change: expectations, predicates, mapping to keys, enqueue.
     pub(super) fn handle(&self, change: &Change<'_>) {
         // Before the key is enqueued: its reconcile reads the expectations.
-        if let Some(expectations) = &self.source.expectations {
+        if let Some(expectations) = &self.expectations {
             expectations.observe(change, || self.keys(change));
         }
-        if !self.source.predicates.iter().all(|predicate| predicate(change)) {
+        if !self.predicates.iter().all(|predicate| predicate(change)) {
             return;
         }
-        match &self.source.mapping {
+        match &self.mapping {
             KeyMapping::Primary => self.enqueue(change.name().clone(), change),
             KeyMapping::Owner => owner_keys(change, &self.primary).for_each(|key| self.enqueue(key, change)),
             KeyMapping::Custom(map) => map(change).into_iter().for_each(|key| self.enqueue(key, change)),
@@ -69,7 +82,7 @@ impl EnqueueHandler {
     }
 
     fn keys(&self, change: &Change<'_>) -> Vec<NamespacedName> {
-        match &self.source.mapping {
+        match &self.mapping {
             KeyMapping::Primary => vec![change.name().clone()],
             KeyMapping::Owner => owner_keys(change, &self.primary).collect(),
             KeyMapping::Custom(map) => map(change),
@@ -77,7 +90,7 @@ impl EnqueueHandler {
     }
 
     fn enqueue(&self, key: NamespacedName, change: &Change<'_>) {
-        if self.consistency.enqueues(&key, change, self.informer_index) {
+        if self.consistency.enqueues(&key, change, &self.slot) {
             self.queue.add_with_priority(key, priority(change));
         }
     }

@@ -234,6 +234,19 @@ impl Expectations {
         Ok(())
     }
 
+    /// Drops the expectations of all keys, and enqueues the keys that wait for them: nothing observes their objects any more.
+    pub(super) fn drop_all(&self) {
+        let mut state = self.0.state.lock();
+        let (queue, keys) = (state.queue(), std::mem::take(&mut state.keys));
+        drop(state);
+        let Some(queue) = queue else { return };
+        for (key, expected) in keys {
+            if expected.is_awaited {
+                queue.add(key);
+            }
+        }
+    }
+
     pub(super) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,9 +1,10 @@
 //! Controllers: from the change of an object to the call of reconcile, and the handling of its result.
 //!
 //! Read in the order in which an operator's author meets them: [`Setup`] records the registrations, [`ControllerBuilder`] one controller
-//! with its [`Source`]s, [`Permission`] a rule of the operator's role; [`Reconciler`] is what the user writes, [`Action`] and
+//! with its [`Source`]s ([`ControllerSources`] while it runs), [`Permission`] a rule of the operator's role; [`Reconciler`] is what the user writes, [`Action`] and
 //! [`ReconcileError`] are its results; [`ControllerRunner`] connects the informers with the work queue and runs the workers.
 //!
+//! - `source_set` has the sources of a controller and connects them with its work queue.
 //! - `enqueue` maps changes to keys and enqueues them: predicates, owner mapping (`owner_mapping`), priorities.
 //! - `worker` takes keys, calls reconcile, and requeues them.
 //! - `consistency` records the writes of each reconcile: the next call finds them in the cache, and their events are handled as
@@ -21,6 +22,7 @@ mod builder;
 pub mod conditions;
 mod consistency;
 mod context;
+mod controller_sources;
 mod enqueue;
 mod error;
 mod expectations;
@@ -37,6 +39,7 @@ mod runnable;
 mod runner;
 mod setup;
 mod source;
+mod source_set;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -46,6 +49,7 @@ pub use builder::ControllerBuilder;
 pub use conditions::{ConditionStatus, condition, set_condition};
 pub use consistency::OwnEvents;
 pub use context::Context;
+pub use controller_sources::{ControllerSources, SourceId};
 pub use error::ReconcileError;
 pub use expectations::Expectations;
 pub use health_check::{HealthCheck, Probe};

@@ -8,10 +8,10 @@ use tokio::{task::JoinSet, time};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ControllerBuilder, ControllerMetrics, Expectations, RegistrationError,
+    ControllerBuilder, ControllerMetrics, RegistrationError,
     consistency::ConsistencyStore,
-    enqueue::{EnqueueHandler, readable_informers},
-    source::CacheSync,
+    enqueue::readable_informers,
+    source_set::{SourceTarget, SourcesGuard},
     worker::Worker,
 };
 use crate::{
@@ -22,11 +22,9 @@ use crate::{
 pub struct ControllerRunner {
     worker: Worker,
     workers: usize,
-    informers: Vec<(ApiResource, CacheSync)>,
+    sources: SourcesGuard,
     /// The streams of keys of [`watches_stream`](ControllerBuilder::watches_stream).
     streams: Mutex<Vec<BoxStream<'static, NamespacedName>>>,
-    /// The expectations of all sources, each once.
-    expectations: Vec<Expectations>,
 }
 
 /// How a controller stopped.
@@ -55,26 +53,21 @@ impl ControllerRunner {
             queue.clone(),
             metrics.clone(),
             (builder.write_wait, builder.own_events),
-            readable_informers(&builder.sources, builder.informers.as_ref()),
+            &readable_informers(&builder.sources, builder.informers.as_ref()),
         );
-        let options = HandlerOptions {
-            resync: builder.resync,
-            ..HandlerOptions::default()
+        let target = SourceTarget {
+            controller: builder.name.clone().into(),
+            primary: primary.clone(),
+            queue: queue.clone(),
+            consistency: consistency.clone(),
+            options: HandlerOptions {
+                resync: builder.resync,
+                ..HandlerOptions::default()
+            },
+            factory: builder.informers,
         };
-        let (mut informers, mut expectations) = (Vec::new(), Vec::<Expectations>::new());
-        for source in &builder.sources {
-            if let Some(new) = &source.expectations
-                && !expectations.iter().any(|known| known.is_same(new))
-            {
-                expectations.push(new.clone());
-            }
-        }
-        for mut source in builder.sources {
-            let connect = std::mem::replace(&mut source.connect, Box::new(|_, _| {}));
-            informers.push((source.kind.clone(), source.cache_sync.clone()));
-            let handler = EnqueueHandler::new(&builder.name, source, primary.clone(), &queue, &consistency)?;
-            connect(Box::new(move |change| handler.handle(change)), options);
-        }
+        let sources = builder.added_sources;
+        sources.0.0.connect_all(builder.sources, target)?;
         Ok(Self {
             worker: Worker {
                 name: builder.name.into(),
@@ -88,9 +81,8 @@ impl ControllerRunner {
                 metrics,
             },
             workers: builder.workers,
-            informers,
+            sources,
             streams: builder.streams,
-            expectations,
         })
     }
 
@@ -104,12 +96,10 @@ impl ControllerRunner {
         &self.worker.queue
     }
 
-    /// Returns the kinds without cache sync yet.
-    pub fn not_synced(&self) -> impl Iterator<Item = &ApiResource> {
-        self.informers
-            .iter()
-            .filter(|(_, sync)| !(sync.has_synced)())
-            .map(|(kind, _)| kind)
+    /// Returns the kinds of registered sources without cache sync yet.
+    pub fn not_synced(&self) -> Vec<ApiResource> {
+        let unsynced = self.sources.0.0.unsynced();
+        unsynced.iter().map(|informer| informer.info().clone()).collect()
     }
 
     /// Waits for the cache sync of the controller's informers, then runs the workers until `stop` is cancelled.
@@ -129,7 +119,7 @@ impl ControllerRunner {
     pub async fn run_until(self, stop: CancellationToken, cancelled: impl Future<Output = ()>) -> Drained {
         tokio::select! {
             () = stop.cancelled() => return Drained::default(),
-            () = self.wait_for_sync() => {}
+            () = self.sources.0.0.wait_for_sync() => {}
         }
         tracing::info!(
             controller = &*self.worker.name,
@@ -163,20 +153,16 @@ impl ControllerRunner {
                 .await
                 .unwrap_or_default();
         });
-        for expectations in self.expectations {
-            let stop = stop.clone();
-            let expiry = async move { expectations.run_expiry().await };
-            workers.spawn(async move { stop.run_until_cancelled(expiry).await.unwrap_or_default() });
-        }
+        let (sources, stop_expiry) = (self.sources.0.0.clone(), stop.clone());
+        workers.spawn(async move {
+            let expiry = sources.run_expiry();
+            stop_expiry.run_until_cancelled(expiry).await.unwrap_or_default();
+        });
         stop.cancelled().await;
         worker.queue.shut_down();
-        drain(&worker, workers, cancelled).await
-    }
-
-    async fn wait_for_sync(&self) {
-        for (_, sync) in &self.informers {
-            (sync.wait)().await;
-        }
+        let drained = drain(&worker, workers, cancelled).await;
+        drop(self.sources);
+        drained
     }
 }
 

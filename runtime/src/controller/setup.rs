@@ -95,6 +95,27 @@ pub enum RegistrationError {
         /// The informer's kind.
         kind: String,
     },
+    /// A source whose informer was removed from its factory, or whose factory was shut down.
+    #[error(
+        "controller {controller:?} cannot watch {kind}: its informer has stopped; make another one with `setup.informers()`"
+    )]
+    StoppedInformer {
+        /// The controller's name.
+        controller: String,
+        /// The informer's kind.
+        kind: String,
+    },
+    /// A source that was added to a controller which has stopped, or is disabled.
+    #[error("cannot add the source: its controller has stopped, or is disabled")]
+    StoppedController,
+    /// One `ControllerSources` of two controllers.
+    #[error(
+        "controller {controller:?} has the `ControllerSources` of another controller: make one for each with `ControllerSources::new()`"
+    )]
+    SharedSources {
+        /// The controller that was created last.
+        controller: String,
+    },
     /// A name that labels, logs and leases cannot contain.
     #[error("{what} {name:?} needs another name: letters, digits, `-`, `_` and `.`, at least one")]
     BadName {
@@ -415,6 +436,7 @@ impl Setup {
             .flat_map(ControllerBuilder::errors)
             .collect();
         errors.extend(self.shared_expectations());
+        errors.extend(self.shared_sources());
         errors.extend(bad_names(
             "controller",
             self.controllers.iter().map(ControllerBuilder::name),
@@ -427,6 +449,18 @@ impl Setup {
             errors.extend(bad_names("health check", checks.map(HealthCheck::name)));
         }
         errors
+    }
+
+    fn shared_sources(&self) -> impl Iterator<Item = RegistrationError> {
+        let is_shared = |index: &usize| {
+            let sources = &self.controllers[*index].added_sources;
+            let mut earlier = self.controllers[..*index].iter();
+            earlier.any(|other| other.added_sources.is_same(sources))
+        };
+        let shared = (0..self.controllers.len()).filter(is_shared);
+        shared.map(|index| RegistrationError::SharedSources {
+            controller: self.controllers[index].name.clone(),
+        })
     }
 
     fn shared_expectations(&self) -> Vec<RegistrationError> {

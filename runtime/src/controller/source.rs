@@ -1,13 +1,11 @@
 //! Sources of a controller: each is an informer that enqueues keys, with its predicates and expectations.
 
-use std::{fmt, ops::Deref, sync::Arc};
-
-use futures::future::BoxFuture;
+use std::{fmt, ops::Deref};
 
 use super::Expectations;
 use crate::{
     ApiResource, NamespacedName, View,
-    cache::{Change, HandlerOptions, InformerHandle, SharedInformer},
+    cache::{Change, HandlerOptions, HandlerRegistration, InformerHandle, SharedInformer},
 };
 
 /// A source of a controller: an informer that enqueues keys on changes, and the options of this source alone.
@@ -64,18 +62,14 @@ pub(super) struct EventSource {
     pub(super) mapping: KeyMapping,
     pub(super) predicates: Vec<Predicate>,
     pub(super) expectations: Option<Expectations>,
-    pub(super) cache_sync: CacheSync,
     pub(super) informer: InformerHandle,
     /// Adds the sink to the informer.
-    pub(super) connect: Box<dyn FnOnce(ChangeSink, HandlerOptions) + Send + Sync>,
+    pub(super) connect: ConnectSink,
 }
 
-/// Cache sync of one informer: whether it holds its first list, and how to wait for that.
-#[derive(Clone)]
-pub(super) struct CacheSync {
-    pub(super) has_synced: Arc<dyn Fn() -> bool + Send + Sync>,
-    pub(super) wait: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
-}
+/// Adds a sink to an informer.
+pub(super) type ConnectSink =
+    Box<dyn FnOnce(ChangeSink, HandlerOptions) -> HandlerRegistration + Send + Sync>;
 
 impl<K> Source<K> {
     /// A source without options.
@@ -116,23 +110,13 @@ impl<K: View> Source<K> {
             predicates,
             expectations,
         } = self;
-        let (synced, waiting) = (informer.clone(), informer.clone());
         EventSource {
             kind: informer.info().clone(),
             mapping,
             predicates,
             expectations,
-            cache_sync: CacheSync {
-                has_synced: Arc::new(move || synced.has_synced()),
-                wait: Arc::new(move || {
-                    let informer = waiting.clone();
-                    Box::pin(async move { informer.wait_for_sync().await })
-                }),
-            },
             informer: informer.progress(),
-            connect: Box::new(move |sink, options| {
-                informer.add_sink_with(sink, options);
-            }),
+            connect: Box::new(move |sink, options| informer.add_sink_with(sink, options)),
         }
     }
 }

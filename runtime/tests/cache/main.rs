@@ -18,6 +18,7 @@ mod informer;
 mod lifecycle;
 mod pending_notifications;
 mod relist;
+mod removal;
 mod replace_events;
 mod resource_version;
 mod resync;

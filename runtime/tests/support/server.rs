@@ -227,6 +227,13 @@ impl Server {
         self.0.lock().version = version;
     }
 
+    /// Returns the number of watches whose clients are connected.
+    pub(crate) fn open_watches(&self) -> usize {
+        let mut state = self.0.lock();
+        state.watchers.retain(|(_, watcher)| !watcher.is_closed());
+        state.watchers.len()
+    }
+
     /// Closes all watches.
     pub(crate) fn cut(&self) {
         self.0.lock().watchers.clear();
@@ -453,10 +460,12 @@ pub(crate) fn initial_events_end(version: u64) -> String {
         .to_string()
 }
 
-/// Returns a watch event. Objects in watch events have kind and apiVersion; list items have neither.
+/// Returns a watch event. Objects in watch events have kind and apiVersion, by default those of a ConfigMap; list items have neither.
 fn with_type(event: &str, object: &Value) -> Value {
     let mut object = object.clone();
-    object["kind"] = "ConfigMap".into();
+    if object["kind"].is_null() {
+        object["kind"] = "ConfigMap".into();
+    }
     object["apiVersion"] = "v1".into();
     json!({"type": event, "object": object})
 }

@@ -207,7 +207,7 @@ impl Registrations {
     }
 
     /// Ends the listeners that were not started yet; later ones end at once.
-    pub(super) fn stop(&self) {
+    pub(in crate::cache) fn stop(&self) {
         let mut state = self.state.lock();
         state.phase = ProcessorPhase::Stopped;
         let added = std::mem::take(&mut state.added);

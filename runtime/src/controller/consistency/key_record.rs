@@ -1,8 +1,10 @@
 //! Record of one key: its pending writes, its own events during a reconcile, and its extra call.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 
-use super::follow_up::FollowUpState;
+use super::{InformerSlot, find_informer, follow_up::FollowUpState};
 use crate::{
     NamespacedName,
     cache::{InformerHandle, Metadata},
@@ -40,7 +42,7 @@ pub(super) struct PendingWrite {
     pub(super) kind: Box<str>,
     written: ObjectVersion,
     effect: WriteKind,
-    /// The indexes of the informers that have not delivered it.
+    /// The slot ids of the informers that have not delivered it.
     pub(super) undelivered: Vec<usize>,
     /// The key does not wait for it any more.
     pub(super) is_given_up: bool,
@@ -103,18 +105,19 @@ impl PendingWrite {
 
 impl KeyRecord {
     /// Whether the key waits for the cache.
-    pub(super) fn is_waiting(&self, informers: &[InformerHandle]) -> bool {
-        self.unshown(informers).next().is_some()
+    pub(super) fn is_waiting(&self, slots: &[Arc<InformerSlot>]) -> bool {
+        self.unshown(slots).next().is_some()
     }
 
-    /// The writes that the cache does not show.
+    /// The writes that the cache does not show. Removed informers do not count.
     pub(super) fn unshown<'a>(
         &'a self,
-        informers: &'a [InformerHandle],
+        slots: &'a [Arc<InformerSlot>],
     ) -> impl Iterator<Item = &'a PendingWrite> {
         self.writes.iter().filter(|write| {
-            let mut undelivered = write.undelivered.iter();
-            !write.is_given_up && undelivered.any(|&index| !write.is_shown(&informers[index]))
+            let undelivered = write.undelivered.iter();
+            let mut informers = undelivered.filter_map(|&id| find_informer(slots, id));
+            !write.is_given_up && informers.any(|informer| !write.is_shown(informer))
         })
     }
 
@@ -127,11 +130,11 @@ impl KeyRecord {
 
     /// The informer has delivered what its store shows. Returns whether a written object is missing there: it was deleted while no watch
     /// delivered its events, so that no event will ever report it.
-    pub(super) fn mark_delivered(&mut self, informer_index: usize, informer: &InformerHandle) -> bool {
+    pub(super) fn mark_delivered(&mut self, slot_id: usize, informer: &InformerHandle) -> bool {
         let mut is_missing = false;
         for write in &mut self.writes {
-            if write.undelivered.contains(&informer_index) && write.is_shown(informer) {
-                write.undelivered.retain(|&index| index != informer_index);
+            if write.undelivered.contains(&slot_id) && write.is_shown(informer) {
+                write.undelivered.retain(|&id| id != slot_id);
                 is_missing |= write.is_missing(informer);
             }
         }
@@ -140,9 +143,22 @@ impl KeyRecord {
     }
 
     /// Drops the writes that one informer has not delivered: its versions were rewound.
-    pub(super) fn forget_undelivered(&mut self, informer_index: usize) {
-        self.writes
-            .retain(|write| !write.undelivered.contains(&informer_index));
+    pub(super) fn forget_undelivered(&mut self, slot_id: usize) {
+        self.writes.retain(|write| !write.undelivered.contains(&slot_id));
+    }
+
+    /// Ends the wait for an informer that was removed: it delivers nothing more. Returns whether that leaves a write that was given up
+    /// without an informer to deliver its event, which was to enqueue the key.
+    pub(super) fn forget_informer(&mut self, slot_id: usize) -> bool {
+        let mut lacks_event = false;
+        for write in &mut self.writes {
+            let before = write.undelivered.len();
+            write.undelivered.retain(|&id| id != slot_id);
+            let is_last = write.undelivered.is_empty() && before > 0;
+            lacks_event |= is_last && write.is_given_up;
+        }
+        self.drop_delivered();
+        lacks_event
     }
 
     /// Drops the writes that all informers have delivered. Not during a reconcile: its deferred changes are not classified yet.

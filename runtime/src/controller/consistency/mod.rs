@@ -5,11 +5,12 @@
 //! ([`enqueues`](ConsistencyStore::enqueues)). A reconcile that changed something is followed by one extra call
 //! ([`finish_reconcile`](ConsistencyStore::finish_reconcile)).
 //!
-//! `observer` records the writes, `key_record` is the record of one key, `wait_list` has the keys that wait for one informer, `follow_up` is
+//! `informer_slots` has the informers, `observer` records the writes, `key_record` is the record of one key, `wait_list` has the keys that wait for one informer, `follow_up` is
 //! the policy of extra calls, `delayed_follow_ups` their timer, `last_answers` replaces the cache for objects that no informer covers.
 
 mod delayed_follow_ups;
 mod follow_up;
+mod informer_slots;
 mod key_record;
 mod last_answers;
 mod observer;
@@ -19,7 +20,7 @@ mod wait_list;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -28,10 +29,15 @@ use hashbrown::{HashMap, HashSet};
 use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
+pub(super) use self::informer_slots::InformerSlot;
 pub use self::own_events::OwnEvents;
 use self::{
-    delayed_follow_ups::DelayedFollowUps, follow_up::FollowUp, key_record::KeyRecord,
-    last_answers::LastAnswers, wait_list::WaitList,
+    delayed_follow_ups::DelayedFollowUps,
+    follow_up::FollowUp,
+    informer_slots::{InformerSlots, find_informer},
+    key_record::KeyRecord,
+    last_answers::LastAnswers,
+    wait_list::WaitList,
 };
 use super::{ControllerMetrics, Outcome};
 use crate::{
@@ -51,9 +57,7 @@ pub(super) struct ConsistencyStore {
     /// How long a key waits for the cache; zero: it does not wait.
     write_wait: Duration,
     own_events: OwnEvents,
-    informers: Vec<InformerHandle>,
-    /// For each informer, its number of rewinds for which the records are valid.
-    rewinds: Vec<AtomicU64>,
+    slots: InformerSlots,
     state: Mutex<ConsistencyState>,
     /// How many waits `state` holds: a batch hook returns early if there are none.
     waits: AtomicUsize,
@@ -65,8 +69,8 @@ pub(super) struct ConsistencyStore {
 #[derive(Default)]
 struct ConsistencyState {
     keys: HashMap<NamespacedName, KeyRecord>,
-    /// One for each informer.
-    wait_lists: Vec<WaitList>,
+    /// By the id of the informer's slot. An informer without an entry has no waiting keys.
+    wait_lists: HashMap<usize, WaitList>,
     last_answers: LastAnswers,
     delayed: DelayedFollowUps,
     /// When the last warning about extra calls was logged.
@@ -90,37 +94,22 @@ impl ConsistencyStore {
         queue: Arc<WorkQueue>,
         metrics: Arc<dyn ControllerMetrics>,
         (write_wait, own_events): (Duration, OwnEvents),
-        informers: Vec<InformerHandle>,
+        informers: &[InformerHandle],
     ) -> Arc<Self> {
-        let rewinds = informers
-            .iter()
-            .map(|informer| AtomicU64::new(informer.rewinds()));
-        let state = ConsistencyState {
-            wait_lists: informers.iter().map(|_| WaitList::default()).collect(),
-            ..ConsistencyState::default()
-        };
         let store = Arc::new(Self {
             controller: controller.into(),
             queue,
             metrics,
             write_wait,
             own_events,
-            rewinds: rewinds.collect(),
-            informers,
-            state: Mutex::new(state),
+            slots: InformerSlots::default(),
+            state: Mutex::default(),
             waits: AtomicUsize::new(0),
             warned_of_unordered_versions: AtomicBool::new(false),
             earlier_follow_up: Notify::new(),
         });
-        if !store.is_off() {
-            for (index, informer) in store.informers.iter().enumerate() {
-                let store = Arc::downgrade(&store);
-                informer.after_each_batch(move || {
-                    if let Some(store) = store.upgrade() {
-                        store.batch_delivered(index);
-                    }
-                });
-            }
+        for informer in informers {
+            store.add_informer(informer);
         }
         store
     }
@@ -215,8 +204,8 @@ impl ConsistencyStore {
         }
     }
 
-    /// Whether a change of the informer with this index enqueues the key now.
-    pub(super) fn enqueues(&self, key: &NamespacedName, change: &Change<'_>, informer_index: usize) -> bool {
+    /// Whether a change of the informer with this slot enqueues the key now.
+    pub(super) fn enqueues(&self, key: &NamespacedName, change: &Change<'_>, slot: &InformerSlot) -> bool {
         if self.own_events == OwnEvents::Enqueue {
             return true;
         }
@@ -233,11 +222,8 @@ impl ConsistencyStore {
         let Some(record) = state.keys.get_mut(key) else {
             return true;
         };
-        // After a rewind the server assigns versions a second time.
-        let is_valid =
-            self.rewinds[informer_index].load(Ordering::Acquire) == self.informers[informer_index].rewinds();
         let waits = !self.write_wait.is_zero() || !self.has_follow_ups();
-        let enqueues = !is_valid || !waits || record.enqueues(new, self.has_follow_ups());
+        let enqueues = !slot.is_valid() || !waits || record.enqueues(new, self.has_follow_ups());
         let is_ignored = !enqueues && !record.is_running;
         if enqueues {
             record.record_enqueued(new.uid());
@@ -249,17 +235,13 @@ impl ConsistencyStore {
         enqueues
     }
 
-    /// The index of an informer; none if reconcile may not read it.
-    pub(super) fn informer_index(&self, informer: &InformerHandle) -> Option<usize> {
-        self.informers.iter().position(|known| known.is_same(informer))
-    }
-
     fn is_waiting(&self, record: &KeyRecord) -> bool {
-        !self.write_wait.is_zero() && record.is_waiting(&self.informers)
+        !self.write_wait.is_zero() && !record.writes.is_empty() && record.is_waiting(&self.slots.current())
     }
 
     fn unshown_writes(&self, record: &KeyRecord) -> String {
-        let names = record.unshown(&self.informers);
+        let slots = self.slots.current();
+        let names = record.unshown(&slots);
         let names: Vec<_> = names
             .map(|write| format!("{} {}", write.kind, write.name))
             .collect();
@@ -267,10 +249,9 @@ impl ConsistencyStore {
     }
 
     /// A batch of the informer is in its store, and its sinks have received it.
-    fn batch_delivered(&self, informer_index: usize) {
-        let informer = &self.informers[informer_index];
-        let rewinds = informer.rewinds();
-        let is_rewound = self.rewinds[informer_index].swap(rewinds, Ordering::AcqRel) != rewinds;
+    fn batch_delivered(&self, slot: &InformerSlot) {
+        let (id, informer) = (slot.id, &slot.informer);
+        let is_rewound = slot.accept_rewinds();
         if self.waits.load(Ordering::Acquire) == 0 {
             return;
         }
@@ -278,7 +259,9 @@ impl ConsistencyStore {
         {
             let mut state = self.state.lock();
             let ConsistencyState { keys, wait_lists, .. } = &mut *state;
-            let wait_list = &mut wait_lists[informer_index];
+            let Some(wait_list) = wait_lists.get_mut(&id) else {
+                return;
+            };
             let reached: HashSet<NamespacedName> = if is_rewound {
                 wait_list.take_all()
             } else {
@@ -289,13 +272,13 @@ impl ConsistencyStore {
                     continue;
                 };
                 if is_rewound {
-                    record.forget_undelivered(informer_index);
-                } else if record.mark_delivered(informer_index, informer) {
+                    record.forget_undelivered(id);
+                } else if record.mark_delivered(id, informer) {
                     missing.push(key.clone());
                 }
                 let mut deletions = record.writes.iter().filter(|write| write.version().is_none());
-                if deletions.any(|write| write.undelivered.contains(&informer_index)) {
-                    wait_lists[informer_index].add_deletion(&key);
+                if deletions.any(|write| write.undelivered.contains(&id)) {
+                    wait_list.add_deletion(&key);
                 }
                 if record.parked_until.is_some() && !self.is_waiting(record) {
                     record.parked_until = None;
@@ -316,8 +299,8 @@ impl ConsistencyStore {
         }
     }
 
-    fn count_waits(&self, wait_lists: &[WaitList]) {
-        let count = wait_lists.iter().map(WaitList::len).sum();
+    fn count_waits(&self, wait_lists: &HashMap<usize, WaitList>) {
+        let count = wait_lists.values().map(WaitList::len).sum();
         self.waits.store(count, Ordering::Release);
     }
 }

@@ -3,13 +3,12 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use super::{
-    ConsistencyState, ConsistencyStore,
+    ConsistencyState, ConsistencyStore, InformerSlot, find_informer,
     follow_up::{ChangedObject, WriteBaseline, is_change},
     key_record::PendingWrite,
 };
 use crate::{
     ApiResource, NamespacedName,
-    cache::InformerHandle,
     client::{CachedObject, WriteKind, WriteObserver, WriteRecord},
     workqueue::Priority,
 };
@@ -44,32 +43,23 @@ impl ConsistencyStore {
         })
     }
 
-    fn informers_of<'a>(
-        &'a self,
-        kind: &'a ApiResource,
-    ) -> impl Iterator<Item = (usize, &'a InformerHandle)> {
-        self.informers.iter().enumerate().filter(|(_, informer)| {
-            let info = informer.info();
-            info.group == kind.group && info.plural == kind.plural
-        })
-    }
-
     fn cached(&self, kind: &ApiResource, name: &NamespacedName) -> Vec<CachedObject> {
-        self.informers_of(kind)
-            .filter_map(|(index, informer)| informer.cached(name, index))
+        of_kind(&self.slots.current(), kind)
+            .filter_map(|slot| slot.informer.cached(name, slot.id))
             .collect()
     }
 
     /// Records a write of the key's reconcile.
     fn record_write(&self, key: &NamespacedName, write: WriteRecord) {
-        let of_kind: Vec<_> = self.informers_of(&write.kind).collect();
+        let slots = self.slots.current();
+        let of_kind: Vec<_> = of_kind(&slots, &write.kind).collect();
         let uid: Box<str> = match (&*write.uid, write.effect) {
             ("", WriteKind::Deleted | WriteKind::Removed) => {
                 let cached = write.cached.first().map(|cached| cached.uid.clone());
                 let now = || {
                     of_kind
                         .iter()
-                        .find_map(|(index, informer)| informer.cached(&write.name, *index))
+                        .find_map(|slot| slot.informer.cached(&write.name, slot.id))
                 };
                 cached
                     .or_else(|| now().map(|cached| cached.uid))
@@ -80,12 +70,12 @@ impl ConsistencyStore {
         let json = write.object.as_deref();
         let covering: Vec<usize> = of_kind
             .iter()
-            .filter(|(_, informer)| match write.effect {
-                WriteKind::Written => informer.covers(&write.name, &uid, json),
-                WriteKind::Deleted => informer.holds_alive(&write.name, &uid),
-                WriteKind::Removed => informer.holds(&write.name, &uid),
+            .filter(|slot| match write.effect {
+                WriteKind::Written => slot.informer.covers(&write.name, &uid, json),
+                WriteKind::Deleted => slot.informer.holds_alive(&write.name, &uid),
+                WriteKind::Removed => slot.informer.holds(&write.name, &uid),
             })
-            .map(|(index, _)| *index)
+            .map(|slot| slot.id)
             .collect();
         let is_change = self.is_change(&write, &uid, &covering);
         if !is_change && write.effect == WriteKind::Written {
@@ -95,7 +85,10 @@ impl ConsistencyStore {
         let changed = is_change.then(|| ChangedObject::of(&write));
         let mut pending = PendingWrite::new(write, uid, covering);
         let unordered = pending.version().is_some_and(|version| {
-            let mut informers = pending.undelivered.iter().map(|&index| &self.informers[index]);
+            let mut informers = pending
+                .undelivered
+                .iter()
+                .filter_map(|&id| find_informer(&slots, id));
             informers.any(|informer| informer.has_reached(&pending.name, version).is_none())
         });
         if unordered && !self.warned_of_unordered_versions.swap(true, Ordering::Relaxed) {
@@ -105,6 +98,12 @@ impl ConsistencyStore {
                 "resource versions are not decimal numbers: keys do not wait until the cache shows their writes"
             );
         }
+        let mut state = self.state.lock();
+        // An informer can have been removed meanwhile: it will not show the write. Later removals find the write in the wait list.
+        let slots = self.slots.current();
+        pending
+            .undelivered
+            .retain(|&id| find_informer(&slots, id).is_some());
         let is_awaited = !pending.undelivered.is_empty();
         pending.is_given_up = self.has_follow_ups() && (unordered || self.write_wait.is_zero());
         // The event of a write that is not waited for enqueues the key, which is the next call.
@@ -113,14 +112,14 @@ impl ConsistencyStore {
         if !is_awaited && changed.is_none() {
             return;
         }
-        let mut state = self.state.lock();
         let ConsistencyState { keys, wait_lists, .. } = &mut *state;
         let record = keys.entry(key.clone()).or_default();
         if is_awaited {
-            for &index in &pending.undelivered {
+            for &id in &pending.undelivered {
+                let wait_list = wait_lists.entry(id).or_default();
                 match pending.version() {
-                    Some(version) => wait_lists[index].add_version(key, &pending.name, version),
-                    None => wait_lists[index].add_deletion(key),
+                    Some(version) => wait_list.add_version(key, &pending.name, version),
+                    None => wait_list.add_deletion(key),
                 }
             }
             record.writes.push(pending);
@@ -167,4 +166,15 @@ impl ConsistencyStore {
         };
         is_change(write.effect, answered, baseline)
     }
+}
+
+/// The slots of the informers of a kind, in any of its versions.
+fn of_kind<'a>(
+    slots: &'a [Arc<InformerSlot>],
+    kind: &'a ApiResource,
+) -> impl Iterator<Item = &'a Arc<InformerSlot>> {
+    slots.iter().filter(|slot| {
+        let info = slot.informer.info();
+        info.group == kind.group && info.plural == kind.plural
+    })
 }

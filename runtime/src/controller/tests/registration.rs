@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{super::*, Nothing};
 use crate::{
     Kind as _,
+    cache::HandlerOptions,
     client::{All, Connection, Create, Get, Patch, UpdateStatus},
     events::{EventsApi, Recorder},
     workqueue::{WorkQueue, default_limiter},
@@ -250,10 +251,17 @@ async fn informer_that_the_consistency_store_does_not_know_is_an_error() {
         queue.clone(),
         Arc::new(NoMetrics),
         (Duration::ZERO, OwnEvents::Ignore),
-        Vec::new(),
+        &[],
     );
-    let kind = Deployment::info();
-    let handler = enqueue::EnqueueHandler::new("shop", source, kind, &queue, &without_informers);
+    let target = source_set::SourceTarget {
+        controller: "shop".into(),
+        primary: Deployment::info(),
+        queue,
+        consistency: without_informers,
+        options: HandlerOptions::default(),
+        factory: None,
+    };
+    let handler = enqueue::EnqueueHandler::connect(source, &target);
     assert_eq!(
         handler.err().map(|error| error.to_string()).as_deref(),
         Some(

@@ -26,7 +26,11 @@ async fn workers_start_after_cache_sync() {
     builder.reconciles(&deployments).owns(&owned);
     let runner = ControllerRunner::new(builder, Arc::new(NoMetrics)).unwrap();
     assert_eq!(
-        runner.not_synced().map(|kind| &*kind.kind).collect::<Vec<_>>(),
+        runner
+            .not_synced()
+            .into_iter()
+            .map(|kind| kind.kind.into_owned())
+            .collect::<Vec<_>>(),
         ["ReplicaSet"]
     );
     runner.queue().add(name("default/a"));
