@@ -29,7 +29,8 @@ pub use self::options::ReflectorOptions;
 pub(super) use self::store::ReflectorStore;
 use self::temporary_store::TemporaryStore;
 use super::{
-    Backoff, ByteStream, ListWatchError, ListerWatcher,
+    ByteStream, ListWatchError, ListerWatcher,
+    backoff::Backoff,
     failure_log::{FailureLog, VersionFault},
     fifo::{Delta, Namespace},
     index::Index,
