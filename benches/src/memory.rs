@@ -9,7 +9,7 @@ use futures::{
     stream,
 };
 use kube::core::Status;
-use kubewright::cache::{ByteStream, ListOptions, ListWatchError, ListerWatcher, WatchOptions};
+use kubewright::cache::list_watch::{ByteStream, ListOptions, ListWatchError, ListerWatcher, WatchOptions};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 

@@ -14,8 +14,9 @@ tokio::task_local! {
 ///
 /// A reconciler with a schedule keeps [`Setup::clock`](crate::controller::Setup::clock) and calls [`now`](Self::now) instead of reading
 /// the system's time. [`Manager::with_clock`](crate::Manager::with_clock) and
-/// [`Harness::with_clock`](crate::testing::Harness::with_clock) inject a clock. [`condition`](crate::controller::condition) takes its time
-/// from the clock of the reconcile that calls it. Timestamps of events and of the leader lease always are the system's.
+/// [`Harness::with_clock`](crate::testing::Harness::with_clock) inject a clock.
+/// [`condition`](crate::controller::conditions::condition) takes its time from the clock of the reconcile that calls it. Timestamps of events
+/// and of the leader lease always are the system's.
 ///
 /// Clones share their time.
 ///

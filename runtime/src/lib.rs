@@ -119,6 +119,8 @@ mod panics;
 pub mod projection;
 pub mod testing;
 mod token_bucket;
+#[doc(hidden)]
+pub mod unstable;
 mod wake_batch;
 pub mod workqueue;
 mod yaml;
@@ -130,7 +132,10 @@ pub use namespaced_name::{NamespacedName, NamespacedNameError};
 pub use kube::CustomResource;
 pub use kubewright_macros::{Informer, Projection};
 
-pub use manager::{Error, Manager, Result};
+pub use manager::{
+    error::{Error, Result},
+    manager::Manager,
+};
 
 /// Re-exports of the crates whose types appear in public signatures, in the versions that this library uses.
 pub use {clap, k8s_openapi, kube, prometheus_client, schemars, serde, serde_json, tokio_util};
@@ -143,8 +148,9 @@ pub mod prelude {
         Update, UpdateScale, UpdateStatus,
     };
     pub use crate::controller::{
-        Action, ConditionStatus, ReconcileError, Reconciler, Setup, condition, controller_reference,
-        is_controlled_by, set_condition,
+        Action, ReconcileError, Reconciler, Setup,
+        conditions::{ConditionStatus, condition, set_condition},
+        controller_reference, is_controlled_by,
     };
     pub use crate::events::{EventType, Recorder};
     pub use crate::{CustomResource, Informer, Kind, Manager, NamespacedName, Projection};

@@ -15,7 +15,8 @@ use kubewright::{
         Preconditions, TypedClient, retry_on_conflict,
     },
     kube::core::Status,
-    testing::{Reply, Request, ScriptedApi, assert_requests},
+    testing::{Reply, Request, ScriptedApi},
+    unstable::assert_requests,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

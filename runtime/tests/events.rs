@@ -7,9 +7,10 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kubewright::{
-    events::{EventType, EventWriter, EventsApi, Recorder, Regarding},
+    events::{EventType, EventsApi, Recorder, Regarding},
     kube::core::Status,
     testing::{Reply, Request, ScriptedApi},
+    unstable::EventWriter,
 };
 use serde_json::json;
 use tokio::{

@@ -9,7 +9,7 @@ use kubewright::{
     Clock, NamespacedName,
     cache::{Lister, LookupError},
     client::{ApplyStatus, ClientError},
-    controller::{Action, ReconcileError, Reconciler, Setup, condition},
+    controller::{Action, ReconcileError, Reconciler, Setup, conditions::condition},
     events::{EventType, Recorder},
     prelude::{Apply, Create, Get, TypedClient},
     testing::{Harness, Reply, Request},

@@ -6,8 +6,9 @@ use std::{collections::BTreeMap, fmt::Debug};
 use k8s_openapi::api::core::v1::Pod;
 use kubewright::{
     CustomResource, Kind, Projection,
-    cache::{IndexPath, PathSegment, SharedInformerFactory},
+    cache::SharedInformerFactory,
     client::Connection,
+    unstable::{IndexPath, PathSegment},
 };
 use proptest::{collection::vec, prelude::*};
 use schemars::JsonSchema;

@@ -12,8 +12,9 @@ use kubewright::{
     ApiResource, Kind, NamespacedName, Scope, WithStatus,
     cache::{Lister, SharedInformerFactory},
     client::{Apply, ApplyOptions, ApplyStatus, Connection, Delete, TypedClient},
-    controller::{FixedArgs, Setup},
+    controller::Setup,
     events::Recorder,
+    unstable::FixedArgs,
 };
 use kubewright_testkit::{Cluster, ClusterError, Failure, Fault, RequestMatcher, eventually};
 use kubewright_tests::{new_object, on_both_servers};

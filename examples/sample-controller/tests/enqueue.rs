@@ -18,8 +18,9 @@ use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody}
 use kube::client::Body;
 use kubewright::{
     client::Connection,
-    controller::{ControllerRunner, FixedArgs, NoMetrics, Setup},
+    controller::Setup,
     events::Recorder,
+    unstable::{ControllerRunner, FixedArgs, NoMetrics},
 };
 use sample_controller::controller::FooController;
 use serde_json::{Value, json};

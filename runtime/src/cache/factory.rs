@@ -256,7 +256,7 @@ impl SharedInformerFactory {
         Ok(informer)
     }
 
-    /// Returns the informer of a custom kind, with the indexes that its derive declares. Adds the kind to [`custom_kinds`](Self::custom_kinds).
+    /// Returns the informer of a custom kind, with the indexes that its derive declares.
     pub fn custom<K: CustomKind>(&self) -> SharedInformer<K> {
         self.custom_with(InformerOptions::default())
     }
@@ -295,6 +295,7 @@ impl SharedInformerFactory {
     }
 
     /// Returns the custom kinds that have informers.
+    #[doc(hidden)]
     pub fn custom_kinds(&self) -> Vec<RegisteredKind> {
         self.shared.state.lock().kinds.clone()
     }
@@ -379,6 +380,7 @@ impl SharedInformerFactory {
     }
 
     /// Returns the statistics of every informer.
+    #[doc(hidden)]
     pub fn stats(&self) -> Vec<(ApiResource, InformerOptions, InformerStats)> {
         let stats = |informer: &Arc<UntypedInformer>| {
             (

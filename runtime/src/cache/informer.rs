@@ -158,10 +158,13 @@ impl<K: View> SharedInformer<K> {
     /// Sets a handler for failed lists and watches, for observation only (client-go's WatchErrorHandler). It is called before each retry,
     /// inline: it must be fast and must not block; a panic is logged. The last handler that is set counts. Fails once the informer has
     /// started. Not failures: a watch that ends normally or expires (410), and an API server without streaming lists.
-    pub fn set_error_handler(
+    pub fn set_error_handler<F>(
         &self,
-        handler: impl Fn(&ListWatchError) + Send + Sync + 'static,
-    ) -> Result<(), AlreadyStarted> {
+        handler: F,
+    ) -> Result<(), impl std::error::Error + Send + Sync + use<K, F>>
+    where
+        F: Fn(&ListWatchError) + Send + Sync + 'static,
+    {
         let is_early = self
             .untyped
             .error_handler
@@ -181,6 +184,7 @@ impl<K: View> SharedInformer<K> {
     }
 
     /// Returns statistics of the informer.
+    #[doc(hidden)]
     pub fn stats(&self) -> InformerStats {
         self.untyped.stats()
     }
@@ -205,4 +209,4 @@ impl<K: View> SharedInformer<K> {
 /// The informer has started, and this can only be set before.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the informer of {0} has started: set the error handler before the start")]
-pub struct AlreadyStarted(String);
+struct AlreadyStarted(String);

@@ -1,10 +1,19 @@
-//! The source of an informer's objects: a list and a watch.
+//! List and watch: the options of reflectors, their backoff and delta queue, and the trait for sources other than the API server.
+//!
+//! An operator needs this module only to tune how its informers list and watch, or to feed informers from a source of its own
+//! ([`SharedInformerFactory::from_sources`](super::SharedInformerFactory::from_sources)).
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{future::BoxFuture, stream::BoxStream};
 use kube::core::{Status, response::reason};
+
+pub use super::{
+    backoff::{Backoff, ExponentialBackoff},
+    fifo::QueueKind,
+    reflector::ReflectorOptions,
+};
 
 /// The longest `Retry-After` that is honored.
 const MAX_RETRY_AFTER: Duration = Duration::from_mins(5);

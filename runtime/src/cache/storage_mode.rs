@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{IndexPath, IndexPathError, index::PathSegment};
+use super::index::{IndexPath, IndexPathError, PathSegment};
 use crate::panics::caught;
 
 /// What an informer stores of each object, and in which form. All but the last three store the whole object without

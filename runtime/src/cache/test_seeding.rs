@@ -21,6 +21,7 @@ pub struct SeedError {
 impl SharedInformerFactory {
     /// Puts an object into the store of each informer of its kind that selects it by namespace, labels and fields, as
     /// [`SharedInformer::seed`] does. Returns the number of those informers.
+    #[doc(hidden)]
     pub fn seed(&self, info: &ApiResource, object: &Value) -> Result<usize, SeedError> {
         let mut seeded = 0;
         for (informer, namespaces) in self.informers_with_namespaces() {
@@ -37,6 +38,7 @@ impl<K: View> SharedInformer<K> {
     /// Puts an object into the store, for tests, and marks the informer as synced. Handlers and sinks are not called.
     ///
     /// Fails if the object has no name, or if the informer has started: then only its reflector writes the store.
+    #[doc(hidden)]
     pub fn seed(&self, json: &Value) -> Result<(), SeedError> {
         self.untyped.seed(json)
     }

@@ -130,6 +130,7 @@ impl Connection {
     }
 
     /// Creates a connection that is connected later, through the slot. Requests before that fail. Must be called within a tokio runtime.
+    #[doc(hidden)]
     pub fn late() -> (Self, ConnectionSlot) {
         let slot = ConnectionSlot {
             clients: Arc::default(),

@@ -24,7 +24,7 @@ mod rate_limit;
 mod request;
 mod request_metrics;
 mod retry;
-mod scheme;
+pub mod scheme;
 mod subresources;
 mod transport;
 mod typed;
@@ -45,17 +45,18 @@ pub(crate) use write_observer::{
 };
 
 pub use apply::ApplyOptions;
-pub use connection::{ConnectError, Connection, ConnectionSlot};
+pub(crate) use connection::ConnectionSlot;
+pub use connection::{ConnectError, Connection};
 pub use discovery::DiscoveryError;
 pub use error::{ClientError, ClientErrorCause};
 pub use kube::core::params::{DeleteParams, ListParams, Preconditions, PropagationPolicy, WatchParams};
 pub use list::ObjectList;
 pub use patch::PatchBody;
 pub use retry::retry_on_conflict;
-pub use scheme::{Decoded, Scheme, SchemeError};
 pub use typed::{ResponseFuture, TypedClient};
 pub use verbs::{
-    All, Allows, Apply, ApplyStatus, Create, Delete, DeleteCollection, Get, GetScale, List, Patch,
-    PatchStatus, Update, UpdateScale, UpdateStatus, Verb, VerbRule, Verbs, Watch, may,
+    All, Apply, ApplyStatus, Create, Delete, DeleteCollection, Get, GetScale, List, Patch, PatchStatus,
+    Update, UpdateScale, UpdateStatus, Verbs, Watch,
 };
+pub(crate) use verbs::{Allows, VerbRule, may};
 pub use watch::WatchEvent;

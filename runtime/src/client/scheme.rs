@@ -17,7 +17,7 @@ type Boxed = Box<dyn Any + Send + Sync>;
 ///
 /// ```
 /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Service};
-/// use kubewright::client::Scheme;
+/// use kubewright::client::scheme::Scheme;
 ///
 /// let scheme = Scheme::new().with::<Deployment>().with::<Service>();
 /// let objects = scheme.decode_yaml("

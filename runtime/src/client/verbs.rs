@@ -31,6 +31,7 @@ pub trait Verb<K> {
 )]
 pub trait Verbs<K> {
     /// Returns the RBAC rules of all verbs.
+    #[doc(hidden)]
     fn rules() -> Vec<VerbRule>;
 }
 
@@ -63,7 +64,7 @@ macro_rules! verbs {
 
         /// [`Allows`] of each verb. The compiler's message about a missing one then has the verb's bare name: of a generic trait
         /// it would write the whole path wherever another crate has a type of that name.
-        pub mod may {
+        pub(crate) mod may {
             use super::Allows;
 
             $(

@@ -180,6 +180,7 @@ impl ControllerBuilder {
     }
 
     /// Returns the reconciler.
+    #[doc(hidden)]
     pub fn reconciler(&self) -> BoxReconciler {
         self.reconciler.clone()
     }

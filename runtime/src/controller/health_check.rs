@@ -4,14 +4,14 @@ use std::fmt;
 
 /// The probe that runs a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Probe {
+pub(crate) enum Probe {
     /// `/livez` and `/healthz`: if it fails, the kubelet restarts the process.
     Live,
     /// `/readyz`: while it fails, the pod gets no requests and a rollout does not continue.
     Ready,
 }
 
-/// A registered health check; see [`Setup::health_check`](super::Setup::health_check).
+/// A registered health check; see [`Setup::liveness_check`](super::Setup::liveness_check).
 pub struct HealthCheck {
     pub(crate) probe: Probe,
     pub(crate) name: String,

@@ -17,7 +17,7 @@
 //! Each reconcile runs within a tracing span `reconcile` with controller-runtime's fields: `controller`, `controllerGroup`,
 //! `controllerKind`, `namespace`, `name` and `reconcileID`, a random UUID.
 
-mod args;
+pub(crate) mod args;
 mod builder;
 pub mod conditions;
 mod consistency;
@@ -28,7 +28,7 @@ mod error;
 mod expectations;
 pub mod finalizer;
 mod health_check;
-mod metrics;
+pub(crate) mod metrics;
 mod owner_mapping;
 mod pause;
 mod permissions;
@@ -36,7 +36,7 @@ pub mod predicates;
 mod reconciler;
 mod requeue;
 mod runnable;
-mod runner;
+pub(crate) mod runner;
 mod setup;
 mod source;
 mod source_set;
@@ -44,22 +44,25 @@ mod source_set;
 mod tests;
 mod worker;
 
-pub use args::{ArgSource, FixedArgs};
+pub(crate) use args::{ArgSource, FixedArgs};
 pub use builder::ControllerBuilder;
-pub use conditions::{ConditionStatus, condition, set_condition};
 pub use consistency::OwnEvents;
 pub use context::Context;
 pub use controller_sources::{ControllerSources, SourceId};
 pub use error::ReconcileError;
 pub use expectations::Expectations;
-pub use health_check::{HealthCheck, Probe};
-pub use metrics::{ControllerMetrics, NoMetrics, Outcome};
+pub(crate) use health_check::{HealthCheck, Probe};
+pub(crate) use metrics::{ControllerMetrics, Outcome};
 pub use owner_mapping::{controller_reference, is_controlled_by};
 pub use pause::Pause;
 pub use permissions::{Permission, PermissionScope};
-pub use reconciler::{BoxReconciler, Reconciler};
+pub(crate) use reconciler::BoxReconciler;
+pub use reconciler::Reconciler;
 pub use requeue::Action;
 pub use runnable::Runnable;
-pub use runner::{ControllerRunner, Drained};
-pub use setup::{RegistrationError, Setup};
+pub(crate) use runner::ControllerRunner;
+pub(crate) use setup::RegistrationError;
+pub use setup::Setup;
 pub use source::Source;
+#[cfg(test)]
+use {metrics::NoMetrics, runner::Drained};

@@ -47,7 +47,7 @@ impl ControllerRunner {
                 controller: builder.name().to_owned(),
             });
         };
-        let queue = Arc::new(WorkQueue::new(builder.limiter, metrics.clone()));
+        let queue = Arc::new(WorkQueue::with_metrics(builder.limiter, metrics.clone()));
         let consistency = ConsistencyStore::new(
             &builder.name,
             queue.clone(),

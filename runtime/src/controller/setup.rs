@@ -144,6 +144,7 @@ pub enum RegistrationError {
 
 impl Setup {
     /// Returns an empty setup. The manager and the test harness call it.
+    #[doc(hidden)]
     pub fn new(
         operator: impl Into<String>,
         connection: Connection,
@@ -315,10 +316,29 @@ impl Setup {
         &mut self.runnables[last]
     }
 
-    /// Adds a check to a probe. The manager's own checks are that it runs, and that each controller's informers are up to date.
+    /// Adds a check to the liveness probe (controller-runtime's AddHealthzCheck). The kubelet restarts the container while it fails.
     ///
     /// The check is called for every probe request: it must be quick and must not block. The probe shows its error. A panic fails the probe.
-    pub fn health_check(
+    pub fn liveness_check(
+        &mut self,
+        name: impl Into<String>,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.health_check(Probe::Live, name, check)
+    }
+
+    /// Adds a check to the readiness probe (controller-runtime's AddReadyzCheck); called as a [`liveness_check`](Self::liveness_check) is.
+    /// While it fails, the pod gets no requests and a rollout does not continue. The manager's own checks are that it runs, and that each
+    /// controller's informers are up to date.
+    pub fn readiness_check(
+        &mut self,
+        name: impl Into<String>,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.health_check(Probe::Ready, name, check)
+    }
+
+    fn health_check(
         &mut self,
         probe: Probe,
         name: impl Into<String>,
@@ -333,6 +353,7 @@ impl Setup {
     }
 
     /// Takes the health checks.
+    #[doc(hidden)]
     pub fn take_health_checks(&mut self) -> Vec<HealthCheck> {
         std::mem::take(&mut self.health_checks)
     }
@@ -343,11 +364,13 @@ impl Setup {
     }
 
     /// Returns the controllers, in the order of registration.
+    #[doc(hidden)]
     pub fn controllers(&self) -> &[ControllerBuilder] {
         &self.controllers
     }
 
     /// Takes the controllers, to run them.
+    #[doc(hidden)]
     pub fn take_controllers(&mut self) -> Vec<ControllerBuilder> {
         let mut controllers = std::mem::take(&mut self.controllers);
         for controller in &mut controllers {
@@ -357,16 +380,19 @@ impl Setup {
     }
 
     /// Returns the runnables, in the order of registration.
+    #[doc(hidden)]
     pub fn runnables(&self) -> &[Runnable] {
         &self.runnables
     }
 
     /// Takes the runnables, to run them.
+    #[doc(hidden)]
     pub fn take_runnables(&mut self) -> Vec<Runnable> {
         std::mem::take(&mut self.runnables)
     }
 
     /// Returns the custom kinds of the operator, with and without informers, each version once.
+    #[doc(hidden)]
     pub fn kinds(&self) -> Vec<RegisteredKind> {
         let mut kinds = self.informers.custom_kinds();
         for kind in &self.kinds {
@@ -384,6 +410,7 @@ impl Setup {
     }
 
     /// Whether the event recorder is used.
+    #[doc(hidden)]
     pub fn recorder_used(&self) -> bool {
         self.recorder_used
     }
@@ -424,11 +451,13 @@ impl Setup {
     }
 
     /// Returns warnings: registrations that work, but should be changed.
+    #[doc(hidden)]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
     /// Returns the errors of the registrations. An operator with errors must not run.
+    #[doc(hidden)]
     pub fn errors(&self) -> Vec<RegistrationError> {
         let mut errors: Vec<_> = self
             .controllers

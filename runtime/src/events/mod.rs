@@ -14,9 +14,9 @@ mod shard;
 mod spam;
 #[cfg(test)]
 mod tests;
-mod writer;
+pub(crate) mod writer;
 
 pub use api::EventsApi;
 pub use recorder::{EventType, Recorded, Recorder};
 pub use reference::{ObjectRef, Regarding};
-pub use writer::EventWriter;
+pub(crate) use writer::EventWriter;

@@ -103,6 +103,7 @@ impl Recorder {
     /// Creates a recorder and the writer that sends its events. `controller` is the reporting controller: the operator's name.
     ///
     /// It needs neither a connection nor a runtime; events are queued until the writer [runs](EventWriter::run).
+    #[doc(hidden)]
     pub fn pipeline(controller: impl Into<Arc<str>>) -> (Self, EventWriter) {
         let (shards, events): (Vec<_>, Vec<_>) = (0..SHARDS).map(|_| mpsc::unbounded_channel()).unzip();
         let shared = Arc::<RecorderShared>::default();

@@ -167,10 +167,7 @@ mod tests {
         let deployment =
             json!({"metadata": {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "1"}});
         informers.of::<Deployment>().seed(&deployment).unwrap();
-        let queue = Arc::new(WorkQueue::new(
-            Box::new(workqueue::default_limiter()),
-            Arc::new(workqueue::NoQueueMetrics),
-        ));
+        let queue = Arc::new(WorkQueue::new(Box::new(workqueue::default_limiter())));
         for name in ["x", "y"] {
             queue.add(NamespacedName::namespaced("b", name));
         }

@@ -4,11 +4,7 @@ use std::{fmt, io};
 
 use tokio::time::Duration;
 
-pub use super::{
-    kubeconfig::ConfigError,
-    leader::LostLease,
-    manifests::{DefinitionError, IndexError, ManifestError},
-};
+use super::{kubeconfig::ConfigError, leader::LostLease, manifests::ManifestError};
 use crate::{client::ConnectError, controller::RegistrationError};
 
 /// Why the operator ended. `Debug` prints the message as `Display` does, so that a `main` that returns the error prints it readably.

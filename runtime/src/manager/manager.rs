@@ -86,8 +86,9 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 /// # Health checks
 ///
 /// `/livez` (alias `/healthz`) passes while the process responds. `/readyz` passes once the operator has started, while for each controller
-/// no watch of its informers has been down for a minute. [`Setup::health_check`] adds checks. `/debug/kubewright`, beside `/metrics`, shows the
-/// state of caches and queues if metrics are served on a loopback address, or with `--debug-page`.
+/// no watch of its informers has been down for a minute. [`Setup::liveness_check`] and [`Setup::readiness_check`] add checks.
+/// `/debug/kubewright`, beside `/metrics`, shows the state of caches and queues if metrics are served on a loopback address, or with
+/// `--debug-page`.
 ///
 /// # Exit codes
 ///
@@ -180,7 +181,7 @@ impl Manager {
     }
 
     /// Gives reconciles the time of `clock` instead of the system's: [`Setup::clock`] and the time of
-    /// [`condition`](crate::controller::condition). Timestamps of events and of the leader lease stay the system's.
+    /// [`condition`](crate::controller::conditions::condition). Timestamps of events and of the leader lease stay the system's.
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }

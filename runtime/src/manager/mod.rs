@@ -1,6 +1,6 @@
 //! The manager: one process, many controllers.
 //!
-//! Read [`Manager`] first: it registers, then prints the manifests or runs. `operator` starts and stops a running operator, `lifecycle`,
+//! Read [`Manager`](crate::Manager) first: it registers, then prints the manifests or runs. `operator` starts and stops a running operator, `lifecycle`,
 //! `runnable_group` and `task_group` own its tasks, `servers` serves health checks and metrics. The other parts are independent of each
 //! other: `args` and `command_line` (flags), `kubeconfig` (client configuration), `leader` (leader election), `metrics`, `health`,
 //! `debug_page`, `manifests`.
@@ -48,7 +48,7 @@ mod args;
 mod command_line;
 
 mod debug_page;
-mod error;
+pub(crate) mod error;
 mod health;
 mod identity;
 mod kubeconfig;
@@ -59,7 +59,7 @@ mod logging;
     clippy::module_inception,
     reason = "the manager's main type has the folder's name, as in the other parts"
 )]
-mod manager;
+pub(crate) mod manager;
 mod manifests;
 mod metrics;
 mod operator;
@@ -70,5 +70,4 @@ mod signals;
 mod suggest;
 mod task_group;
 
-pub use error::{ConfigError, DefinitionError, Error, IndexError, LostLease, ManifestError, Result};
-pub use manager::Manager;
+pub(crate) use error::{Error, Result};

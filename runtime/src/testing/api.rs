@@ -16,7 +16,7 @@ use serde_json::Value;
 use tower::{BoxError, Service};
 
 use super::{
-    Request,
+    Request, assert_requests,
     default_replies::ObjectStore,
     request::{json, with_type_meta},
 };
@@ -120,6 +120,13 @@ impl ScriptedApi {
     /// Takes the requests that arrived since the last call, in order.
     pub fn requests(&self) -> Vec<Request> {
         std::mem::take(&mut self.0.lock().requests)
+    }
+
+    /// Takes the requests and panics unless they equal the expected ones, in order. A null field equals an absent one. The message lists the
+    /// fields that differ.
+    #[track_caller]
+    pub fn assert_requests(&self, expected: &[Request]) {
+        assert_requests(&self.requests(), expected);
     }
 
     fn script(&self, matches: Box<dyn Fn(&Request) -> bool + Send>, reply: Reply, once: bool) {

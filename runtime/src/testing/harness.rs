@@ -176,7 +176,8 @@ impl Harness {
         self.api.requests()
     }
 
-    /// Takes the requests and panics unless they equal the expected ones; see [`assert_requests`](super::assert_requests).
+    /// Takes the requests and panics unless they equal the expected ones, in order. A null field equals an
+    /// absent one. The message lists the fields that differ.
     #[track_caller]
     pub fn assert_requests(&self, expected: &[Request]) {
         assert_requests(&self.requests(), expected);

@@ -8,9 +8,9 @@ mod api;
 mod default_replies;
 mod harness;
 mod request;
-mod request_diff;
+pub(crate) mod request_diff;
 
 pub use api::{Reply, ScriptedApi};
 pub use harness::Harness;
 pub use request::Request;
-pub use request_diff::assert_requests;
+pub(crate) use request_diff::assert_requests;

@@ -12,7 +12,7 @@ mod get_future;
 mod key_states;
 mod key_table;
 mod limiter;
-mod metrics;
+pub(crate) mod metrics;
 mod priority;
 mod queue;
 mod queue_clock;
@@ -28,10 +28,10 @@ mod tests;
 pub use limiter::{
     ItemExponential, ItemFastSlow, Jittered, MaxOf, MaxWait, RateLimiter, TokenBucket, default_limiter,
 };
-pub use metrics::{NoQueueMetrics, QueueMetrics};
+pub(crate) use metrics::{NoQueueMetrics, QueueMetrics};
 pub use priority::Priority;
 pub use queue::WorkQueue;
-pub use stats::{Depths, QueueStats};
+pub(crate) use stats::QueueStats;
 
 /// A key of a work queue.
 pub trait Key: std::hash::Hash + Eq + Clone + Send + 'static {}

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
-    Key, Priority, QueueMetrics, QueueStats, RateLimiter,
+    Key, NoQueueMetrics, Priority, QueueMetrics, QueueStats, RateLimiter,
     add_buffer::{AddBuffer, Addition},
     get_future::GetFuture,
     key_table::{BatchSizes, KeyHash, short_hash},
@@ -118,7 +118,13 @@ impl<K: Key> QueueShared<K> {
 
 impl<K: Key> WorkQueue<K> {
     /// Creates an empty queue.
-    pub fn new(limiter: Box<dyn RateLimiter<K>>, metrics: Arc<dyn QueueMetrics>) -> Self {
+    pub fn new(limiter: Box<dyn RateLimiter<K>>) -> Self {
+        Self::with_metrics(limiter, Arc::new(NoQueueMetrics))
+    }
+
+    /// Creates an empty queue that reports metrics.
+    #[doc(hidden)]
+    pub fn with_metrics(limiter: Box<dyn RateLimiter<K>>, metrics: Arc<dyn QueueMetrics>) -> Self {
         Self::with_batch_sizes(limiter, metrics, BatchSizes::default())
     }
 
@@ -280,6 +286,7 @@ impl<K: Key> WorkQueue<K> {
     }
 
     /// Returns the queue's figures. Linear in the number of workers.
+    #[doc(hidden)]
     pub fn stats(&self) -> QueueStats {
         self.with_current(|shared, now, _| shared.state.stats(now))
     }

@@ -10,7 +10,10 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::{
-    cache::{Backoff, ListOptions, ListWatchError, ReflectorOptions, SharedInformer, SharedInformerFactory},
+    cache::{
+        SharedInformer, SharedInformerFactory,
+        list_watch::{Backoff, ListOptions, ListWatchError, ReflectorOptions},
+    },
     kube::core::Status,
 };
 use parking_lot::Mutex;

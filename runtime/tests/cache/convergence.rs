@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright::cache::{Filtered, HandlerOptions, HandlerRegistration, Object, QueueKind, SharedInformer};
+use kubewright::cache::{
+    Filtered, HandlerOptions, HandlerRegistration, Object, SharedInformer, list_watch::QueueKind,
+};
 use proptest::prelude::*;
 
 use crate::{

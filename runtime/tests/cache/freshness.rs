@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use kubewright::cache::{ListOptions, SharedInformerFactory};
+use kubewright::cache::{SharedInformerFactory, list_watch::ListOptions};
 use serde_json::json;
 use tokio::{
     task::JoinHandle,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::cache::{
     Deleted, EventHandler, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, IndexType, Object,
-    QueueKind, SharedInformer,
+    SharedInformer, list_watch::QueueKind,
 };
 use serde_json::json;
 use tokio::{task::JoinSet, time::timeout};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright::cache::{ListOptions, ListWatchError};
+use kubewright::cache::list_watch::{ListOptions, ListWatchError};
 use serde_json::json;
 
 use crate::support::{

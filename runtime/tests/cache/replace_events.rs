@@ -1,6 +1,6 @@
 //! The events of a relist, with both delta queues.
 
-use kubewright::cache::{Change, Metadata, QueueKind, SharedInformer};
+use kubewright::cache::{Change, Metadata, SharedInformer, list_watch::QueueKind};
 use parking_lot::Mutex;
 use std::sync::Arc;
 

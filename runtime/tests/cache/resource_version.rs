@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright::cache::{ListOptions, ReflectorOptions, SharedInformer};
+use kubewright::cache::{
+    SharedInformer,
+    list_watch::{ListOptions, ReflectorOptions},
+};
 use serde_json::json;
 
 use crate::support::{

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright::cache::{HandlerOptions, QueueKind, SharedInformer, SharedInformerFactory};
+use kubewright::cache::{HandlerOptions, SharedInformer, SharedInformerFactory, list_watch::QueueKind};
 use std::sync::Arc;
 use tokio::time::sleep;
 

@@ -4,7 +4,7 @@
 use std::{sync::mpsc, time::Duration};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright::cache::ListWatchError;
+use kubewright::cache::list_watch::ListWatchError;
 use serde_json::json;
 use tokio::time::Instant;
 

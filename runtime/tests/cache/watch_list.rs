@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::cache::{
-    ListOptions, ListWatchError, ReflectorOptions, SharedInformer, SharedInformerFactory,
+    SharedInformer, SharedInformerFactory,
+    list_watch::{ListOptions, ListWatchError, ReflectorOptions},
 };
 use serde_json::{Value, json};
 

@@ -9,7 +9,10 @@ use std::{
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use kubewright::{
-    cache::{ByteStream, ListOptions, ListWatchError, ListerWatcher, SharedInformerFactory, WatchOptions},
+    cache::{
+        SharedInformerFactory,
+        list_watch::{ByteStream, ListOptions, ListWatchError, ListerWatcher, WatchOptions},
+    },
     kube::core::Status,
 };
 use parking_lot::Mutex;

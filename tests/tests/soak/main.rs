@@ -40,7 +40,7 @@ use kube::{
 };
 use kubewright::{
     ApiResource, Scope,
-    cache::{InformerOptions, QueueKind, SharedInformerFactory, StorageMode, Transform},
+    cache::{InformerOptions, SharedInformerFactory, StorageMode, Transform, list_watch::QueueKind},
     client::Connection,
 };
 use kubewright_testkit::{Cluster, ControlPlane, Identity, eventually};

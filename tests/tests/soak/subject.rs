@@ -18,9 +18,9 @@ use kube::{
 use kubewright::{
     NamespacedName, View,
     cache::{
-        Filtered, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, IndexType, InformerStats, Object,
-        SharedInformer,
+        Filtered, HandlerOptions, HandlerRegistration, IndexKey, IndexSpec, IndexType, Object, SharedInformer,
     },
+    unstable::InformerStats,
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 

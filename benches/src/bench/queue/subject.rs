@@ -9,7 +9,8 @@ use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use kubewright::{
     NamespacedName,
-    workqueue::{ItemExponential, NoQueueMetrics, QueueMetrics, WorkQueue},
+    unstable::{NoQueueMetrics, QueueMetrics},
+    workqueue::{ItemExponential, WorkQueue},
 };
 use tokio::task::{JoinSet, coop::consume_budget};
 
@@ -79,7 +80,7 @@ impl QueueMetrics for EnabledMetrics {}
 
 fn queue(metrics: Arc<dyn QueueMetrics>) -> Queue {
     let limiter = ItemExponential::new(Duration::from_millis(1), Duration::from_secs(1000));
-    Arc::new(WorkQueue::new(Box::new(limiter), metrics))
+    Arc::new(WorkQueue::with_metrics(Box::new(limiter), metrics))
 }
 
 fn make_keys(count: usize) -> Vec<NamespacedName> {

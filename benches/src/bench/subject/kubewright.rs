@@ -8,7 +8,7 @@ use kubewright::{
     ApiResource, NamespacedName, Scope, View,
     cache::{InformerOptions, Lister, SharedInformer, SharedInformerFactory, StorageMode},
     client::Connection,
-    workqueue::{NoQueueMetrics, WorkQueue, default_limiter},
+    workqueue::{WorkQueue, default_limiter},
 };
 
 use super::{count_key, slim::ProjectedPod};
@@ -70,10 +70,7 @@ async fn run_informer<V: View>(
     pods: SharedInformer<V>,
     worker: Worker,
 ) -> Result<()> {
-    let queue = Arc::new(WorkQueue::<NamespacedName>::new(
-        Box::new(default_limiter()),
-        Arc::new(NoQueueMetrics),
-    ));
+    let queue = Arc::new(WorkQueue::<NamespacedName>::new(Box::new(default_limiter())));
     let sink = queue.clone();
     pods.add_sink(move |change| sink.add(change.name().clone()));
     informers.start();

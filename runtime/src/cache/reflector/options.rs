@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use parking_lot::Mutex;
 
 use crate::{
-    cache::{Backoff, ExponentialBackoff, ListWatchError},
+    cache::list_watch::{Backoff, ExponentialBackoff, ListWatchError},
     panics::caught,
 };
 

@@ -8,7 +8,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{ReflectorOptions, ReflectorStore, temporary_store::TemporaryStore};
 use crate::cache::{
-    Backoff, ByteStream, ListWatchError, ListerWatcher,
+    ByteStream, ListWatchError, ListerWatcher,
+    backoff::Backoff,
     failure_log::FailureLog,
     fifo::{Delta, Namespace},
     index::Index,

@@ -204,7 +204,7 @@ fn namespace_lister_reads_an_index_of_its_namespace_only() {
 
 #[test]
 fn paths_parse_or_fail_with_the_position() {
-    use PathSegment::{Elements, Field};
+    use index::PathSegment::{Elements, Field};
     let field = |name: &str| Field(name.into());
     for (path, expected) in [
         ("spec.nodeName", vec![field("spec"), field("nodeName")]),
@@ -217,7 +217,11 @@ fn paths_parse_or_fail_with_the_position() {
             vec![field("a b"), field("c"), Elements, Elements, field("d")],
         ),
     ] {
-        assert_eq!(path.parse::<IndexPath>().unwrap().segments(), expected, "{path}");
+        assert_eq!(
+            path.parse::<index::IndexPath>().unwrap().segments(),
+            expected,
+            "{path}"
+        );
     }
     for (path, at) in [
         ("", 0),
@@ -230,7 +234,7 @@ fn paths_parse_or_fail_with_the_position() {
         ("a[*]b", 4),
         ("a b", 0),
     ] {
-        let error = path.parse::<IndexPath>().unwrap_err().to_string();
+        let error = path.parse::<index::IndexPath>().unwrap_err().to_string();
         assert!(error.contains(&format!("at byte {at};")), "{path}: {error}");
     }
 }

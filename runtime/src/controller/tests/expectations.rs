@@ -35,7 +35,7 @@ fn lost() -> ClientError {
 }
 
 fn connected() -> (Expectations, Arc<WorkQueue>) {
-    let queue = Arc::new(WorkQueue::new(
+    let queue = Arc::new(WorkQueue::with_metrics(
         Box::new(default_limiter()),
         Arc::new(NoQueueMetrics),
     ));

@@ -245,7 +245,10 @@ async fn expectations_of_two_controllers_are_an_error() {
 async fn informer_that_the_consistency_store_does_not_know_is_an_error() {
     let setup = setup(&[]);
     let source = Source::of(&setup.informers().of::<Deployment>()).erase(source::KeyMapping::Primary);
-    let queue = Arc::new(WorkQueue::new(Box::new(default_limiter()), Arc::new(NoMetrics)));
+    let queue = Arc::new(WorkQueue::with_metrics(
+        Box::new(default_limiter()),
+        Arc::new(NoMetrics),
+    ));
     let without_informers = consistency::ConsistencyStore::new(
         "shop",
         queue.clone(),

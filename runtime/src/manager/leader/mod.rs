@@ -41,7 +41,7 @@ mod lease;
 mod timing;
 
 pub(super) use elector::Elector;
-pub use elector::LostLease;
+pub(super) use elector::LostLease;
 pub(super) use elector_handle::ElectorHandle;
 pub(super) use lease::LeaseLock;
 pub(super) use timing::ElectionTiming;

@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::controller::{Permission, PermissionScope, RegistrationError, Setup};
 
 pub(super) use definitions::CustomDefinition;
-pub use definitions::DefinitionError;
-pub use schema::IndexError;
+use definitions::DefinitionError;
+use schema::IndexError;
 
 use crate::yaml;
 

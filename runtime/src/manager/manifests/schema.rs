@@ -7,7 +7,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use crate::{
-    cache::{IndexPath, IndexSpec, IndexType, PathSegment, RegisteredKind},
+    cache::{
+        IndexSpec, IndexType, RegisteredKind,
+        index::{IndexPath, PathSegment},
+    },
     manager::suggest::did_you_mean,
 };
 

@@ -3,7 +3,7 @@
 use k8s_openapi::jiff::Timestamp;
 
 use super::*;
-use crate::{Clock, cache::Lister, controller::condition};
+use crate::{Clock, cache::Lister, controller::conditions::condition};
 
 /// Reconciles on the hour and notes the times that it sees.
 struct Hourly {

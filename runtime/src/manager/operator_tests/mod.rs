@@ -23,7 +23,7 @@ use super::*;
 use crate::{
     Manager, NamespacedName,
     client::Create,
-    controller::{Action, Probe, ReconcileError, Reconciler},
+    controller::{Action, ReconcileError, Reconciler},
     events::EventType,
 };
 

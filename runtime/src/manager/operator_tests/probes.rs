@@ -16,7 +16,7 @@ async fn probes_and_the_debug_page_show_each_controller() {
     let manager = operator(&server, "", Duration::ZERO, &stop)
         .with_args(args.split_whitespace())
         .register(move |setup| {
-            setup.health_check(Probe::Live, "disk", move || {
+            setup.liveness_check("disk", move || {
                 if *check.lock() {
                     Err("full".to_owned())
                 } else {

@@ -6,9 +6,6 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::core::ObjectMeta;
-use kubewright::cache::LookupError;
-use kubewright::controller::{condition, controller_reference, is_controlled_by, set_condition};
-use kubewright::events::EventType;
 use kubewright::prelude::*;
 
 use crate::api::prelude::*;

@@ -1,0 +1,12 @@
+//! Internals that the tests and benchmarks of this project use. They have no stability guarantee: any version may change or remove them.
+
+pub use crate::{
+    cache::{
+        index::{IndexPath, PathSegment},
+        stats::InformerStats,
+    },
+    controller::{args::FixedArgs, metrics::NoMetrics, runner::ControllerRunner},
+    events::writer::EventWriter,
+    testing::request_diff::assert_requests,
+    workqueue::metrics::{NoQueueMetrics, QueueMetrics},
+};
