@@ -33,7 +33,8 @@ const EXPECTATIONS_TIMEOUT: Duration = Duration::from_mins(5);
 /// reconcile checks [`are_satisfied`](Self::are_satisfied) before it counts the existing objects. While they are not satisfied it neither
 /// creates nor deletes, and is called again when they are, after five minutes at the latest.
 ///
-/// Expectations belong to one controller. Registering them for a second one is a [`RegistrationError`].
+/// Expectations belong to one controller. Registering them for a second one is an
+/// [error](crate::Error::Registration).
 ///
 /// ```
 /// # use k8s_openapi::api::core::v1::Pod;

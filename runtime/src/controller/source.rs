@@ -95,7 +95,7 @@ impl<K> Source<K> {
     /// apply to that.
     ///
     /// An [`Expectations`] belongs to one controller: registering it for a second one is a
-    /// [`RegistrationError`](super::RegistrationError).
+    /// [`Error::Registration`](crate::Error::Registration).
     #[must_use]
     pub fn with_expectations(mut self, expectations: &Expectations) -> Self {
         self.expectations = Some(expectations.clone());
