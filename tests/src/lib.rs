@@ -10,14 +10,14 @@
     reason = "a test that cannot continue panics with a reason"
 )]
 
-mod manifests;
 mod object;
 mod operator;
 mod project;
 mod servers;
+mod yaml;
 
-pub use manifests::read_manifests;
 pub use object::{condition, new_object};
 pub use operator::{DeployedProject, Operator};
 pub use project::{CommandOutput, Project};
 pub use servers::{embedded, real};
+pub use yaml::read_manifests;

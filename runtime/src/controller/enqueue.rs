@@ -61,7 +61,7 @@ impl EnqueueHandler {
         };
         Ok((source.connect)(
             Box::new(move |change| handler.handle(change)),
-            options.clone(),
+            *options,
         ))
     }
 

@@ -166,7 +166,7 @@ impl SourceSet {
             observer: None,
         };
         if let Err(connected) = self.insert(id, connected) {
-            self.disconnect(connected, target);
+            self.disconnect(&connected, target);
             return Err(RegistrationError::StoppedController);
         }
         let observer = SourceObserver {
@@ -225,7 +225,7 @@ impl SourceSet {
                     return false;
                 };
                 drop(state);
-                self.disconnect(removed, &target);
+                self.disconnect(&removed, &target);
                 true
             }
             SourcePhase::Stopped => false,
@@ -233,7 +233,7 @@ impl SourceSet {
     }
 
     /// Ends a source that is no longer in the set.
-    fn disconnect(&self, source: ConnectedSource, target: &SourceTarget) {
+    fn disconnect(&self, source: &ConnectedSource, target: &SourceTarget) {
         source.registration.remove();
         if let Some(observer) = source.observer {
             source.informer.stop_observing(observer);
@@ -259,7 +259,7 @@ impl SourceSet {
         };
         if let SourcePhase::Connected(target) = &phase {
             for (_, source) in connected {
-                self.disconnect(source, target);
+                self.disconnect(&source, target);
             }
         }
     }

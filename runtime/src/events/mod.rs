@@ -17,6 +17,7 @@ mod tests;
 pub(crate) mod writer;
 
 pub use api::EventsApi;
-pub use recorder::{EventType, Recorded, Recorder};
+pub(crate) use recorder::Recorded;
+pub use recorder::{EventType, Recorder};
 pub use reference::{ObjectRef, Regarding};
 pub(crate) use writer::EventWriter;

@@ -150,16 +150,13 @@ impl ConsistencyStore {
             store: Arc::downgrade(self),
             slot: Arc::downgrade(&slot),
         };
-        match informer.observe(observer) {
-            Some(id) => {
-                // The slot is new: nothing else sets it.
-                let _ = slot.observer.set(id);
-                true
-            }
-            None => {
-                self.slots.0.write().remove(slot.id);
-                false
-            }
+        if let Some(id) = informer.observe(observer) {
+            // The slot is new: nothing else sets it.
+            let _ = slot.observer.set(id);
+            true
+        } else {
+            self.slots.0.write().remove(slot.id);
+            false
         }
     }
 
