@@ -8,4 +8,5 @@ mod custom_resource_definitions;
 mod fuzz;
 mod garbage_collection;
 mod objects;
+mod races;
 mod watches;
