@@ -131,13 +131,18 @@ impl Registry {
     }
 }
 
-/// Refuses to bind a pod that has a node, or is being deleted.
+/// Refuses to bind a pod that has a node or scheduling gates, or is being deleted.
 fn check_bindable(target: &Target, pod: &Value) -> Result<(), ApiError> {
     let (name, node) = (&target.name, pod["spec"]["nodeName"].as_str().unwrap_or_default());
     let why = if meta::is_being_deleted(pod) {
         format!("pod {name} is being deleted, cannot be assigned to a host")
     } else if !node.is_empty() {
         format!("pod {name} is already assigned to node {}", quoted(node))
+    } else if pod["spec"]["schedulingGates"]
+        .as_array()
+        .is_some_and(|gates| !gates.is_empty())
+    {
+        format!("pod {name} has non-empty .spec.schedulingGates")
     } else {
         return Ok(());
     };

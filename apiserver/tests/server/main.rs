@@ -9,4 +9,5 @@ mod fuzz;
 mod garbage_collection;
 mod objects;
 mod races;
+mod subresources;
 mod watches;

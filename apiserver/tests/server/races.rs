@@ -379,24 +379,30 @@ async fn one_of_the_racing_bindings_of_a_pod_succeeds() {
 }
 
 #[tokio::test]
-async fn binding_of_a_pod_that_is_being_deleted_answers_409() {
+async fn binding_of_a_pod_that_is_deleted_or_gated_answers_409() {
     let server = TestServer::start().await;
     let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
+    let mut gated = json!({ "metadata": { "name": "gated" }, "spec": spec });
+    gated["spec"]["schedulingGates"] = json!([{ "name": "demo.dev/gate" }]);
+    server.create(PODS, gated).await;
     let metadata = json!({ "name": "a", "finalizers": ["demo.dev/hold"] });
     server
         .create(PODS, json!({ "metadata": metadata, "spec": spec }))
         .await;
-    let pod = format!("{PODS}/a");
-    server.request("DELETE", &pod, None).await.expect(200);
-    let binding = json!({ "metadata": { "name": "a" }, "target": { "kind": "Node", "name": "n" } });
-    let refused = server
-        .request("POST", &format!("{pod}/binding"), Some(binding))
+    server
+        .request("DELETE", &format!("{PODS}/a"), None)
         .await
-        .expect(409);
-    assert_eq!(
-        refused["message"],
-        "Operation cannot be fulfilled on pods/binding \"a\": pod a is being deleted, cannot be assigned to a host"
-    );
+        .expect(200);
+    for (name, why) in [
+        ("a", "pod a is being deleted, cannot be assigned to a host"),
+        ("gated", "pod gated has non-empty .spec.schedulingGates"),
+    ] {
+        let binding = json!({ "metadata": { "name": name }, "target": { "kind": "Node", "name": "n" } });
+        let path = format!("{PODS}/{name}/binding");
+        let refused = server.request("POST", &path, Some(binding)).await.expect(409);
+        let message = format!("Operation cannot be fulfilled on pods/binding \"{name}\": {why}");
+        assert_eq!(refused["message"], message);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
