@@ -120,7 +120,8 @@ async fn racing_patches_of_every_type_all_succeed_and_none_is_lost() {
                     }),
                     _ => json!({ "data": { key: "v" } }),
                 };
-                let path = format!("{path}?fieldManager=m{number}");
+                let manager = if media_type == APPLY_PATCH { number } else { 0 };
+                let path = format!("{path}?fieldManager=m{manager}");
                 Write::new("PATCH", &path, media_type, body)
             })
             .await;
