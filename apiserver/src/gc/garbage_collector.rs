@@ -31,14 +31,16 @@ pub(super) struct GarbageCollector {
     dependents: HashMap<String, HashSet<String>>,
     /// The owners of each uid.
     owners: HashMap<String, Vec<String>>,
+    /// Objects with an owner of a kind that is not served: processed again when the served kinds change.
+    unresolved: BTreeSet<String>,
 }
 
 impl GarbageCollector {
     /// Processes the changes since the last call; true if a write failed and must be retried.
     pub(super) fn collect(&mut self, registry: &Registry) -> bool {
-        self.update_kinds(registry.catalog());
-        let (catalog, kinds) = (self.catalog.clone(), self.kinds.clone());
         let mut dirty = BTreeSet::new();
+        self.update_kinds(registry.catalog(), &mut dirty);
+        let (catalog, kinds) = (self.catalog.clone(), self.kinds.clone());
         let (changed, until) = registry.store.changed_since(self.revision);
         for table in changed.iter().filter(|table| kinds.contains_key(*table)) {
             self.read_changes(registry, table, &mut dirty);
@@ -56,13 +58,19 @@ impl GarbageCollector {
                 catalog: &catalog,
                 kinds: &kinds,
             };
-            needs_retry |= self.process(&context, &uid, &target).is_err();
+            match self.process(&context, &uid, &target) {
+                Ok(()) => {}
+                Err(ProcessError::WriteFailed) => needs_retry = true,
+                Err(ProcessError::OwnerKindNotServed) => {
+                    self.unresolved.insert(uid);
+                }
+            }
         }
         needs_retry
     }
 
     /// Updates the served kinds. All tables are read again, because tables of kinds that were not served may have changed.
-    fn update_kinds(&mut self, catalog: Arc<Catalog>) {
+    fn update_kinds(&mut self, catalog: Arc<Catalog>, dirty: &mut BTreeSet<String>) {
         if Arc::ptr_eq(&catalog, &self.catalog) {
             return;
         }
@@ -70,6 +78,7 @@ impl GarbageCollector {
         self.kinds = Arc::new(kinds.collect());
         self.catalog = catalog;
         self.revision = 0;
+        dirty.append(&mut self.unresolved);
     }
 
     /// Reads the changes of a table into the graph and marks the affected objects as dirty.
@@ -170,7 +179,7 @@ impl GarbageCollector {
     }
 
     /// Processes one object.
-    fn process(&self, context: &GcContext<'_>, uid: &str, target: &Target) -> Result<(), ()> {
+    fn process(&self, context: &GcContext<'_>, uid: &str, target: &Target) -> Result<(), ProcessError> {
         let registry = context.registry;
         let Ok(object) = registry.get(target) else {
             return Ok(());
@@ -181,10 +190,10 @@ impl GarbageCollector {
         }
         if meta::is_being_deleted(object) {
             if meta::has_finalizer(object, ORPHAN_FINALIZER) {
-                return self.orphan_dependents(context, uid, target);
+                return Ok(self.orphan_dependents(context, uid, target)?);
             }
             if meta::has_finalizer(object, FOREGROUND_FINALIZER) {
-                return self.wait_for_dependents(context, uid, target);
+                return Ok(self.wait_for_dependents(context, uid, target)?);
             }
             return Ok(());
         }
@@ -233,20 +242,23 @@ impl GarbageCollector {
     }
 
     /// Deletes an object if it has no solid owner: each is gone, or waits for the deletion of its dependents. If a solid owner remains, only
-    /// removes the references to the others.
+    /// removes the references to the others. The propagation policy is explicit, so that the default of the kind does not apply: a Job would
+    /// orphan its pods.
     fn check_owner_references(
         &self,
         context: &GcContext<'_>,
         uid: &str,
         target: &Target,
         object: &Value,
-    ) -> Result<(), ()> {
+    ) -> Result<(), ProcessError> {
         let (mut solid, mut dangling, mut waiting) = (0, vec![], vec![]);
         for owner in meta::owners(object) {
             match self.owner_state(context, target, owner) {
                 OwnerState::Solid => solid += 1,
                 OwnerState::Dangling => dangling.push(owner_uid(owner)),
                 OwnerState::WaitingForDependents => waiting.push(owner_uid(owner)),
+                OwnerState::KindNotServed => return Err(ProcessError::OwnerKindNotServed),
+                OwnerState::Invalid => return Ok(()),
             }
         }
         if dangling.is_empty() && waiting.is_empty() {
@@ -254,29 +266,49 @@ impl GarbageCollector {
         }
         if solid > 0 {
             let removed: Vec<&str> = dangling.iter().chain(&waiting).map(String::as_str).collect();
-            return remove_owner_references(context.registry, target, &removed);
+            return Ok(remove_owner_references(context.registry, target, &removed)?);
         }
-        let propagation =
-            (!waiting.is_empty() && self.dependents.contains_key(uid)).then(|| "Foreground".to_owned());
+        let in_foreground = !waiting.is_empty() && self.dependents.contains_key(uid);
+        if in_foreground && self.has_dependent_in_foreground_deletion(context, uid) {
+            // A cycle of owners would wait for itself.
+            unblock_owner_references(context.registry, target)?;
+        }
+        let propagation = if in_foreground {
+            "Foreground"
+        } else if meta::has_finalizer(object, ORPHAN_FINALIZER) {
+            "Orphan"
+        } else if meta::has_finalizer(object, FOREGROUND_FINALIZER) {
+            "Foreground"
+        } else {
+            "Background"
+        };
         let options = DeleteOptions {
             uid: Some(uid.to_owned()),
             resource_version: Some(meta::resource_version(object).to_owned()),
-            propagation,
+            propagation: Some(propagation.to_owned()),
             ..DeleteOptions::default()
         };
-        context
-            .registry
-            .delete(target, &options)
-            .map(|_| ())
-            .or_else(|error| ignore_gone_or_changed(&error))
+        let outcome = context.registry.delete(target, &options).map(|_| ());
+        Ok(outcome.or_else(|error| ignore_gone_or_changed(&error))?)
+    }
+
+    /// True if a dependent is being deleted in the foreground.
+    fn has_dependent_in_foreground_deletion(&self, context: &GcContext<'_>, uid: &str) -> bool {
+        let dependents = self.dependents(uid).into_iter();
+        dependents
+            .filter_map(|dependent| self.target(context, &dependent))
+            .filter_map(|dependent| context.registry.get(&dependent).ok())
+            .any(|dependent| is_in_foreground_deletion(dependent.value()))
     }
 
     fn owner_state(&self, context: &GcContext<'_>, dependent: &Target, owner: &Value) -> OwnerState {
         let text = |key: &str| owner[key].as_str().unwrap_or_default();
         let Some(kind) = context.catalog.kind(text("apiVersion"), text("kind")) else {
-            // Whether an owner of an unserved kind is gone is unknown.
-            return OwnerState::Solid;
+            return OwnerState::KindNotServed;
         };
+        if kind.namespaced && dependent.namespace.is_empty() {
+            return OwnerState::Invalid;
+        }
         let Some(location) = self.target(context, text("uid")) else {
             return OwnerState::Dangling;
         };
@@ -287,14 +319,10 @@ impl GarbageCollector {
             return OwnerState::Dangling;
         }
         match context.registry.get(&location) {
-            Ok(object)
-                if meta::is_being_deleted(object.value())
-                    && meta::has_finalizer(object.value(), FOREGROUND_FINALIZER) =>
-            {
-                OwnerState::WaitingForDependents
-            }
-            Ok(object) if meta::uid(object.value()) == text("uid") => OwnerState::Solid,
-            _ => OwnerState::Dangling,
+            Ok(object) if meta::uid(object.value()) != text("uid") => OwnerState::Dangling,
+            Ok(object) if is_in_foreground_deletion(object.value()) => OwnerState::WaitingForDependents,
+            Ok(_) => OwnerState::Solid,
+            Err(_) => OwnerState::Dangling,
         }
     }
 
@@ -319,6 +347,28 @@ enum OwnerState {
     Dangling,
     /// It is being deleted in the foreground and waits for its dependents.
     WaitingForDependents,
+    /// Whether it exists is unknown, because its kind is not served.
+    KindNotServed,
+    /// The dependent is cluster-scoped and the owner is not, which is not supported: the dependent is left alone.
+    Invalid,
+}
+
+/// Why an object could not be processed.
+enum ProcessError {
+    /// A write failed and must be retried.
+    WriteFailed,
+    /// The kind of an owner is not served: the object is processed again when the served kinds change.
+    OwnerKindNotServed,
+}
+
+impl From<()> for ProcessError {
+    fn from((): ()) -> Self {
+        Self::WriteFailed
+    }
+}
+
+fn is_in_foreground_deletion(object: &Value) -> bool {
+    meta::is_being_deleted(object) && meta::has_finalizer(object, FOREGROUND_FINALIZER)
 }
 
 fn owner_uid(owner: &Value) -> String {
@@ -326,7 +376,29 @@ fn owner_uid(owner: &Value) -> String {
 }
 
 fn remove_owner_references(registry: &Registry, target: &Target, removed: &[&str]) -> Result<(), ()> {
-    // Update like a client, so that managedFields no longer contain the references.
+    update_owner_references(registry, target, |owners| {
+        owners.retain(|owner| !removed.contains(&owner["uid"].as_str().unwrap_or_default()));
+    })
+}
+
+/// Makes the owner references of an object non-blocking.
+fn unblock_owner_references(registry: &Registry, target: &Target) -> Result<(), ()> {
+    update_owner_references(registry, target, |owners| {
+        for owner in owners
+            .iter_mut()
+            .filter(|owner| owner["blockOwnerDeletion"] == true)
+        {
+            owner["blockOwnerDeletion"] = false.into();
+        }
+    })
+}
+
+/// Updates owner references like a client, so that managedFields follow.
+fn update_owner_references(
+    registry: &Registry,
+    target: &Target,
+    change: impl Fn(&mut Vec<Value>),
+) -> Result<(), ()> {
     let options = WriteOptions {
         field_manager: "kube-controller-manager".to_owned(),
         ..WriteOptions::default()
@@ -336,7 +408,7 @@ fn remove_owner_references(registry: &Registry, target: &Target, removed: &[&str
         let mut object = old.cloned().unwrap_or_default();
         let metadata = meta::metadata_mut(&mut object);
         if let Some(Value::Array(owners)) = metadata.get_mut("ownerReferences") {
-            owners.retain(|owner| !removed.contains(&owner["uid"].as_str().unwrap_or_default()));
+            change(owners);
             if owners.is_empty() {
                 metadata.remove("ownerReferences");
             }

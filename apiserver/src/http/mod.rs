@@ -1,9 +1,11 @@
 //! HTTP: maps requests to registry operations, and results to responses.
 //!
 //! Reading order: `serve` (the sequence of steps), `request_info`, `negotiate`, `timeout` and `body` (parsing the request), `resources`
-//! (choosing the operation), `respond` (writing the response), `layer` (interception of requests in tests).
+//! (choosing the operation), `subresources` (reviews, tokens, bindings and evictions), `connect` (subresources that connect to nodes and
+//! pods), `respond` (writing the response), `layer` (interception of requests in tests).
 
 mod body;
+mod connect;
 mod layer;
 mod negotiate;
 mod query;
@@ -11,6 +13,7 @@ mod request_info;
 mod resources;
 pub(crate) mod respond;
 mod serve;
+mod subresources;
 mod tables;
 mod timeout;
 mod token_request;

@@ -26,6 +26,8 @@ pub struct RequestInfo {
     pub subresource: String,
     /// The path segments after the subresource.
     pub rest: Vec<String>,
+    /// Whether the path is one of the deprecated watch paths, such as `/api/v1/watch/pods`.
+    pub is_watch_path: bool,
 }
 
 impl RequestInfo {
@@ -55,12 +57,11 @@ impl RequestInfo {
         info.is_resource = true;
         verb_for_method(method.as_str()).clone_into(&mut info.verb);
         let mut watches = query.flag("watch");
-        let mut is_watch_path = false;
         if let [watch, rest @ ..] = parts
             && watch == "watch"
             && !rest.is_empty()
         {
-            (watches, is_watch_path) = (true, true);
+            (watches, info.is_watch_path) = (true, true);
             parts = rest;
         }
         if let [namespaces, namespace, rest @ ..] = parts
@@ -80,7 +81,7 @@ impl RequestInfo {
         info.rest = parts.collect();
         if info.name.is_empty() {
             info.set_collection_verb(watches, query);
-        } else if is_watch_path && info.verb == "get" && info.subresource.is_empty() {
+        } else if info.is_watch_path && info.verb == "get" && info.subresource.is_empty() {
             "watch".clone_into(&mut info.verb);
         }
         info

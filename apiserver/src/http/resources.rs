@@ -1,8 +1,9 @@
 //! Requests to resources: chooses the registry operation and writes the response.
 
 use super::respond::{self, ApiResponse};
-use super::{Encoding, Query, RequestInfo, ResponseFormat, body, token_request};
-use crate::auth::{self, User};
+use super::subresources::{bind, evict, handle_subresource, review, token};
+use super::{Encoding, Query, RequestInfo, ResponseFormat, body, connect};
+use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta::names;
 use crate::quote::quoted;
@@ -25,6 +26,16 @@ const FRESH_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// The deprecation warning for Endpoints.
 const ENDPOINTS_DEPRECATION: &str =
     "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+
+/// The subresources that read or write the object itself, as the empty name does.
+const OBJECT_SUBRESOURCES: &[&str] = &[
+    "",
+    "status",
+    "ephemeralcontainers",
+    "resize",
+    "finalize",
+    "approval",
+];
 
 /// A request to a resource.
 pub(super) struct RequestContext<'a> {
@@ -69,7 +80,8 @@ pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, 
             None => return Err(ApiError::no_such_resource()),
         }
     };
-    if !info.rest.is_empty() && info.subresource != "proxy" {
+    let is_proxied = info.subresource == "proxy";
+    if !info.rest.is_empty() && !is_proxied || !info.subresource.is_empty() && info.is_watch_path {
         return Err(ApiError::no_such_resource());
     }
     let has_name = !target.name.is_empty();
@@ -84,7 +96,9 @@ pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, 
         "update" | "patch" | "delete" => has_name,
         _ => true,
     };
-    if !name_fits || !supports_verb(verbs, &info.verb) {
+    // The method OPTIONS has no verb, but is proxied.
+    let is_proxied_options = is_proxied && context.parts.method == http::Method::OPTIONS;
+    if !name_fits || !supports_verb(verbs, &info.verb) && !is_proxied_options {
         return Err(ApiError::method_not_allowed());
     }
     let Some(warning) = deprecation(kind) else {
@@ -112,11 +126,14 @@ async fn dispatch(
     kind: &Arc<Kind>,
 ) -> Result<ApiResponse, ApiError> {
     let info = context.info;
+    // A subresource without a handler of its own never reaches a handler of the object.
+    let is_object = OBJECT_SUBRESOURCES.contains(&info.subresource.as_str());
     match (info.verb.as_str(), info.subresource.as_str()) {
-        ("list", _) => list(context, &target).await,
-        ("watch", _) => watch(context, target).await,
+        _ if connect::is_connection(info) => connect::handle(context, &target),
+        ("list", "") => list(context, &target).await,
+        ("watch", "") => watch(context, target).await,
         ("get", "scale") => scale(context, &target),
-        ("get", _) => get(context, &target).await,
+        ("get", _) if is_object => get(context, &target).await,
         ("create", "") if kind.is_stored() => create(context, &target),
         ("create", "") if kind.kind == "Binding" => bind(context, &target, kind),
         ("create", "") => review(context, &target, kind),
@@ -124,10 +141,10 @@ async fn dispatch(
         ("create", "binding") => bind(context, &target, kind),
         ("create", "eviction") => evict(context, &target),
         ("update", "scale") => update_scale(context, &target),
-        ("update", subresource) => update(context, &target, subresource),
-        ("patch", subresource) => patch(context, &target, subresource),
-        ("delete", _) => delete(context, &target),
-        ("deletecollection", _) => delete_collection(context, &target),
+        ("update", subresource) if is_object => update(context, &target, subresource),
+        ("patch", subresource) if is_object || subresource == "scale" => patch(context, &target, subresource),
+        ("delete", "") => delete(context, &target),
+        ("deletecollection", "") => delete_collection(context, &target),
         _ => Err(ApiError::method_not_allowed()),
     }
 }
@@ -225,7 +242,7 @@ fn create(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, 
 }
 
 /// Decodes the object of the body; errors of strict decoding go to the options.
-fn decode_object(
+pub(super) fn decode_object(
     context: &RequestContext<'_>,
     kind: &Kind,
     options: &mut WriteOptions,
@@ -234,57 +251,6 @@ fn decode_object(
     let decoded = body::decode_object(&context.parts.headers, context.body, &kind.kind, custom)?;
     options.strict_errors = decoded.strict_errors;
     Ok(decoded.object)
-}
-
-/// Handles a write to a subresource: `act` gets the body, decoded as the kind of the subresource. Decoding warnings are added to the
-/// response or the error.
-fn handle_subresource(
-    context: &RequestContext<'_>,
-    target: &Target,
-    options_kind: &str,
-    act: impl FnOnce(Value, &WriteOptions) -> Result<ApiResponse, ApiError>,
-) -> Result<ApiResponse, ApiError> {
-    let mut options = write_options(context, options_kind)?;
-    let name = &context.info.subresource;
-    let kind = match target.kind.subresource(name) {
-        Some(subresource) => Arc::new(target.kind.for_subresource(subresource)),
-        None => target.kind.clone(),
-    };
-    // A body that is not a Scale gets one fixed error for custom resources.
-    let custom_scale = name == "scale" && target.kind.definition.is_some();
-    let scale_error = |error: ApiError| match error.code {
-        400 if custom_scale => {
-            let why = "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"";
-            ApiError::bad_request(why.to_owned())
-        }
-        _ => error,
-    };
-    let mut object = decode_object(context, &kind, &mut options).map_err(scale_error)?;
-    let target = Target::new(&kind, &target.namespace, &target.name);
-    let registry = &context.state.registry;
-    let warnings = registry
-        .decode_virtual_resource(&target, &mut object, name, write_context(context, &options))
-        .map_err(scale_error)?;
-    let mut response = act(object, &options).map_err(|error| error.with_warnings(&warnings))?;
-    respond::prepend_warnings(&mut response, &warnings);
-    Ok(response)
-}
-
-/// The response of a subresource that returns only a success Status.
-fn success_status(context: &RequestContext<'_>) -> ApiResponse {
-    let status =
-        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
-    respond::value(201, context.format, &status)
-}
-
-/// Checks that the body names the same object as the path.
-fn check_subresource_name(target: &Target, object: &Value, kind: &str) -> Result<(), ApiError> {
-    if crate::meta::name(object) == target.name {
-        return Ok(());
-    }
-    Err(ApiError::bad_request(format!(
-        "name in URL does not match name in {kind} object"
-    )))
 }
 
 fn update(context: &RequestContext<'_>, target: &Target, subresource: &str) -> Result<ApiResponse, ApiError> {
@@ -424,61 +390,8 @@ fn update_scale(context: &RequestContext<'_>, target: &Target) -> Result<ApiResp
     })
 }
 
-fn review(context: &RequestContext<'_>, target: &Target, kind: &Kind) -> Result<ApiResponse, ApiError> {
-    handle_subresource(context, target, "CreateOptions", |mut review, _| {
-        let state = context.state;
-        auth::answer_review(
-            &state.registry,
-            &state.authenticator,
-            context.user,
-            kind,
-            &target.namespace,
-            &mut review,
-        )?;
-        Ok(respond::value(201, context.format, &review))
-    })
-}
-
-/// Issues a token for a service account.
-fn token(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
-    handle_subresource(context, target, "CreateOptions", |request, _| {
-        token_request::issue(context, target, request)
-    })
-}
-
-/// Binds a pod to a node.
-fn bind(context: &RequestContext<'_>, target: &Target, kind: &Arc<Kind>) -> Result<ApiResponse, ApiError> {
-    handle_subresource(context, target, "CreateOptions", |binding, options| {
-        let registry = &context.state.registry;
-        let (pods, name) = if kind.kind == "Pod" {
-            check_subresource_name(target, &binding, "Binding")?;
-            (kind.clone(), target.name.as_str())
-        } else {
-            (registry.resource("", "pods")?, crate::meta::name(&binding))
-        };
-        let pod = Target::new(&pods, &target.namespace, name);
-        registry.bind(&pod, &binding, write_context(context, options))?;
-        Ok(success_status(context))
-    })
-}
-
-/// Evicts a pod. PodDisruptionBudgets are not enforced.
-fn evict(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
-    handle_subresource(context, target, "CreateOptions", |eviction, options| {
-        check_subresource_name(target, &eviction, "Eviction")?;
-        let deletion = eviction
-            .get("deleteOptions")
-            .filter(|options| options.is_object());
-        let empty = json!({});
-        let mut deletion = DeleteOptions::parse(context.query, Some(deletion.unwrap_or(&empty)))?;
-        deletion.dry_run |= options.dry_run;
-        context.state.registry.delete(target, &deletion)?;
-        Ok(success_status(context))
-    })
-}
-
 /// Parses the write options. The field manager defaults to the program name in the User-Agent header, except for apply.
-fn write_options(context: &RequestContext<'_>, kind: &str) -> Result<WriteOptions, ApiError> {
+pub(super) fn write_options(context: &RequestContext<'_>, kind: &str) -> Result<WriteOptions, ApiError> {
     let mut options = WriteOptions::parse(context.query, kind)?;
     if options.field_manager.is_empty()
         && body::media_type(&context.parts.headers) != "application/apply-patch+yaml"
@@ -491,6 +404,6 @@ fn write_options(context: &RequestContext<'_>, kind: &str) -> Result<WriteOption
     Ok(options)
 }
 
-fn write_context<'a>(context: &RequestContext<'a>, options: &'a WriteOptions) -> WriteContext<'a> {
+pub(super) fn write_context<'a>(context: &RequestContext<'a>, options: &'a WriteOptions) -> WriteContext<'a> {
     WriteContext::new(context.user, options)
 }

@@ -2,7 +2,9 @@
 
 use super::query::Query;
 use super::respond::{self, ApiResponse};
-use super::{ConnectionAborted, LayerRequest, RequestInfo, ResponseFormat, body, resources, timeout};
+use super::{
+    ConnectionAborted, LayerRequest, RequestInfo, ResponseFormat, body, connect, resources, timeout,
+};
 use crate::audit::{AuditRecord, BlockingOwner};
 use crate::auth::{self, User};
 use crate::discovery;
@@ -127,6 +129,14 @@ async fn respond_to(
     let format = ResponseFormat::negotiate(&parts.headers, query.flag("pretty"), watches);
     let error_format = format.as_ref().copied().unwrap_or(ResponseFormat::DEFAULT);
     let format = format.and_then(|format| format.with_include_object(query));
+    // The server at the other end of a connection negotiates by itself.
+    let format = format.or_else(|error| {
+        if connect::is_connection(info) {
+            Ok(error_format)
+        } else {
+            Err(error)
+        }
+    });
     let admitted = timeout::of_query(query).or_else(|error| {
         // Watches ignore the timeout, even an invalid one.
         if watches {

@@ -136,6 +136,7 @@ impl Registry {
                 crate::strategy::default_job_labels(kind, &mut object);
             }
             self.admit_pod(kind, &mut object)?;
+            let _allocation = self.lock_allocation(kind);
             // kube-apiserver allocates addresses and ports only in writes of the whole object.
             if facts.subresource().is_empty() {
                 self.allocate(kind, &mut object, None, context.options.dry_run)?;

@@ -1,5 +1,6 @@
 //! The delete verb: immediate deletion, or marking an object that finalizers or a grace period hold.
 
+use super::retry::RetryDeadline;
 use super::{DeleteOptions, ListOptions, Listing, Registry, Target, convert, prepare};
 use crate::kinds::Kind;
 use crate::meta;
@@ -8,7 +9,6 @@ use crate::store::{Object, WriteConflict};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const MAX_WRITE_ATTEMPTS: usize = 100;
 /// Namespaces that cannot be deleted.
 const IMMORTAL_NAMESPACES: &[&str] = &["default", "kube-system", "kube-public"];
 /// Finalizers of the garbage collector: keep the dependents, or delete them before the owner.
@@ -25,7 +25,7 @@ pub enum DeleteResult {
 }
 
 impl Registry {
-    /// Deletes an object, or marks it for deletion.
+    /// Deletes an object, or marks it for deletion. After a write conflict, the preconditions are checked against the new state.
     pub fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<DeleteResult, ApiError> {
         let kind = &target.kind;
         if kind.kind == "Namespace"
@@ -38,7 +38,8 @@ impl Registry {
                 "this namespace may not be deleted",
             ));
         }
-        for _ in 0..MAX_WRITE_ATTEMPTS {
+        let deadline = RetryDeadline::start();
+        loop {
             let old = self.get(target)?;
             check_preconditions(kind, &target.name, old.value(), options)?;
             let marked = mark_for_deletion(kind, old.value(), options);
@@ -59,14 +60,11 @@ impl Registry {
                 let updated = self.store.update(&kind.table(), &target.key(), &old, marked);
                 updated.map(DeleteResult::Pending)
             };
-            match deletion {
-                Ok(deletion) => return Ok(deletion),
-                Err(WriteConflict::Changed | WriteConflict::Exists) if options.resource_version.is_none() => {
-                }
-                Err(_) => return Err(ApiError::modified(kind, &target.name)),
+            if let Ok(deletion) = deletion {
+                return Ok(deletion);
             }
+            deadline.check()?;
         }
-        Err(ApiError::modified(kind, &target.name))
     }
 
     /// Deletes an object from the store. Pods are marked first, so that watchers see both events.
@@ -109,10 +107,23 @@ impl Registry {
         target: &Target,
         mut change: impl FnMut(&mut Value),
     ) -> Result<Arc<Object>, ApiError> {
-        for _ in 0..MAX_WRITE_ATTEMPTS {
+        self.try_update_as_server(target, |object| {
+            change(object);
+            Ok(())
+        })
+    }
+
+    /// Like `update_as_server`, for a change that can refuse the current state.
+    pub(crate) fn try_update_as_server(
+        &self,
+        target: &Target,
+        mut change: impl FnMut(&mut Value) -> Result<(), ApiError>,
+    ) -> Result<Arc<Object>, ApiError> {
+        let deadline = RetryDeadline::start();
+        loop {
             let old = self.get(target)?;
             let mut new = old.value().clone();
-            change(&mut new);
+            change(&mut new)?;
             if new == *old.value() {
                 return Ok(old);
             }
@@ -126,8 +137,8 @@ impl Registry {
             if let Ok(object) = outcome {
                 return Ok(object);
             }
+            deadline.check()?;
         }
-        Err(ApiError::modified(&target.kind, &target.name))
     }
 }
 

@@ -20,6 +20,7 @@ mod pods;
 mod prepare;
 mod rbac_escalation;
 mod read;
+mod retry;
 mod scale;
 mod update;
 mod validate;
@@ -41,7 +42,7 @@ use crate::kinds::{Catalog, Kind};
 use crate::status::ApiError;
 use crate::store::{Object, Store};
 use crate::watch::SharedFeeds;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 
 /// The object or the collection that an operation addresses.
@@ -103,6 +104,8 @@ pub struct Registry {
     pub authorizer: Authorizer,
     /// Event feeds that are shared by identical watches.
     pub(crate) feeds: SharedFeeds,
+    /// Held from the allocation of a Service's addresses and ports until it is stored, so that none is allocated twice.
+    service_allocation: Mutex<()>,
     catalog: RwLock<Arc<Catalog>>,
 }
 
@@ -113,6 +116,7 @@ impl Registry {
             store: Store::default(),
             authorizer,
             feeds: SharedFeeds::default(),
+            service_allocation: Mutex::new(()),
             catalog: RwLock::new(Arc::new(catalog)),
         }
     }

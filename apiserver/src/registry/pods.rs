@@ -16,19 +16,8 @@ const DEFAULT_PREEMPTION_POLICY: &str = "PreemptLowerPriority";
 impl Registry {
     /// Binds a pod to the node that the binding names.
     pub fn bind(&self, pod: &Target, binding: &Value, context: WriteContext<'_>) -> Result<(), ApiError> {
-        let found = self.get(pod)?;
-        let taken = found.value()["spec"]["nodeName"].as_str().unwrap_or_default();
+        check_bindable(pod, self.get(pod)?.value())?;
         let node = binding["target"]["name"].as_str().unwrap_or_default();
-        if !taken.is_empty() {
-            let why = format!("pod {} is already assigned to node {taken:?}", pod.name);
-            let mut error = ApiError::conflict(&pod.kind, &pod.name, &why);
-            error.message = format!(
-                "Operation cannot be fulfilled on pods/binding {:?}: {why}",
-                pod.name
-            );
-            error.details = Some(details(&pod.name, "", "pods/binding"));
-            return Err(error);
-        }
         if node.is_empty() {
             let cause = crate::status::Cause::required("target.name", "");
             return Err(ApiError::invalid_of("", "Binding", &pod.name, &[cause]));
@@ -41,12 +30,14 @@ impl Registry {
         if binding["target"]["kind"] == "Node" {
             labels.extend(self.topology_labels(node));
         }
-        self.update_as_server(pod, |object| {
+        self.try_update_as_server(pod, |object| {
+            check_bindable(pod, object)?;
             meta::entry_mut(object, "spec").insert("nodeName".into(), json!(node));
             extend_metadata(object, "annotations", &annotations);
             extend_metadata(object, "labels", &labels);
             set_condition(object, "PodScheduled", "True", "", "");
             drop_empty_condition_fields(object);
+            Ok(())
         })?;
         Ok(())
     }
@@ -138,6 +129,27 @@ impl Registry {
         let (name, value) = SYSTEM_PRIORITIES.iter().find(|(known, _)| *known == name)?;
         Some(((*name).to_owned(), *value, DEFAULT_PREEMPTION_POLICY.to_owned()))
     }
+}
+
+/// Refuses to bind a pod that has a node or scheduling gates, or is being deleted.
+fn check_bindable(target: &Target, pod: &Value) -> Result<(), ApiError> {
+    let (name, node) = (&target.name, pod["spec"]["nodeName"].as_str().unwrap_or_default());
+    let why = if meta::is_being_deleted(pod) {
+        format!("pod {name} is being deleted, cannot be assigned to a host")
+    } else if !node.is_empty() {
+        format!("pod {name} is already assigned to node {}", quoted(node))
+    } else if pod["spec"]["schedulingGates"]
+        .as_array()
+        .is_some_and(|gates| !gates.is_empty())
+    {
+        format!("pod {name} has non-empty .spec.schedulingGates")
+    } else {
+        return Ok(());
+    };
+    let mut error = ApiError::conflict(&target.kind, name, &why);
+    error.message = format!("Operation cannot be fulfilled on pods/binding {name:?}: {why}");
+    error.details = Some(details(name, "", "pods/binding"));
+    Err(error)
 }
 
 /// Refuses runtime classes other than the default, which has no overhead: this server knows no others.

@@ -3,6 +3,7 @@
 use super::create::{RequestFacts, WriteContext, check_namespace};
 use super::managed_fields::track_fields;
 use super::object_size::check_size;
+use super::retry::RetryDeadline;
 use super::validate::validate_subresource;
 use super::{Registry, Target, WriteResult, convert, prepare};
 use crate::auth::ResourceAttributes;
@@ -15,9 +16,6 @@ use crate::strategy::warnings;
 use crate::types::ExplicitEmptyFields;
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// How many times an update without a resource version is retried after a write conflict.
-const MAX_UPDATE_ATTEMPTS: usize = 100;
 
 /// The new state of an object, and the fields that the request set to empty values.
 #[derive(Debug)]
@@ -74,7 +72,10 @@ impl Registry {
     }
 
     /// Updates an object, or a subresource of it: `change` gets the current state in the version of the request and returns the new state.
-    /// It is called again after a write conflict. With `creates`, an object that does not exist is passed as None and created.
+    /// With `creates`, an object that does not exist is passed as None and created.
+    ///
+    /// After a write conflict, `change` is called again with the new state, as by kube-apiserver's GuaranteedUpdate. A conflict is an error
+    /// only if `change` returns an object with the resource version of an older state.
     pub fn guaranteed_update(
         &self,
         target: &Target,
@@ -84,12 +85,18 @@ impl Registry {
         mut change: impl FnMut(Option<&Value>) -> Result<UpdatedObject, ApiError>,
     ) -> Result<WriteResult, ApiError> {
         let kind = &target.kind;
-        for _ in 0..MAX_UPDATE_ATTEMPTS {
+        let deadline = RetryDeadline::start();
+        loop {
             let Some(old) = self.find(target) else {
                 if !creates {
                     return Err(ApiError::not_found(kind, &target.name));
                 }
-                return self.create_on_update(target, subresource, change(None)?, context);
+                match self.create_on_update(target, subresource, change(None)?, context) {
+                    // Another request created the object first: it is updated instead.
+                    Err(error) if error.reason == "AlreadyExists" => deadline.check()?,
+                    outcome => return outcome,
+                }
+                continue;
             };
             let before = convert::to_request_version(kind, old.value());
             let before = before.as_ref().unwrap_or_else(|| old.value());
@@ -106,12 +113,13 @@ impl Registry {
             }
             self.check_rbac_escalation(target, Some(before), &new, context.user)?;
             check_identity(target, &mut new, before)?;
-            let conditional = check_resource_version(target, &mut new, before)?;
+            check_resource_version(target, &mut new, before)?;
             // Fields that the server sets from here on have no manager.
             if !context.options.applied && subresource != "scale" {
                 track_fields(kind, Some(before), &mut new, subresource, context);
             }
             prepare::prepare_for_update(kind, &mut new, (before, old.value()), subresource, &empties);
+            let _allocation = self.lock_allocation(kind);
             if subresource.is_empty() {
                 self.allocate(kind, &mut new, Some(before), context.options.dry_run)?;
                 self.check_owner_references(target, Some(before), &new, context.user)?;
@@ -145,15 +153,11 @@ impl Registry {
                 ))));
             }
             check_size(&new).map_err(|error| error.with_warnings(&warnings))?;
-            match self.update_or_delete(target, &old, new, &empties) {
-                Ok(object) => return Ok(written(object)),
-                Err(_) if conditional => {
-                    return Err(ApiError::modified(kind, &target.name).with_warnings(&warnings));
-                }
-                Err(_) => {}
+            if let Ok(object) = self.update_or_delete(target, &old, new, &empties) {
+                return Ok(written(object));
             }
+            deadline.check()?;
         }
-        Err(ApiError::modified(kind, &target.name))
     }
 
     /// Stores the new state, or deletes the object if the update removed the last finalizer.
@@ -292,8 +296,8 @@ fn check_resource_version_syntax(object: &Value) -> Result<(), ApiError> {
     Err(ApiError::new(500, "", message))
 }
 
-/// Checks the resourceVersion precondition. Returns true if the update is conditional on the version that the body names.
-fn check_resource_version(target: &Target, new: &mut Value, old: &Value) -> Result<bool, ApiError> {
+/// Checks the resourceVersion precondition.
+fn check_resource_version(target: &Target, new: &mut Value, old: &Value) -> Result<(), ApiError> {
     check_resource_version_syntax(new)?;
     let version = meta::resource_version(new);
     let conditional = !matches!(version, "" | "0");
@@ -318,7 +322,7 @@ fn check_resource_version(target: &Target, new: &mut Value, old: &Value) -> Resu
         "resourceVersion".into(),
         old["metadata"]["resourceVersion"].clone(),
     );
-    Ok(conditional)
+    Ok(())
 }
 
 /// True if nothing changed except the timestamps in managedFields.

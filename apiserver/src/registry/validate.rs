@@ -7,6 +7,7 @@ use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::strategy::{self, AllocationError};
 use crate::types::ExplicitEmptyFields;
+use parking_lot::MutexGuard;
 use serde_json::Value;
 
 /// Validates a new object, or one that replaces `old`.
@@ -180,6 +181,11 @@ fn format_as_go(value: &Value) -> (String, &'static str) {
 }
 
 impl Registry {
+    /// Locks allocations for a kind that has them. The lock is held until the object is stored.
+    pub(super) fn lock_allocation(&self, kind: &Kind) -> Option<MutexGuard<'_, ()>> {
+        (kind.kind == "Service" && kind.group.is_empty()).then(|| self.service_allocation.lock())
+    }
+
     /// Allocates what must be unique among objects: cluster IPs and node ports of a Service.
     pub(super) fn allocate(
         &self,

@@ -128,3 +128,171 @@ async fn namespace_deletion_deletes_its_content_and_waits_for_finalizers() {
         r#"namespaces "default" is forbidden: this namespace may not be deleted"#
     );
 }
+
+const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
+const CRON_JOBS: &str = "/apis/batch/v1/namespaces/default/cronjobs";
+const PODS: &str = "/api/v1/namespaces/default/pods";
+const CONTROLLERS: &str = "/api/v1/namespaces/default/replicationcontrollers";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
+fn owned_by(mut object: Value, owner: &Value, api_version: &str, kind: &str) -> Value {
+    object["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": api_version, "kind": kind, "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"],
+        "controller": true, "blockOwnerDeletion": true,
+    }]);
+    object
+}
+
+fn pod_template() -> Value {
+    json!({
+        "metadata": { "labels": { "app": "a" } },
+        "spec": { "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] },
+    })
+}
+
+fn pod(name: &str) -> Value {
+    json!({ "metadata": { "name": name }, "spec": pod_template()["spec"] })
+}
+
+fn job(name: &str) -> Value {
+    json!({ "metadata": { "name": name }, "spec": { "template": pod_template() } })
+}
+
+fn controller(name: &str) -> Value {
+    let mut template = pod_template();
+    template["spec"]["restartPolicy"] = json!("Always");
+    json!({ "metadata": { "name": name }, "spec": { "selector": { "app": "a" }, "template": template } })
+}
+
+#[tokio::test]
+async fn chain_of_cron_job_job_and_pod_is_collected() {
+    let server = TestServer::start().await;
+    let schedule =
+        json!({ "schedule": "* * * * *", "jobTemplate": { "spec": { "template": pod_template() } } });
+    let cron_job = json!({ "metadata": { "name": "a" }, "spec": schedule });
+    for policy in [
+        "",
+        "?propagationPolicy=Background",
+        "?propagationPolicy=Foreground",
+    ] {
+        let owner = server.create(CRON_JOBS, cron_job.clone()).await;
+        let middle = owned_by(job("b"), &owner, "batch/v1", "CronJob");
+        let middle = server.create(JOBS, middle).await;
+        let last = owned_by(pod("c"), &middle, "batch/v1", "Job");
+        server.create(PODS, last).await;
+        server
+            .request("DELETE", &format!("{CRON_JOBS}/a{policy}"), None)
+            .await
+            .expect(200);
+        for path in [format!("{CRON_JOBS}/a"), format!("{JOBS}/b"), format!("{PODS}/c")] {
+            server.wait_for_status(&path, 404).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn collected_dependents_of_every_kind_are_deleted_in_the_background_or_as_their_finalizers_say() {
+    let server = TestServer::start().await;
+    server.define_foo().await;
+    let replica_sets = "/apis/apps/v1/namespaces/default/replicasets";
+    let mut replica_set = controller("b");
+    replica_set["spec"]["selector"] = json!({ "matchLabels": { "app": "a" } });
+    for (path, object, api_version, kind) in [
+        (JOBS, job("b"), "batch/v1", "Job"),
+        (CONTROLLERS, controller("b"), "v1", "ReplicationController"),
+        (replica_sets, replica_set, "apps/v1", "ReplicaSet"),
+        (CONFIG_MAPS, config_map("b"), "v1", "ConfigMap"),
+        (FOOS, foo("b", json!({})), "demo.dev/v1", "Foo"),
+    ] {
+        for finalizer in [None, Some("orphan"), Some("foregroundDeletion")] {
+            let owner = server.create(CONFIG_MAPS, config_map("a")).await;
+            let mut middle = owned_by(object.clone(), &owner, "v1", "ConfigMap");
+            middle["metadata"]["finalizers"] = json!(finalizer.as_slice());
+            let middle = server.create(path, middle).await;
+            let last = owned_by(pod("c"), &middle, api_version, kind);
+            server.create(PODS, last).await;
+            server
+                .request("DELETE", &format!("{CONFIG_MAPS}/a"), None)
+                .await
+                .expect(200);
+            server.wait_for_status(&format!("{path}/b"), 404).await;
+            let pod = format!("{PODS}/c");
+            if finalizer == Some("orphan") {
+                let orphan = server.get(&pod).await.expect(200);
+                assert_eq!(orphan["metadata"]["ownerReferences"], Value::Null, "{kind}");
+                server.request("DELETE", &pod, None).await.expect(200);
+            }
+            server.wait_for_status(&pod, 404).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn cycle_of_owners_is_deleted_in_the_foreground() {
+    let server = TestServer::start().await;
+    let first = server.create(CONFIG_MAPS, config_map("a")).await;
+    let second = owned_by(config_map("b"), &first, "v1", "ConfigMap");
+    let second = server.create(CONFIG_MAPS, second).await;
+    let references = &owned_by(json!({}), &second, "v1", "ConfigMap")["metadata"]["ownerReferences"];
+    let first = format!("{CONFIG_MAPS}/a");
+    server
+        .patch(
+            &first,
+            MERGE_PATCH,
+            json!({ "metadata": { "ownerReferences": references } }),
+        )
+        .await
+        .expect(200);
+    server
+        .request("DELETE", &format!("{first}?propagationPolicy=Foreground"), None)
+        .await
+        .expect(200);
+    server.wait_for_status(&first, 404).await;
+    server.wait_for_status(&format!("{CONFIG_MAPS}/b"), 404).await;
+}
+
+#[tokio::test]
+async fn cluster_scoped_dependent_of_a_namespaced_owner_is_left_alone() {
+    let server = TestServer::start().await;
+    let owner = server.create(CONFIG_MAPS, config_map("a")).await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    let role = json!({ "metadata": { "name": "b" }, "rules": [] });
+    let role = owned_by(role, &owner, "v1", "ConfigMap");
+    let role = server.create(roles, role).await;
+    create_namespaced_dependent(&server, "c", &owner).await;
+    server
+        .request("DELETE", &format!("{CONFIG_MAPS}/a"), None)
+        .await
+        .expect(200);
+    server.wait_for_status(&format!("{CONFIG_MAPS}/c"), 404).await;
+    let after = server.get(&format!("{roles}/b")).await.expect(200);
+    assert_eq!(after["metadata"], role["metadata"]);
+}
+
+async fn create_namespaced_dependent(server: &TestServer, name: &str, owner: &Value) {
+    let object = owned_by(config_map(name), owner, "v1", "ConfigMap");
+    server.create(CONFIG_MAPS, object).await;
+}
+
+#[tokio::test]
+async fn dependent_of_an_absent_owner_is_collected_when_the_kind_is_served() {
+    let server = TestServer::start().await;
+    let absent = json!({ "metadata": { "name": "a", "uid": "0d1b9f8e-0000-4000-8000-000000000000" } });
+    let mut dangling = owned_by(config_map("b"), &absent, "demo.dev/v1", "Foo");
+    // A blocking reference to a kind that is not served is refused.
+    dangling["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = json!(false);
+    let dangling = server.create(CONFIG_MAPS, dangling).await;
+    let gone = server.create(CONFIG_MAPS, config_map("gone")).await;
+    create_namespaced_dependent(&server, "collected", &gone).await;
+    server
+        .request("DELETE", &format!("{CONFIG_MAPS}/gone"), None)
+        .await
+        .expect(200);
+    server
+        .wait_for_status(&format!("{CONFIG_MAPS}/collected"), 404)
+        .await;
+    let path = format!("{CONFIG_MAPS}/b");
+    assert_eq!(server.get(&path).await.expect(200), dangling);
+    server.define_foo().await;
+    server.wait_for_status(&path, 404).await;
+}

@@ -8,4 +8,6 @@ mod custom_resource_definitions;
 mod fuzz;
 mod garbage_collection;
 mod objects;
+mod races;
+mod subresources;
 mod watches;

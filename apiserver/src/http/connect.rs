@@ -1,0 +1,264 @@
+//! The subresources that connect to a node, a pod or a service: `log`, `exec`, `attach`, `portforward` and `proxy`.
+//!
+//! Requests are checked as by kube-apiserver, up to the connection: this server has no kubelets to connect to, so every request ends with
+//! an error, or with an empty log for a pod without a node. No request reaches a handler of the object itself.
+
+use super::resources::RequestContext;
+use super::respond::{self, ApiResponse};
+use super::{Query, RequestInfo};
+use crate::meta;
+use crate::quote::quoted;
+use crate::registry::{Registry, Target};
+use crate::status::{ApiError, Cause};
+use serde_json::{Value, json};
+use std::net::IpAddr;
+
+/// Why a connection to an address fails.
+const NO_CONNECTIONS: &str = "this server does not connect to nodes and pods";
+
+/// The types of node addresses that can be connected to.
+const NODE_ADDRESS_TYPES: &[&str] = &[
+    "Hostname",
+    "InternalDNS",
+    "InternalIP",
+    "ExternalDNS",
+    "ExternalIP",
+];
+
+/// True if the request connects to a node, a pod or a service: it is answered by [`handle`].
+pub(super) fn is_connection(info: &RequestInfo) -> bool {
+    let subresource = info.subresource.as_str();
+    info.group.is_empty()
+        && match info.resource.as_str() {
+            "pods" => matches!(subresource, "log" | "exec" | "attach" | "portforward" | "proxy"),
+            "services" | "nodes" => subresource == "proxy",
+            _ => false,
+        }
+}
+
+/// Answers a request to a subresource that connects.
+pub(super) fn handle(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+    let registry = &context.state.registry;
+    match (context.info.resource.as_str(), context.info.subresource.as_str()) {
+        ("pods", "proxy") => Err(proxy_pod(registry, target)?),
+        ("services", "proxy") => Err(proxy_service(registry, target)?),
+        ("nodes", "proxy") => Err(proxy_node(registry, target)?),
+        ("pods", "log") => log(registry, target, context.query),
+        ("pods", subresource) => {
+            let pod = registry.get(target)?;
+            if subresource != "portforward" {
+                check_container(pod.value(), context.query.get("container"))?;
+            }
+            Err(stream(context, target, pod.value())?)
+        }
+        _ => Err(ApiError::method_not_allowed()),
+    }
+}
+
+/// Returns the log of a container: empty if the pod has no node.
+fn log(registry: &Registry, target: &Target, query: &Query) -> Result<ApiResponse, ApiError> {
+    let causes = validate_log_options(query)?;
+    if !causes.is_empty() {
+        return Err(ApiError::invalid_of("", "PodLogOptions", &target.name, &causes));
+    }
+    let pod = registry.get(target)?;
+    check_container(pod.value(), query.get("container"))?;
+    let node = node_name(pod.value());
+    if node.is_empty() {
+        let mut response = respond::bytes(204, "text/plain", "");
+        response.headers_mut().remove(http::header::CONTENT_TYPE);
+        return Ok(response);
+    }
+    check_node_address(registry, node)?;
+    Err(ApiError::new(500, "", format!("node {node}: {NO_CONNECTIONS}")))
+}
+
+/// Returns the error for exec, attach and portforward.
+fn stream(context: &RequestContext<'_>, target: &Target, pod: &Value) -> Result<ApiError, ApiError> {
+    let node = node_name(pod);
+    if node.is_empty() {
+        let why = format!("pod {} does not have a host assigned", target.name);
+        return Err(ApiError::bad_request(why));
+    }
+    check_node_address(&context.state.registry, node)?;
+    if !context.parts.headers.contains_key(http::header::UPGRADE) {
+        return Err(ApiError::bad_request("Upgrade request required"));
+    }
+    Ok(ApiError::new(
+        500,
+        "",
+        format!("error dialing backend: {NO_CONNECTIONS}"),
+    ))
+}
+
+fn proxy_pod(registry: &Registry, target: &Target) -> Result<ApiError, ApiError> {
+    let (name, _) = split_address(target, "pod")?;
+    let pod = registry.get(&Target::new(&target.kind, &target.namespace, name))?;
+    let address = pod.value()["status"]["podIPs"][0]["ip"].as_str();
+    let address = address.and_then(|address| address.parse::<IpAddr>().ok());
+    if !address.is_some_and(is_global_unicast) {
+        return Err(ApiError::bad_request("address not allowed"));
+    }
+    Ok(unreachable_service())
+}
+
+fn proxy_service(registry: &Registry, target: &Target) -> Result<ApiError, ApiError> {
+    let unavailable = |why: String| ApiError::new(503, "ServiceUnavailable", why);
+    let (name, mut port) = split_address(target, "service")?;
+    let service;
+    if let Ok(number) = port.parse::<i64>() {
+        service = registry.get(&Target::new(&target.kind, &target.namespace, name))?;
+        let ports = service.value()["spec"]["ports"].as_array();
+        let found = ports
+            .into_iter()
+            .flatten()
+            .find(|port| port["port"].as_i64() == Some(number));
+        let Some(found) = found else {
+            let why = format!("no service port {number} found for service {}", quoted(name));
+            return Err(unavailable(why));
+        };
+        // Endpoints have the name of the service's port.
+        port = found["name"].as_str().unwrap_or_default();
+    }
+    let endpoints = registry.resource("", "endpoints")?;
+    let endpoints = registry.get(&Target::new(&endpoints, &target.namespace, name))?;
+    let mut subsets = endpoints.value()["subsets"].as_array().into_iter().flatten();
+    let is_ready = subsets.any(|subset| {
+        let mut ports = subset["ports"].as_array().into_iter().flatten();
+        subset["addresses"]
+            .as_array()
+            .is_some_and(|addresses| !addresses.is_empty())
+            && ports.any(|known| known["name"].as_str().unwrap_or_default() == port)
+    });
+    if !is_ready {
+        let why = format!("no endpoints available for service {}", quoted(name));
+        return Err(unavailable(why));
+    }
+    Ok(unreachable_service())
+}
+
+fn proxy_node(registry: &Registry, target: &Target) -> Result<ApiError, ApiError> {
+    let (name, _) = split_address(target, "node")?;
+    check_node_address(registry, name)?;
+    Ok(unreachable_service())
+}
+
+/// Splits a name of the form `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT` into name and port.
+fn split_address<'a>(target: &'a Target, what: &str) -> Result<(&'a str, &'a str), ApiError> {
+    let parts: Vec<&str> = target.name.split(':').collect();
+    match parts.as_slice() {
+        [name] => Ok((name, "")),
+        [name, port] | ["" | "http" | "https", name, port] if !name.is_empty() => Ok((name, port)),
+        _ => {
+            let why = format!("invalid {what} request {}", quoted(&target.name));
+            Err(ApiError::bad_request(why))
+        }
+    }
+}
+
+fn unreachable_service() -> ApiError {
+    let why = format!("error trying to reach service: {NO_CONNECTIONS}");
+    ApiError::new(503, "ServiceUnavailable", why)
+}
+
+fn node_name(pod: &Value) -> &str {
+    pod["spec"]["nodeName"].as_str().unwrap_or_default()
+}
+
+/// Checks that a node exists and has an address to connect to.
+fn check_node_address(registry: &Registry, name: &str) -> Result<(), ApiError> {
+    let nodes = registry.resource("", "nodes")?;
+    let node = registry.get(&Target::new(&nodes, "", name))?;
+    let addresses = node.value()["status"]["addresses"].as_array();
+    let addresses = addresses.map(Vec::as_slice).unwrap_or_default();
+    let text = |address: &Value, key: &str| address[key].as_str().unwrap_or_default().to_owned();
+    if addresses
+        .iter()
+        .any(|address| NODE_ADDRESS_TYPES.contains(&text(address, "type").as_str()))
+    {
+        return Ok(());
+    }
+    let known: Vec<String> = addresses
+        .iter()
+        .map(|address| format!("{{{} {}}}", text(address, "type"), text(address, "address")))
+        .collect();
+    let why = format!(
+        "no preferred addresses found; known addresses: [{}]",
+        known.join(" ")
+    );
+    Err(ApiError::new(500, "", why))
+}
+
+/// True for addresses that pods can have: no loopback, link-local, multicast or broadcast address.
+fn is_global_unicast(address: IpAddr) -> bool {
+    let is_local = match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    !(is_local || address.is_unspecified() || address.is_loopback() || address.is_multicast())
+}
+
+/// Checks that the pod has the named container, or a single one if no name is given.
+fn check_container(pod: &Value, container: &str) -> Result<(), ApiError> {
+    let names = |key: &str| -> Vec<String> {
+        let containers = pod["spec"][key].as_array().into_iter().flatten();
+        containers
+            .filter_map(|container| container["name"].as_str().map(str::to_owned))
+            .collect()
+    };
+    let containers = names("containers");
+    let all = [
+        names("initContainers"),
+        containers.clone(),
+        names("ephemeralContainers"),
+    ]
+    .concat();
+    let pod_name = meta::name(pod);
+    let why = match (container, containers.len()) {
+        ("", 1) => return Ok(()),
+        ("", 0) => format!("a container name must be specified for pod {pod_name}"),
+        ("", _) => format!(
+            "a container name must be specified for pod {pod_name}, choose one of: [{}]",
+            all.join(" ")
+        ),
+        (name, _) if all.iter().any(|known| known == name) => return Ok(()),
+        (name, _) => format!("container {name} is not valid for pod {pod_name}"),
+    };
+    Err(ApiError::bad_request(why))
+}
+
+/// Validates the parameters of a log request.
+fn validate_log_options(query: &Query) -> Result<Vec<Cause>, ApiError> {
+    let number = |key: &str| -> Result<Option<i64>, ApiError> {
+        let text = query.get(key);
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let invalid = |_| {
+            let why = format!("strconv.ParseInt: parsing {}: invalid syntax", quoted(text));
+            ApiError::bad_request(why)
+        };
+        text.parse().map(Some).map_err(invalid)
+    };
+    let mut causes = vec![];
+    for (key, minimum, why) in [
+        ("tailLines", 0, "must be greater than or equal to 0"),
+        ("limitBytes", 1, "must be greater than 0"),
+    ] {
+        if let Some(value) = number(key)?.filter(|value| *value < minimum) {
+            causes.push(Cause::invalid(key, &json!(value), why));
+        }
+    }
+    match number("sinceSeconds")? {
+        Some(_) if !query.get("sinceTime").is_empty() => {
+            let why = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+            causes.push(Cause::forbidden("", why));
+        }
+        Some(value) if value < 1 => {
+            let why = "must be greater than 0";
+            causes.push(Cause::invalid("sinceSeconds", &json!(value), why));
+        }
+        _ => {}
+    }
+    Ok(causes)
+}

@@ -1,0 +1,123 @@
+//! Resources and subresources that are not stored: reviews, tokens, bindings and evictions.
+
+use super::resources::{RequestContext, decode_object, write_context, write_options};
+use super::respond::{self, ApiResponse};
+use super::token_request;
+use crate::auth;
+use crate::kinds::Kind;
+use crate::registry::{DeleteOptions, Target, WriteOptions};
+use crate::status::ApiError;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Handles a write to a subresource: `act` gets the body, decoded as the kind of the subresource. Decoding warnings are added to the
+/// response or the error.
+pub(super) fn handle_subresource(
+    context: &RequestContext<'_>,
+    target: &Target,
+    options_kind: &str,
+    act: impl FnOnce(Value, &WriteOptions) -> Result<ApiResponse, ApiError>,
+) -> Result<ApiResponse, ApiError> {
+    let mut options = write_options(context, options_kind)?;
+    let name = &context.info.subresource;
+    let kind = match target.kind.subresource(name) {
+        Some(subresource) => Arc::new(target.kind.for_subresource(subresource)),
+        None => target.kind.clone(),
+    };
+    // A body that is not a Scale gets one fixed error for custom resources.
+    let custom_scale = name == "scale" && target.kind.definition.is_some();
+    let scale_error = |error: ApiError| match error.code {
+        400 if custom_scale => {
+            let why = "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"";
+            ApiError::bad_request(why.to_owned())
+        }
+        _ => error,
+    };
+    let mut object = decode_object(context, &kind, &mut options).map_err(scale_error)?;
+    let target = Target::new(&kind, &target.namespace, &target.name);
+    let registry = &context.state.registry;
+    let warnings = registry
+        .decode_virtual_resource(&target, &mut object, name, write_context(context, &options))
+        .map_err(scale_error)?;
+    let mut response = act(object, &options).map_err(|error| error.with_warnings(&warnings))?;
+    respond::prepend_warnings(&mut response, &warnings);
+    Ok(response)
+}
+
+/// The response of a subresource that returns only a success Status.
+fn success_status(context: &RequestContext<'_>) -> ApiResponse {
+    let status =
+        json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201 });
+    respond::value(201, context.format, &status)
+}
+
+/// Checks that the body names the same object as the path.
+fn check_subresource_name(target: &Target, object: &Value, kind: &str) -> Result<(), ApiError> {
+    if crate::meta::name(object) == target.name {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!(
+        "name in URL does not match name in {kind} object"
+    )))
+}
+
+pub(super) fn review(
+    context: &RequestContext<'_>,
+    target: &Target,
+    kind: &Kind,
+) -> Result<ApiResponse, ApiError> {
+    handle_subresource(context, target, "CreateOptions", |mut review, _| {
+        let state = context.state;
+        auth::answer_review(
+            &state.registry,
+            &state.authenticator,
+            context.user,
+            kind,
+            &target.namespace,
+            &mut review,
+        )?;
+        Ok(respond::value(201, context.format, &review))
+    })
+}
+
+/// Issues a token for a service account.
+pub(super) fn token(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+    handle_subresource(context, target, "CreateOptions", |request, _| {
+        token_request::issue(context, target, request)
+    })
+}
+
+/// Binds a pod to a node.
+pub(super) fn bind(
+    context: &RequestContext<'_>,
+    target: &Target,
+    kind: &Arc<Kind>,
+) -> Result<ApiResponse, ApiError> {
+    handle_subresource(context, target, "CreateOptions", |binding, options| {
+        let registry = &context.state.registry;
+        let (pods, name) = if kind.kind == "Pod" {
+            check_subresource_name(target, &binding, "Binding")?;
+            (kind.clone(), target.name.as_str())
+        } else {
+            (registry.resource("", "pods")?, crate::meta::name(&binding))
+        };
+        let pod = Target::new(&pods, &target.namespace, name);
+        registry.bind(&pod, &binding, write_context(context, options))?;
+        Ok(success_status(context))
+    })
+}
+
+/// Evicts a pod. PodDisruptionBudgets are not enforced.
+pub(super) fn evict(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+    handle_subresource(context, target, "CreateOptions", |eviction, options| {
+        check_subresource_name(target, &eviction, "Eviction")?;
+        let deletion = eviction
+            .get("deleteOptions")
+            .filter(|options| options.is_object());
+        let empty = json!({});
+        let mut deletion = DeleteOptions::parse(context.query, Some(deletion.unwrap_or(&empty)))?;
+        deletion.dry_run |= options.dry_run;
+        context.state.registry.delete(target, &deletion)?;
+        Ok(success_status(context))
+    })
+}
