@@ -107,14 +107,14 @@ struct Operator {
     client: TypedClient<Gadget, (Apply, ApplyStatus, Delete)>,
 }
 
-/// An operator, its namespace, and what it wants of each object there.
+/// An operator, its namespace, and its intent for each object there.
 struct World<'c> {
     cluster: &'c Cluster,
     runtime: &'c Runtime,
     name: &'static str,
     skips: bool,
     operator: Operator,
-    /// By object: what it applies with force, and what without.
+    /// The intent of each object: the fields applied with force, and those applied without.
     intents: Vec<[BTreeMap<&'static str, String>; 2]>,
 }
 
@@ -221,7 +221,7 @@ impl<'c> World<'c> {
         self.sync_cache(object);
     }
 
-    /// Sets a field as somebody else, and creates the object if it is missing.
+    /// Sets a field as another field manager, and creates the object if it is missing.
     fn edit(&self, object: usize, field: &str, value: u8) {
         let change = json!({"spec": {field: format!("foreign-{value}")}});
         let mut edited = self.object(object);

@@ -24,7 +24,7 @@ const PACKAGES: [&str; 9] = [
     "benches",
     "xtask",
 ];
-/// Packages whose cycles are known and counted, until they are dissolved: the number of modules in the cycles.
+/// Known cycles of a package, with the number of modules in them, until they are dissolved.
 const KNOWN: [(&str, usize); 2] = [("apiserver", 16), ("simulation", 11)];
 
 /// Which top-level modules a top-level module names.

@@ -7,7 +7,7 @@ use syn::{File, Item, UseTree, Visibility};
 
 /// The most names that the runtime may publish.
 const MAX_NAMES: usize = 110;
-/// The modules whose names are re-exports of what is counted elsewhere, or are hidden from the documentation.
+/// Modules that only repeat names that are counted elsewhere.
 const UNCOUNTED_MODULES: [&str; 1] = ["prelude"];
 
 /// Prints the names, and fails when there are more than [`MAX_NAMES`].
@@ -111,7 +111,7 @@ fn leaves(tree: &UseTree, prefix: &str, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The crates whose types the runtime re-exports because they appear in its signatures.
+/// Crates that the runtime re-exports because their types appear in its signatures.
 fn is_foreign(name: &str) -> bool {
     [
         "clap",
