@@ -150,17 +150,13 @@ impl ConsistencyStore {
             store: Arc::downgrade(self),
             slot: Arc::downgrade(&slot),
         };
-        match informer.observe(observer) {
-            Some(id) => {
-                // The slot is new: nothing else sets it.
-                let _ = slot.observer.set(id);
-                true
-            }
-            None => {
-                self.slots.0.write().remove(slot.id);
-                false
-            }
-        }
+        let Some(id) = informer.observe(observer) else {
+            self.slots.0.write().remove(slot.id);
+            return false;
+        };
+        // The slot is new: nothing else sets it.
+        let _ = slot.observer.set(id);
+        true
     }
 
     /// Removes a user of an informer. After the last one, no key waits for the informer.
