@@ -32,7 +32,7 @@ impl SourceSet {
         informers.filter(|informer| !informer.has_synced()).collect()
     }
 
-    /// Waits for the cache sync of the registered sources. A source that is removed meanwhile does not count. Cancel safe.
+    /// Waits for the cache sync of the registered sources. Does not wait for sources that are removed. Cancel safe.
     pub(super) async fn wait_for_sync(&self) {
         while let Some(informer) = self.unsynced().first() {
             informer.wait_for_sync_or_stop().await;
