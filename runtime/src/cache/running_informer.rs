@@ -90,7 +90,14 @@ impl UntypedInformer {
         parts.push(running.maintain().boxed());
         let informer = self.clone();
         Some(async move {
-            let ended = informer.stop.run_until_cancelled(parts.collect::<()>());
+            let ended = async {
+                tokio::select! {
+                    // First: a removed informer takes nothing more from its watch.
+                    biased;
+                    () = informer.stop.cancelled() => {}
+                    () = parts.collect::<()>() => {}
+                }
+            };
             if let Err(panic) = AssertUnwindSafe(ended).catch_unwind().await {
                 let (kind, panic) = (&informer.info().kind, panics::message(&*panic));
                 tracing::error!(

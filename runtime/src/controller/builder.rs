@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use super::{
     BoxReconciler, ControllerSources, OwnEvents, Pause, Reconciler, RegistrationError,
     source::{EventSource, KeyMapping, Source},
-    source_set::SourcesGuard,
+    source_target::SourcesGuard,
 };
 use crate::{
     ApiResource, Clock, NamespacedName, Scope, View,

@@ -7,7 +7,7 @@ use super::{
     consistency::{ConsistencyStore, InformerSlot},
     owner_mapping::owner_keys,
     source::{EventSource, KeyMapping, Predicate},
-    source_set::SourceTarget,
+    source_target::SourceTarget,
 };
 use crate::{
     ApiResource, NamespacedName,

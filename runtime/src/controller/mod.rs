@@ -41,6 +41,8 @@ pub(crate) mod runner;
 mod setup;
 mod source;
 mod source_set;
+mod source_target;
+mod source_waits;
 #[cfg(test)]
 mod tests;
 mod worker;

@@ -1,4 +1,4 @@
-//! Errors in what an operator registers, reported before it starts.
+//! Errors in the registrations of an operator, and of sources that are added while it runs.
 
 /// An error in the registrations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

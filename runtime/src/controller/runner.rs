@@ -11,7 +11,7 @@ use super::{
     ControllerBuilder, ControllerMetrics, RegistrationError,
     consistency::ConsistencyStore,
     enqueue::readable_informers,
-    source_set::{SourceTarget, SourcesGuard},
+    source_target::{SourceTarget, SourcesGuard},
     worker::Worker,
 };
 use crate::{

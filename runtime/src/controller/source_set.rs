@@ -2,42 +2,30 @@
 
 use std::{
     collections::BTreeMap,
-    future::pending,
     sync::{Arc, Weak},
 };
 
-use futures::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::{
-    Expectations, RegistrationError,
-    consistency::ConsistencyStore,
-    controller_sources::{ControllerSources, SourceId},
-    enqueue::EnqueueHandler,
-    source::{EventSource, KeyMapping},
+    Expectations, RegistrationError, controller_sources::SourceId, enqueue::EnqueueHandler,
+    source::EventSource, source_target::SourceTarget,
 };
-use crate::{
-    ApiResource, Scope,
-    cache::{
-        HandlerOptions, HandlerRegistration, InformerHandle, InformerObserver, ObserverId,
-        SharedInformerFactory,
-    },
-    workqueue::WorkQueue,
-};
+use crate::cache::{HandlerRegistration, InformerHandle, InformerObserver, ObserverId};
 
 /// The sources of one controller.
 #[derive(Default)]
 pub(super) struct SourceSet {
-    state: Mutex<SourceSetState>,
+    pub(super) state: Mutex<SourceSetState>,
     /// Notified when a source was connected or removed. For one waiter.
-    changed: Notify,
+    pub(super) changed: Notify,
 }
 
 #[derive(Default)]
-struct SourceSetState {
+pub(super) struct SourceSetState {
     phase: SourcePhase,
-    connected: BTreeMap<SourceId, ConnectedSource>,
+    pub(super) connected: BTreeMap<SourceId, ConnectedSource>,
 }
 
 enum SourcePhase {
@@ -54,23 +42,13 @@ impl Default for SourcePhase {
     }
 }
 
-/// What sources are connected with.
-pub(super) struct SourceTarget {
-    pub(super) controller: Box<str>,
-    pub(super) primary: ApiResource,
-    pub(super) queue: Arc<WorkQueue>,
-    pub(super) consistency: Arc<ConsistencyStore>,
-    pub(super) options: HandlerOptions,
-    /// Starts informers of added sources.
-    pub(super) factory: Option<SharedInformerFactory>,
-}
-
-struct ConnectedSource {
-    informer: InformerHandle,
+/// A source that enqueues keys.
+pub(super) struct ConnectedSource {
+    pub(super) informer: InformerHandle,
     registration: HandlerRegistration,
-    expectations: Option<Expectations>,
+    pub(super) expectations: Option<Expectations>,
     /// Whether it was registered with the controller, whose start waits for its cache sync.
-    is_registered: bool,
+    pub(super) is_registered: bool,
     observer: Option<ObserverId>,
 }
 
@@ -251,15 +229,15 @@ impl SourceSet {
     }
 
     /// Ends all sources; none can be added any more.
-    fn stop(&self) {
+    pub(super) fn stop(&self) {
         let (phase, connected) = {
             let mut state = self.state.lock();
             let phase = std::mem::replace(&mut state.phase, SourcePhase::Stopped);
             (phase, std::mem::take(&mut state.connected))
         };
         if let SourcePhase::Connected(target) = &phase {
-            for (_, source) in connected {
-                self.disconnect(&source, target);
+            for source in connected.values() {
+                self.disconnect(source, target);
             }
         }
     }
@@ -277,95 +255,10 @@ impl SourceSet {
 
     /// The consistency store of the running controller.
     #[cfg(test)]
-    pub(super) fn consistency(&self) -> Option<Arc<ConsistencyStore>> {
+    pub(super) fn consistency(&self) -> Option<Arc<super::consistency::ConsistencyStore>> {
         match &self.state.lock().phase {
             SourcePhase::Connected(target) => Some(target.consistency.clone()),
             SourcePhase::Registered(_) | SourcePhase::Stopped => None,
         }
-    }
-
-    /// The expectations of all sources, each once.
-    fn expectations(&self) -> Vec<Expectations> {
-        let state = self.state.lock();
-        let mut distinct: Vec<Expectations> = Vec::new();
-        for expectations in state
-            .connected
-            .values()
-            .filter_map(|source| source.expectations.as_ref())
-        {
-            if !distinct.iter().any(|known| known.is_same(expectations)) {
-                distinct.push(expectations.clone());
-            }
-        }
-        distinct
-    }
-
-    /// The informers of registered sources that have not synced.
-    pub(super) fn unsynced(&self) -> Vec<InformerHandle> {
-        let state = self.state.lock();
-        let registered = state.connected.values().filter(|source| source.is_registered);
-        let informers = registered.map(|source| source.informer.clone());
-        informers.filter(|informer| !informer.has_synced()).collect()
-    }
-
-    /// Waits for the cache sync of the registered sources. A source that is removed meanwhile does not count. Cancel safe.
-    pub(super) async fn wait_for_sync(&self) {
-        while let Some(informer) = self.unsynced().first() {
-            informer.wait_for_sync_or_stop().await;
-            if !informer.has_synced()
-                && self
-                    .unsynced()
-                    .first()
-                    .is_some_and(|first| first.is_same(informer))
-            {
-                // It is being removed; or its factory was shut down, and it never syncs.
-                self.changed.notified().await;
-            }
-        }
-    }
-
-    /// Enqueues keys when their awaited expectations expire, until it is dropped.
-    pub(super) async fn run_expiry(&self) {
-        loop {
-            let expectations = self.expectations();
-            let expiries = async {
-                join_all(expectations.iter().map(Expectations::run_expiry)).await;
-                pending::<()>().await;
-            };
-            tokio::select! {
-                () = self.changed.notified() => {}
-                () = expiries => {}
-            }
-        }
-    }
-}
-
-impl SourceTarget {
-    fn check_scopes(&self, source: &EventSource) -> Result<(), RegistrationError> {
-        let is_owned = matches!(source.mapping, KeyMapping::Owner);
-        if is_owned && self.primary.scope == Scope::Namespaced && source.kind.scope == Scope::Cluster {
-            return Err(RegistrationError::OwnsAcrossScopes {
-                controller: self.controller.to_string(),
-                owner: self.primary.kind.to_string(),
-                owned: source.kind.kind.to_string(),
-            });
-        }
-        Ok(())
-    }
-}
-
-/// The sources of a controller that is registered or runs. Dropping it ends them.
-pub(super) struct SourcesGuard(pub(super) ControllerSources);
-
-impl SourcesGuard {
-    /// Whether both are of one handle.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0.0, &other.0.0)
-    }
-}
-
-impl Drop for SourcesGuard {
-    fn drop(&mut self) {
-        self.0.0.stop();
     }
 }

@@ -150,14 +150,13 @@ impl ConsistencyStore {
             store: Arc::downgrade(self),
             slot: Arc::downgrade(&slot),
         };
-        if let Some(id) = informer.observe(observer) {
-            // The slot is new: nothing else sets it.
-            let _ = slot.observer.set(id);
-            true
-        } else {
+        let Some(id) = informer.observe(observer) else {
             self.slots.0.write().remove(slot.id);
-            false
-        }
+            return false;
+        };
+        // The slot is new: nothing else sets it.
+        let _ = slot.observer.set(id);
+        true
     }
 
     /// Removes a user of an informer. After the last one, no key waits for the informer.

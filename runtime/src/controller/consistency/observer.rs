@@ -99,7 +99,7 @@ impl ConsistencyStore {
             );
         }
         let mut state = self.state.lock();
-        // An informer can have been removed meanwhile: it will not show the write. Later removals find the write in the wait list.
+        // An informer that was removed since then will not show the write. Later removals find the write in the wait list.
         let slots = self.slots.current();
         pending
             .undelivered

@@ -256,7 +256,7 @@ async fn informer_that_the_consistency_store_does_not_know_is_an_error() {
         (Duration::ZERO, OwnEvents::Ignore),
         &[],
     );
-    let target = source_set::SourceTarget {
+    let target = source_target::SourceTarget {
         controller: "shop".into(),
         primary: Deployment::info(),
         queue,

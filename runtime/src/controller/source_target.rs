@@ -1,0 +1,57 @@
+//! What the sources of one controller are connected with.
+
+use std::sync::Arc;
+
+use super::{
+    RegistrationError,
+    consistency::ConsistencyStore,
+    controller_sources::ControllerSources,
+    source::{EventSource, KeyMapping},
+};
+use crate::{
+    ApiResource, Scope,
+    cache::{HandlerOptions, SharedInformerFactory},
+    workqueue::WorkQueue,
+};
+
+/// What sources are connected with.
+pub(super) struct SourceTarget {
+    pub(super) controller: Box<str>,
+    pub(super) primary: ApiResource,
+    pub(super) queue: Arc<WorkQueue>,
+    pub(super) consistency: Arc<ConsistencyStore>,
+    pub(super) options: HandlerOptions,
+    /// Starts informers of added sources.
+    pub(super) factory: Option<SharedInformerFactory>,
+}
+
+impl SourceTarget {
+    /// Fails if a namespaced primary kind would own a cluster-scoped kind.
+    pub(super) fn check_scopes(&self, source: &EventSource) -> Result<(), RegistrationError> {
+        let is_owned = matches!(source.mapping, KeyMapping::Owner);
+        if is_owned && self.primary.scope == Scope::Namespaced && source.kind.scope == Scope::Cluster {
+            return Err(RegistrationError::OwnsAcrossScopes {
+                controller: self.controller.to_string(),
+                owner: self.primary.kind.to_string(),
+                owned: source.kind.kind.to_string(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The sources of a controller that is registered or runs. Dropping it ends them.
+pub(super) struct SourcesGuard(pub(super) ControllerSources);
+
+impl SourcesGuard {
+    /// Whether both are of one handle.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0.0, &other.0.0)
+    }
+}
+
+impl Drop for SourcesGuard {
+    fn drop(&mut self) {
+        self.0.0.stop();
+    }
+}
