@@ -52,10 +52,10 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
 
     // A compile error is shown; the running operator keeps running until the code compiles again.
     let controller = "src/controllers/foo.rs";
-    project.edit(controller, "what} Deployment", "whit} Deployment");
+    project.edit(controller, "{reason} Deployment", "{raison} Deployment");
     wait_for(&dev, "cargo | error[E0425]");
     wait_for(&dev, "error: the operator does not compile");
-    project.edit(controller, "whit} Deployment", "what} the Deployment");
+    project.edit(controller, "{raison} Deployment", "{reason} the Deployment");
     wait_for(&dev, "stopping the operator");
 
     // The new code works on the existing objects, and on the changed CRD.
@@ -78,9 +78,9 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
     signal("KILL", &process_ids("debug/devloop"));
     wait_for(
         &dev,
-        "the operator ended (signal: 9 (SIGKILL)); it starts again in 1s, or at the next change",
+        "the operator exited (signal: 9 (SIGKILL)); restarting in 1s or on the next change",
     );
-    wait_for(&dev, "starting the operator again");
+    wait_for(&dev, "restarting the operator");
     let scaled = json!({ "spec": { "replicas": 4 } });
     foos.patch("example-foo", &PatchParams::default(), &Patch::Merge(&scaled))
         .await
@@ -93,7 +93,7 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
     // Only the regenerated Role permits the operator to create a Bar's Deployment.
     wait_for(&dev, "objects | Event Normal Created Bar/example-bar");
     remove_bar(&project);
-    wait_for(&dev, "Bar is no longer a kind of the project");
+    wait_for(&dev, "Bar was removed from the project: deleted its CRD and objects");
     wait_for(&dev, "objects | Bar default/example-bar: deleted");
 
     let rejected = json!({ "spec": { "replicas": 5 } });
@@ -243,8 +243,8 @@ fn dev_uses_the_cluster_of_a_context(cluster: &Cluster) {
     let foo = new_object("demo.dev/v1alpha1", "Foo", "default", "example-foo");
     project.edit(
         "src/controllers/foo.rs",
-        "what} Deployment",
-        "what} the Deployment",
+        "{reason} Deployment",
+        "{reason} the Deployment",
     );
     wait_for(&dev, "stopping the operator");
     let scaled = json!({ "spec": { "replicas": 3 } });
@@ -257,9 +257,9 @@ fn dev_uses_the_cluster_of_a_context(cluster: &Cluster) {
     remove_bar(&project);
     wait_for(
         &dev,
-        "Bar is no longer a kind of the project, and stays in the cluster",
+        "Bar was removed from the project but not from the cluster",
     );
-    wait_for(&dev, "`kubectl delete crd bars.demo.dev` deletes its");
+    wait_for(&dev, "run `kubectl delete crd bars.demo.dev` to delete its");
     let bar = new_object("demo.dev/v1alpha1", "Bar", "default", "example-bar");
     assert!(cluster.get(&bar).expect("the request succeeds").is_some());
     terminate(&mut dev);

@@ -42,8 +42,8 @@ fn api_server_unreachable(cluster: &Cluster, project: &Project, binary: &Path) {
     wait_for_log(&operator, "the API server cannot be reached");
     let log = operator.log();
     for part in [
-        "waiting for it",
-        "the kubeconfig names the right address",
+        "waiting: check that it runs",
+        "the address in the kubeconfig",
         &address.to_string(),
     ] {
         assert!(log.contains(part), "the log does not contain {part:?}: {log}");
@@ -68,12 +68,12 @@ fn api_server_unreachable(cluster: &Cluster, project: &Project, binary: &Path) {
 /// While the CRD is missing, the operator logs what to install; once it is installed, the operator works without a restart.
 fn crd_not_installed(cluster: &Cluster, project: &Project, binary: &Path) -> ChildProcess {
     let mut operator = start(cluster, binary, None);
-    wait_for_log(&operator, "does not know Cloud of demo.dev/v1alpha1");
+    wait_for_log(&operator, "does not serve Cloud of demo.dev/v1alpha1");
     let log = operator.log();
     for part in [
         "clouds.demo.dev",
         "kubectl apply -f manifests/crds",
-        "waiting for it",
+        "retrying",
     ] {
         assert!(log.contains(part), "the log does not contain {part:?}: {log}");
     }

@@ -25,9 +25,9 @@ fn struct_change_reaches_the_api_server(cluster: &Cluster) {
     // Add a validated field, a printer column and an index.
     project.edit(
         "src/api/page.rs",
-        "    /// How many replicas it shall have.",
+        "    /// The desired number of replicas.",
         "    /// The colour of the page.\n    #[schemars(regex(pattern = \"^(red|green)$\"))]\n    #[serde(default = \"colour\")]\n    \
-         pub colour: String,\n    /// How many replicas it shall have.",
+         pub colour: String,\n    /// The desired number of replicas.",
     );
     project.edit(
         "src/api/page.rs",
@@ -167,8 +167,8 @@ fn edited_files_are_rejected_merged_or_left_alone() {
     project.edit(crd, "things", "thingies");
     project.edit(
         "src/api/thing.rs",
-        "How many replicas it shall have.",
-        "How many it shall have.",
+        "The desired number of replicas.",
+        "The number of replicas.",
     );
     let before = project.files();
     let rejected = project.kubewright(&["generate"]).expect_failure();
@@ -192,7 +192,7 @@ fn edited_files_are_rejected_merged_or_left_alone() {
         .kubewright(&["generate", "--overwrite", crd])
         .expect_success();
     assert!(!project.read(crd).contains("thingies"));
-    assert!(project.read(crd).contains("How many it shall have."));
+    assert!(project.read(crd).contains("The number of replicas."));
 
     // Files of the user stay byte-identical whatever command runs.
     let is_user_file = |file: &str| {
