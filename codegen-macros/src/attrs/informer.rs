@@ -74,9 +74,9 @@ impl Parse for IndexEntry {
             let after = if value_type.is_some() {
                 "the index's type"
             } else {
-                "the index's name, one identifier"
+                "the index's name, which is one identifier"
             };
-            return Err(input.error(format!("expected `= \"path\"` behind {after}")));
+            return Err(input.error(format!("expected `= \"path\"` after {after}")));
         }
         input.parse::<Token![=]>()?;
         let path = input.parse()?;

@@ -160,8 +160,8 @@ fn missing_path(ident: &Ident) -> Error {
 
 fn list_cardinality(ty: &Type) -> Result<Cardinality> {
     let Some(element) = value_type::vec_element(ty) else {
-        let message = "a path with `[*]` leads to a value in each element of a list: the field is a `Vec<…>` of them, empty where \
-                       there is no list";
+        let message = "a path with `[*]` selects a value in each element of a list: declare the field as `Vec<…>`, which is empty \
+                       without a list";
         return Err(Error::custom(message).with_span(ty));
     };
     let optional = value_type::option_inner(element);
