@@ -93,7 +93,10 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
     // Only the regenerated Role permits the operator to create a Bar's Deployment.
     wait_for(&dev, "objects | Event Normal Created Bar/example-bar");
     remove_bar(&project);
-    wait_for(&dev, "Bar was removed from the project: deleted its CRD and objects");
+    wait_for(
+        &dev,
+        "Bar was removed from the project: deleted its CRD and objects",
+    );
     wait_for(&dev, "objects | Bar default/example-bar: deleted");
 
     let rejected = json!({ "spec": { "replicas": 5 } });
@@ -255,10 +258,7 @@ fn dev_uses_the_cluster_of_a_context(cluster: &Cluster) {
     project.kubewright(&["add", "kind", "Bar"]).expect_success();
     wait_for(&dev, "objects | Event Normal Created Bar/example-bar");
     remove_bar(&project);
-    wait_for(
-        &dev,
-        "Bar was removed from the project but not from the cluster",
-    );
+    wait_for(&dev, "Bar was removed from the project but not from the cluster");
     wait_for(&dev, "run `kubectl delete crd bars.demo.dev` to delete its");
     let bar = new_object("demo.dev/v1alpha1", "Bar", "default", "example-bar");
     assert!(cluster.get(&bar).expect("the request succeeds").is_some());

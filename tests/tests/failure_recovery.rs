@@ -70,11 +70,7 @@ fn crd_not_installed(cluster: &Cluster, project: &Project, binary: &Path) -> Chi
     let mut operator = start(cluster, binary, None);
     wait_for_log(&operator, "does not serve Cloud of demo.dev/v1alpha1");
     let log = operator.log();
-    for part in [
-        "clouds.demo.dev",
-        "kubectl apply -f manifests/crds",
-        "retrying",
-    ] {
+    for part in ["clouds.demo.dev", "kubectl apply -f manifests/crds", "retrying"] {
         assert!(log.contains(part), "the log does not contain {part:?}: {log}");
     }
     std::thread::sleep(Duration::from_secs(3));
