@@ -53,13 +53,18 @@ impl NamespacedName {
         }
     }
 
+    /// The name of an object of either scope: a cluster-scoped one has no namespace.
+    pub(crate) fn in_scope(namespace: Option<&str>, name: &str) -> Self {
+        match namespace {
+            Some(namespace) => Self::namespaced(namespace, name),
+            None => Self::cluster(name),
+        }
+    }
+
     /// Returns the name in `metadata`; none if it has no name yet (`generateName`).
     pub fn of(metadata: &kube::core::ObjectMeta) -> Option<Self> {
         let name = metadata.name.as_deref()?;
-        Some(match &metadata.namespace {
-            Some(namespace) => Self::namespaced(namespace, name),
-            None => Self::cluster(name),
-        })
+        Some(Self::in_scope(metadata.namespace.as_deref(), name))
     }
 
     /// Returns the name of another object in the same namespace.

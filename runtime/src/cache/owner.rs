@@ -24,10 +24,7 @@ impl<K: Resource> Owner for K {
 
     fn owner_name(&self) -> NamespacedName {
         let name = self.meta().name.clone().unwrap_or_default();
-        match self.meta().namespace.clone() {
-            Some(namespace) => NamespacedName::namespaced(namespace, name),
-            None => NamespacedName::cluster(name),
-        }
+        NamespacedName::in_scope(self.meta().namespace.as_deref(), &name)
     }
 }
 

@@ -175,10 +175,7 @@ fn complete_intent(info: &ApiResource, mut body: Vec<u8>) -> Result<(NamespacedN
                 .to_owned(),
         );
     }
-    let name = match head.metadata.namespace.as_deref() {
-        Some(namespace) => NamespacedName::namespaced(namespace, name),
-        None => NamespacedName::cluster(name),
-    };
+    let name = NamespacedName::in_scope(head.metadata.namespace.as_deref(), name);
     let api_version = info.api_version();
     let mut missing = String::new();
     for (field, given, wanted) in [

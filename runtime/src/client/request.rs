@@ -114,10 +114,7 @@ impl ApiRequest {
     /// Returns the object's name; `None` for a collection.
     pub(crate) fn namespaced_name(&self) -> Option<NamespacedName> {
         let name = self.name.as_deref()?;
-        Some(match self.namespace.as_deref() {
-            Some(namespace) => NamespacedName::namespaced(namespace, name),
-            None => NamespacedName::cluster(name),
-        })
+        Some(NamespacedName::in_scope(self.namespace.as_deref(), name))
     }
 
     /// Returns the object's name in the path. Only for requests of [`object`](Self::object); empty otherwise.

@@ -90,7 +90,10 @@ impl SentWrite {
         }
         let observer = write_observer()?;
         let cached = match &call.name {
-            Some(name) => observer.cached(&call.info, &full_name(call.namespace.as_deref(), name)),
+            Some(name) => observer.cached(
+                &call.info,
+                &NamespacedName::in_scope(call.namespace.as_deref(), name),
+            ),
             None => Vec::new(),
         };
         Some(Self { observer, cached })
@@ -105,13 +108,6 @@ impl SentWrite {
             }
             self.observer.wrote(write);
         }
-    }
-}
-
-fn full_name(namespace: Option<&str>, name: &str) -> NamespacedName {
-    match namespace {
-        Some(namespace) => NamespacedName::namespaced(namespace, name),
-        None => NamespacedName::cluster(name),
     }
 }
 
@@ -130,7 +126,7 @@ impl WriteRecord {
             _ => call.name.as_deref()?,
         };
         let namespace = metadata.namespace.as_deref().or(call.namespace.as_deref());
-        let name = full_name(namespace, name);
+        let name = NamespacedName::in_scope(namespace, name);
         let uid = if is_status {
             let DeletionStatus { details } = serde_json::from_slice(answer).ok()?;
             details.uid

@@ -95,10 +95,7 @@ impl ObjectStore {
             request.body["metadata"]["generateName"].as_str()?,
             self.resource_version + 1
         );
-        Some(match request.namespace.as_deref() {
-            Some(namespace) => NamespacedName::namespaced(namespace, name),
-            None => NamespacedName::cluster(name),
-        })
+        Some(NamespacedName::in_scope(request.namespace.as_deref(), &name))
     }
 
     /// Sets name, resource version and uid, as an API server does.

@@ -106,10 +106,7 @@ impl Request {
     /// Returns the name of the object, if the request has one.
     pub fn namespaced_name(&self) -> Option<NamespacedName> {
         let name = self.name.as_deref()?;
-        Some(match self.namespace.as_deref() {
-            Some(namespace) => NamespacedName::namespaced(namespace, name),
-            None => NamespacedName::cluster(name),
-        })
+        Some(NamespacedName::in_scope(self.namespace.as_deref(), name))
     }
 
     fn head(&self) -> impl PartialEq {
