@@ -11,7 +11,7 @@ use super::{
     source_target::SourcesGuard,
 };
 use crate::{
-    ApiResource, Clock, NamespacedName, Scope, View,
+    ApiResource, Clock, NamespacedName, View,
     cache::{Change, SharedInformerFactory},
     workqueue::{self, RateLimiter},
 };
@@ -206,15 +206,12 @@ impl ControllerBuilder {
                 controller: controller.clone(),
             });
         }
-        if let Some(owner) = self.primary().filter(|owner| owner.scope == Scope::Namespaced) {
+        if let Some(owner) = self.primary() {
+            let owned = self.owned();
             errors.extend(
-                self.owned()
-                    .filter(|owned| owned.scope == Scope::Cluster)
-                    .map(|owned| RegistrationError::OwnsAcrossScopes {
-                        controller: controller.clone(),
-                        owner: owner.kind.to_string(),
-                        owned: owned.kind.to_string(),
-                    }),
+                owned.filter_map(|owned| {
+                    RegistrationError::check_owned_scope(&controller, owner, owned).err()
+                }),
             );
         }
         errors

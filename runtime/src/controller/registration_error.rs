@@ -1,5 +1,7 @@
 //! Errors in the registrations of an operator, and of sources that are added while it runs.
 
+use crate::{ApiResource, Scope};
+
 /// An error in the registrations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistrationError {
@@ -100,4 +102,22 @@ pub enum RegistrationError {
         /// The reserved prefix.
         prefix: &'static str,
     },
+}
+
+impl RegistrationError {
+    /// Fails if the owner is namespaced and the owned kind is cluster-scoped: the garbage collector cannot resolve such an owner reference.
+    pub(super) fn check_owned_scope(
+        controller: &str,
+        primary: &ApiResource,
+        owned: &ApiResource,
+    ) -> Result<(), Self> {
+        match (primary.scope, owned.scope) {
+            (Scope::Namespaced, Scope::Cluster) => Err(Self::OwnsAcrossScopes {
+                controller: controller.to_owned(),
+                owner: primary.kind.to_string(),
+                owned: owned.kind.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
 }

@@ -9,7 +9,7 @@ use super::{
     source::{EventSource, KeyMapping},
 };
 use crate::{
-    ApiResource, Scope,
+    ApiResource,
     cache::{HandlerOptions, SharedInformerFactory},
     workqueue::WorkQueue,
 };
@@ -28,15 +28,12 @@ pub(super) struct SourceTarget {
 impl SourceTarget {
     /// Fails if a namespaced primary kind would own a cluster-scoped kind.
     pub(super) fn check_scopes(&self, source: &EventSource) -> Result<(), RegistrationError> {
-        let is_owned = matches!(source.mapping, KeyMapping::Owner);
-        if is_owned && self.primary.scope == Scope::Namespaced && source.kind.scope == Scope::Cluster {
-            return Err(RegistrationError::OwnsAcrossScopes {
-                controller: self.controller.to_string(),
-                owner: self.primary.kind.to_string(),
-                owned: source.kind.kind.to_string(),
-            });
+        match source.mapping {
+            KeyMapping::Owner => {
+                RegistrationError::check_owned_scope(&self.controller, &self.primary, &source.kind)
+            }
+            KeyMapping::Primary | KeyMapping::Custom(_) => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -194,9 +194,7 @@ impl ConsistencyStore {
                 if record.forget_informer(id) && self.has_follow_ups() {
                     enqueued.push(key.clone());
                 }
-                if record.parked_until.is_some() && !self.is_waiting(record) {
-                    record.parked_until = None;
-                    record.timed_out_waits = 0;
+                if self.end_wait(record) {
                     unparked.push(key.clone());
                 }
                 if record.is_empty() {

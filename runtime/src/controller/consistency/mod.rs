@@ -239,6 +239,16 @@ impl ConsistencyStore {
         !self.write_wait.is_zero() && !record.writes.is_empty() && record.is_waiting(&self.slots.current())
     }
 
+    /// Ends the wait of a parked key if the cache shows its writes. Returns whether the key must be unparked.
+    fn end_wait(&self, record: &mut KeyRecord) -> bool {
+        let ends = record.parked_until.is_some() && !self.is_waiting(record);
+        if ends {
+            record.parked_until = None;
+            record.timed_out_waits = 0;
+        }
+        ends
+    }
+
     fn unshown_writes(&self, record: &KeyRecord) -> String {
         let slots = self.slots.current();
         let names = record.unshown(&slots);
@@ -280,9 +290,7 @@ impl ConsistencyStore {
                 if deletions.any(|write| write.undelivered.contains(&id)) {
                     wait_list.add_deletion(&key);
                 }
-                if record.parked_until.is_some() && !self.is_waiting(record) {
-                    record.parked_until = None;
-                    record.timed_out_waits = 0;
+                if self.end_wait(record) {
                     unparked.push(key.clone());
                 }
                 if record.is_empty() {
