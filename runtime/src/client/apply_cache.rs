@@ -122,9 +122,19 @@ impl ApplyCache {
         }))
     }
 
-    /// Sets how long after it was sent an apply may be skipped; zero disables skipping.
+    /// Sets how long after it was sent an apply may be skipped; zero disables the cache.
     pub(crate) fn set_ttl(&self, ttl: Duration) {
-        self.0.table.lock().ttl = ttl;
+        let mut table = self.0.table.lock();
+        table.ttl = ttl;
+        if ttl.is_zero() {
+            // Writes are not tracked from now on.
+            table.invalidate_all();
+        }
+    }
+
+    /// Whether applies may be skipped: otherwise nothing is hashed, and writes need not be tracked.
+    pub(super) fn is_enabled(&self) -> bool {
+        !self.0.table.lock().ttl.is_zero()
     }
 
     /// The counter of skipped applies.

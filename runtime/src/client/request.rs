@@ -217,7 +217,9 @@ impl PreparedRequest {
     pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
         let is_dry_run = self.is_dry_run();
         let is_write = !is_dry_run && !self.http_request.method().is_safe();
-        let applies = connection.apply_cache().filter(|_| is_write);
+        let applies = connection
+            .apply_cache()
+            .filter(|applies| is_write && applies.is_enabled());
         let apply = applies.and_then(|applies| {
             let field_manager = self.field_manager.as_deref()?;
             Some(SentApply {
