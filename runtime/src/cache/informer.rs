@@ -109,8 +109,7 @@ impl<K: View> SharedInformer<K> {
         sink: impl Fn(&Change<'_>) + Send + Sync + 'static,
         options: HandlerOptions,
     ) -> HandlerRegistration {
-        self.untyped
-            .listen(Listener::Sink(Box::new(sink)), options, "a sink")
+        self.progress().add_sink(sink, options)
     }
 
     /// Adds an index, before or after the start: objects in the store are indexed at once. Adding the same index again does nothing.

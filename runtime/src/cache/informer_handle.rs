@@ -3,7 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use super::{
+    Change, HandlerOptions, HandlerRegistration,
     informer_observer::{InformerObserver, ObserverId},
+    processor::Listener,
     selector_match,
     untyped_informer::UntypedInformer,
 };
@@ -21,6 +23,15 @@ impl InformerHandle {
     /// Whether both handles are of one informer.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Adds a sink: [`SharedInformer::add_sink_with`](super::SharedInformer::add_sink_with).
+    pub(crate) fn add_sink(
+        &self,
+        sink: impl Fn(&Change<'_>) + Send + Sync + 'static,
+        options: HandlerOptions,
+    ) -> HandlerRegistration {
+        self.0.listen(Listener::Sink(Box::new(sink)), options, "a sink")
     }
 
     pub(crate) fn info(&self) -> &ApiResource {

@@ -221,7 +221,7 @@ impl ControllerBuilder {
         self.sources
             .iter()
             .filter(move |source| matches(&source.mapping))
-            .map(|source| &source.kind)
+            .map(|source| source.informer.info())
     }
 
     fn add_source<K: View>(&mut self, source: Source<K>, mapping: KeyMapping) -> &mut Self {

@@ -44,12 +44,13 @@ impl EnqueueHandler {
         let Some(slot) = consistency.slot_of(&source.informer) else {
             return Err(RegistrationError::UnknownInformer {
                 controller: controller.to_string(),
-                kind: source.kind.kind.to_string(),
+                kind: source.informer.info().kind.to_string(),
             });
         };
         if let Some(expectations) = &source.expectations {
             expectations.connect(controller, queue)?;
         }
+        let informer = source.informer;
         let handler = Self {
             slot,
             mapping: source.mapping,
@@ -59,10 +60,7 @@ impl EnqueueHandler {
             queue: queue.clone(),
             consistency: consistency.clone(),
         };
-        Ok((source.connect)(
-            Box::new(move |change| handler.handle(change)),
-            *options,
-        ))
+        Ok(informer.add_sink(move |change| handler.handle(change), *options))
     }
 
     /// Handles one change: expectations, predicates, mapping to keys, enqueue.

@@ -4,8 +4,8 @@ use std::{fmt, ops::Deref};
 
 use super::Expectations;
 use crate::{
-    ApiResource, NamespacedName, View,
-    cache::{Change, HandlerOptions, HandlerRegistration, InformerHandle, SharedInformer},
+    NamespacedName, View,
+    cache::{Change, InformerHandle, SharedInformer},
 };
 
 /// A source of a controller: an informer that enqueues keys on changes, and the options of this source alone.
@@ -40,9 +40,6 @@ pub struct Source<K> {
 /// Decides whether a change enqueues keys.
 pub(super) type Predicate = Box<dyn Fn(&Change<'_>) -> bool + Send + Sync>;
 
-/// Receives each change of an informer, in line with the store's changes.
-pub(super) type ChangeSink = Box<dyn Fn(&Change<'_>) + Send + Sync>;
-
 /// Maps a change to keys; written by the user.
 pub(super) type MapFn = Box<dyn Fn(&Change<'_>) -> Vec<NamespacedName> + Send + Sync>;
 
@@ -58,18 +55,11 @@ pub(super) enum KeyMapping {
 
 /// A [`Source`] of any kind, as a controller keeps it.
 pub(super) struct EventSource {
-    pub(super) kind: ApiResource,
     pub(super) mapping: KeyMapping,
     pub(super) predicates: Vec<Predicate>,
     pub(super) expectations: Option<Expectations>,
     pub(super) informer: InformerHandle,
-    /// Adds the sink to the informer.
-    pub(super) connect: ConnectSink,
 }
-
-/// Adds a sink to an informer.
-pub(super) type ConnectSink =
-    Box<dyn FnOnce(ChangeSink, HandlerOptions) -> HandlerRegistration + Send + Sync>;
 
 impl<K> Source<K> {
     /// A source without options.
@@ -111,12 +101,10 @@ impl<K: View> Source<K> {
             expectations,
         } = self;
         EventSource {
-            kind: informer.info().clone(),
             mapping,
             predicates,
             expectations,
             informer: informer.progress(),
-            connect: Box::new(move |sink, options| informer.add_sink_with(sink, options)),
         }
     }
 }

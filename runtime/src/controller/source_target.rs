@@ -30,7 +30,7 @@ impl SourceTarget {
     pub(super) fn check_scopes(&self, source: &EventSource) -> Result<(), RegistrationError> {
         match source.mapping {
             KeyMapping::Owner => {
-                RegistrationError::check_owned_scope(&self.controller, &self.primary, &source.kind)
+                RegistrationError::check_owned_scope(&self.controller, &self.primary, source.informer.info())
             }
             KeyMapping::Primary | KeyMapping::Custom(_) => Ok(()),
         }
