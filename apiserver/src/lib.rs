@@ -43,4 +43,4 @@ pub mod types;
 mod watch;
 mod yaml;
 
-pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, VersionInfo};
+pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, TlsInput, VersionInfo};

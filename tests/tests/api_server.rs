@@ -254,7 +254,7 @@ fn unusable_files_are_named_in_the_error() {
         (
             &["--tls-cert-file=server.crt", "--tls-private-key-file=bad.key"],
             12,
-            "the certificate cannot be used",
+            "bad.key: cannot use the server's private key: it contains no private key in PEM",
         ),
         (&["--tls-cert-file=server.crt"], 2, "--tls-private-key-file"),
         (&["--kubeconfig=no/such/folder/k"], 10, "no/such/folder/k"),

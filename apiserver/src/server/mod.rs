@@ -11,7 +11,7 @@ mod version;
 pub use builder::ApiServerBuilder;
 pub use proxy_listener::ProxyListener;
 pub use start::StartError;
-pub use tls::Tls;
+pub use tls::{Tls, TlsInput};
 pub use version::VersionInfo;
 
 use crate::audit::AuditLog;

@@ -1,6 +1,6 @@
 //! Startup of a server.
 
-use super::{ApiServer, ApiServerBuilder, ServerState, listener, tls};
+use super::{ApiServer, ApiServerBuilder, ServerState, TlsInput, listener, tls};
 use crate::audit::AuditLog;
 use crate::auth::{Authenticator, Authorizer, ImpersonationModeCache, ServiceAccountTokens, User, bootstrap};
 use crate::http::serve;
@@ -47,9 +47,14 @@ pub enum StartError {
         /// The cause.
         source: std::io::Error,
     },
-    /// A certificate cannot be used or generated.
-    #[error("cannot use the certificate: {0}")]
-    Certificate(String),
+    /// A certificate or a private key cannot be used or generated.
+    #[error("cannot use the {input}: {cause}")]
+    Certificate {
+        /// The input that is at fault.
+        input: TlsInput,
+        /// The cause.
+        cause: String,
+    },
     /// The embedded table of kinds is malformed.
     #[error("the table of kinds is malformed: {0}")]
     Table(#[from] serde_json::Error),

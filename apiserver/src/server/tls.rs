@@ -9,13 +9,14 @@ use rcgen::{
 };
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{
     CipherSuite, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme,
 };
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
@@ -36,6 +37,47 @@ pub enum Tls {
         /// The private key.
         key: String,
     },
+}
+
+/// What a server reads as PEM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsInput {
+    /// The server's certificate chain.
+    Certificates,
+    /// The server's private key.
+    Key,
+    /// The CA that signs client certificates.
+    ClientCa,
+}
+
+impl fmt::Display for TlsInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Certificates => "server's certificate",
+            Self::Key => "server's private key",
+            Self::ClientCa => "client CA",
+        })
+    }
+}
+
+impl TlsInput {
+    fn error(self, cause: impl fmt::Display) -> StartError {
+        StartError::Certificate {
+            input: self,
+            cause: cause.to_string(),
+        }
+    }
+
+    /// Returns all certificates of a PEM text, at least one.
+    fn certificates(self, pem: &str) -> Result<Vec<CertificateDer<'static>>, StartError> {
+        let certificates = CertificateDer::pem_slice_iter(pem.as_bytes())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| self.error(error))?;
+        if certificates.is_empty() {
+            return Err(self.error("it contains no certificate in PEM"));
+        }
+        Ok(certificates)
+    }
 }
 
 /// Accepts TLS connections.
@@ -126,8 +168,13 @@ pub(super) fn new_acceptor(
             (certificate, key, Some(authority))
         }
     };
-    let chain = parse_certificates(&certificates)?;
-    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(certificate_error)?;
+    let chain = TlsInput::Certificates.certificates(&certificates)?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| {
+        TlsInput::Key.error(match error {
+            pem::Error::NoItemsFound => "it contains no private key in PEM".to_owned(),
+            error => error.to_string(),
+        })
+    })?;
     let mut provider = ring::default_provider();
     // kube-apiserver prefers this suite, too; it is the cheapest.
     provider
@@ -140,12 +187,14 @@ pub(super) fn new_acceptor(
     let client_verifier = client_ca
         .map(|pem| -> Result<Arc<dyn ClientCertVerifier>, StartError> {
             let mut roots = RootCertStore::empty();
-            for authority in parse_certificates(pem)? {
-                roots.add(authority).map_err(certificate_error)?;
+            for authority in TlsInput::ClientCa.certificates(pem)? {
+                roots
+                    .add(authority)
+                    .map_err(|error| TlsInput::ClientCa.error(error))?;
             }
             WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
                 .build()
-                .map_err(certificate_error)
+                .map_err(|error| TlsInput::ClientCa.error(error))
         })
         .transpose()?;
     let builder = match &client_verifier {
@@ -160,12 +209,6 @@ pub(super) fn new_acceptor(
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let tls = TlsAcceptor::from(Arc::new(config));
     Ok(Some((ConnectionAcceptor { tls, client_verifier }, authority)))
-}
-
-fn parse_certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, StartError> {
-    CertificateDer::pem_slice_iter(pem.as_bytes())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(certificate_error)
 }
 
 /// Generates a certificate for the address; returns it with its key and its CA, as PEM.
@@ -199,5 +242,5 @@ fn generate_certificate(address: IpAddr) -> Result<(String, String, String), Sta
 }
 
 fn certificate_error(error: impl std::fmt::Display) -> StartError {
-    StartError::Certificate(error.to_string())
+    TlsInput::Certificates.error(error)
 }

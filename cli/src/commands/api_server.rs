@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubewright_apiserver::{ApiServer, Tls, auth::AuthorizationMode};
+use kubewright_apiserver::{ApiServer, StartError, Tls, TlsInput, auth::AuthorizationMode};
 
 use super::signals::termination_signal;
 use crate::{Context, Error, args, plan::IoError};
@@ -52,7 +52,7 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
         .authorization(&modes)
         .start()
         .await
-        .map_err(|error| Error::ApiServer(error.to_string()))?;
+        .map_err(|error| start_error(args, &error))?;
     server
         .write_kubeconfig(&args.kubeconfig)
         .map_err(|source| IoError::new("write", args.kubeconfig.as_path(), source))?;
@@ -72,4 +72,20 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
 
 fn read(path: &Path) -> Result<String, Error> {
     Ok(std::fs::read_to_string(path).map_err(|source| IoError::new("read", path, source))?)
+}
+
+/// Returns the error with the file that is at fault, if one is.
+fn start_error(args: &args::ApiServer, error: &StartError) -> Error {
+    let file = match error {
+        StartError::Certificate { input, .. } => match input {
+            TlsInput::Certificates => args.tls_cert_file.as_deref(),
+            TlsInput::Key => args.tls_private_key_file.as_deref(),
+            TlsInput::ClientCa => args.client_ca_file.as_deref(),
+        },
+        _ => None,
+    };
+    Error::ApiServer(match file {
+        Some(file) => format!("{}: {error}", file.display()),
+        None => error.to_string(),
+    })
 }
