@@ -12,35 +12,33 @@
 //! # }
 //! ```
 //!
-//! Reading order: [`store`] (objects, resource versions, history), [`kinds`] (served resources), [`meta`] and [`registry`] (the verbs),
-//! [`types`], [`patch`] and [`apply`] (types of objects, patches), `watch`, `http`, [`auth`], `discovery`, `crd` and `gc` (background
-//! controllers), [`server`](ApiServer) (startup).
+//! Reading order, each module below those after it: [`storage`] (objects, resource versions, history), [`kinds`] with `crd` (served
+//! resources), [`request`] (what a request asks for), [`auth`], `strategy` and `admission` (what the server changes and refuses per kind),
+//! [`registry`] (the verbs), `render` (responses), `watch`, `discovery`, [`http`], `housekeeping` (background controllers),
+//! [`server`](ApiServer) (startup). Types, patches, schemas and validation are in `kubewright-apimachinery`, which stores and serves
+//! nothing.
 
-pub mod apply;
+mod admission;
 pub mod audit;
 pub mod auth;
-pub mod builtin;
 pub mod crd;
 mod discovery;
-mod duration;
-pub mod field;
-mod gc;
+mod housekeeping;
 pub mod http;
 pub mod kinds;
-pub mod meta;
-pub mod patch;
-mod protobuf;
-mod quote;
 pub mod registry;
-pub mod schema;
-pub mod selectors;
+mod render;
+pub mod request;
 mod server;
-pub mod status;
-pub mod store;
+pub mod storage;
 mod strategy;
-mod tables;
-pub mod types;
 mod watch;
-mod yaml;
 
-pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, TlsInput, VersionInfo};
+pub use discovery::VersionInfo;
+pub use housekeeping::HousekeepingTask;
+pub use kubewright_apimachinery::status;
+pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, TlsInput};
+
+use kubewright_apimachinery::{
+    apply, builtin, duration, field, meta, patch, protobuf, quote, schema, selectors, types, yaml,
+};

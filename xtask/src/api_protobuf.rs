@@ -51,7 +51,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
             parse_proto(&text, &mut messages)?;
         }
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src/protobuf/messages.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apimachinery/src/protobuf/messages.txt");
     crate::api_kinds::write_or_check(&file, &render(&messages), check)
 }
 

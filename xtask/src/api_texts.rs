@@ -17,13 +17,14 @@ const ZSTD_LEVEL: i32 = 19;
 /// Writes `texts.zst` and `columns.txt`; with `check`, fails if they are stale.
 pub(crate) fn run(check: bool) -> Result<()> {
     let version = control_plane_build::kubernetes_version();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
     let api = download_module("k8s.io/api", &version.replacen("v1.", "v0.", 1))?;
     let schemas = schemas(&kubernetes)?;
-    let served: Vec<Value> = serde_json::from_str(&fs::read_to_string(source.join("kinds/kinds.json"))?)?;
+    let served: Vec<Value> =
+        serde_json::from_str(&fs::read_to_string(root.join("apiserver/src/kinds/kinds.json"))?)?;
     write_or_check_compressed(
-        &source.join("types/texts.zst"),
+        &root.join("apimachinery/src/types/texts.zst"),
         &texts(&schemas, &served).to_string(),
         check,
     )?;
@@ -34,7 +35,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
         api,
     };
     write_or_check(
-        &source.join("tables/columns.txt"),
+        &root.join("apiserver/src/render/tables/columns.txt"),
         &columns.render(&printers, &served)?,
         check,
     )

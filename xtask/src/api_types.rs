@@ -20,7 +20,7 @@ pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let version = control_plane_build::kubernetes_version();
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
     let schemas = schemas(&kubernetes)?;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src/types");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apimachinery/src/types");
     let text = render(version, &schemas, &mut GoPackages::new(version))?;
     write_or_check(&folder.join("builtin.txt"), &text, check)?;
     write_or_check(

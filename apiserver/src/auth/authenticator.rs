@@ -2,7 +2,7 @@
 
 use super::{ServiceAccountTokens, User};
 use crate::status::ApiError;
-use crate::store::Store;
+use crate::storage::Store;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! Authorization of requests.
 
 use super::{User, rbac};
-use crate::http::RequestInfo;
+use crate::request::RequestInfo;
 use crate::status::{ApiError, details};
-use crate::store::Store;
+use crate::storage::Store;
 
 /// Authorization modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

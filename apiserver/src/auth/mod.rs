@@ -7,7 +7,6 @@ mod client_certificate;
 mod impersonation;
 mod rbac;
 mod rbac_escalation;
-mod reviews;
 mod service_account_tokens;
 mod user;
 
@@ -17,8 +16,8 @@ pub use authorizer::{AuthorizationMode, Authorizer, ResourceAttributes};
 pub(crate) use bootstrap::bootstrap;
 pub(crate) use client_certificate::user_from_certificate;
 pub(crate) use impersonation::{ImpersonationModeCache, impersonate};
+pub(crate) use rbac::rules;
 pub(crate) use rbac_escalation::{EscalationError, check_escalation};
-pub(crate) use reviews::answer_review;
 pub use service_account_tokens::ServiceAccountTokens;
 pub(crate) use service_account_tokens::{BINDABLE_KINDS, ISSUER};
 pub use user::User;

@@ -2,7 +2,7 @@
 
 use super::{ResourceAttributes, User};
 use crate::selectors::LabelSelector;
-use crate::store::{Object, Store};
+use crate::storage::{Object, Store};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) fn allows_path(store: &Store, user: &User, verb: &str, path: &str) ->
 }
 
 /// Returns the rules that apply to a user in a namespace, including cluster-wide ones.
-pub(super) fn rules(store: &Store, user: &User, namespace: &str) -> Vec<Value> {
+pub(crate) fn rules(store: &Store, user: &User, namespace: &str) -> Vec<Value> {
     let rules = parking_lot::Mutex::new(vec![]);
     any_rule(store, user, namespace, |rule| {
         rules.lock().push(rule.clone());

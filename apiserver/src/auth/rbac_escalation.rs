@@ -1,7 +1,7 @@
 //! RBAC escalation: the rules of a role may not exceed the permissions of the user that writes or binds it.
 
 use super::{User, rbac};
-use crate::store::Store;
+use crate::storage::Store;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 
 use super::User;
 use crate::meta;
-use crate::store::Store;
+use crate::storage::Store;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use rand::RngExt as _;

@@ -1,6 +1,6 @@
 //! API approval of CustomResourceDefinitions in Kubernetes' own groups: an annotation contains the approval, a condition reports it.
 
-use super::set_condition;
+use crate::meta::set_condition;
 use crate::quote::quoted;
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ impl ApiApproval {
 }
 
 /// True if the condition matches the annotation.
-pub(super) fn is_condition_current(definition: &Value) -> bool {
+pub(crate) fn is_condition_current(definition: &Value) -> bool {
     let Some(approval) = ApiApproval::of_definition(definition) else {
         return true;
     };
@@ -66,7 +66,7 @@ pub(super) fn is_condition_current(definition: &Value) -> bool {
 }
 
 /// Sets the condition, if the group is protected.
-pub(super) fn set_approval_condition(definition: &mut Value) {
+pub(crate) fn set_approval_condition(definition: &mut Value) {
     let Some(approval) = ApiApproval::of_definition(definition) else {
         return;
     };

@@ -1,24 +1,8 @@
 //! Parsed CustomResourceDefinitions.
 
-use super::has_condition;
-use crate::kinds::{Kind, Subresource};
-use crate::meta;
-use crate::registry::ScalePaths;
+use crate::meta::{self, has_condition};
 use crate::schema::Schema;
 use serde_json::Value;
-use std::sync::Arc;
-
-const VERBS: &[&str] = &[
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "create",
-    "update",
-    "watch",
-];
-const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
 
 /// A parsed CustomResourceDefinition.
 #[derive(Debug)]
@@ -75,6 +59,17 @@ pub struct PrinterColumn {
     pub path: String,
 }
 
+/// The fields that the scale subresource maps to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScalePaths {
+    /// The path of the desired number of replicas.
+    pub spec: Vec<String>,
+    /// The path of the observed number of replicas.
+    pub status: Vec<String>,
+    /// The path of the selector: a string, or a label selector.
+    pub selector: Option<Vec<String>>,
+}
+
 impl CustomResourceDefinition {
     /// Parses a stored definition.
     pub fn parse(object: &Value) -> Self {
@@ -107,78 +102,6 @@ impl CustomResourceDefinition {
     pub fn selectable(&self, version: &str) -> &[String] {
         self.version(version).map_or(&[], |version| &version.selectable)
     }
-}
-
-/// Returns one kind per served version, in order of decreasing version priority.
-pub(super) fn served_kinds(object: &Value) -> Vec<Kind> {
-    let definition = Arc::new(CustomResourceDefinition::parse(object));
-    let (spec, names) = (&object["spec"], &object["spec"]["names"]);
-    let mut served: Vec<&CrdVersion> = definition
-        .versions
-        .iter()
-        .filter(|version| version.served)
-        .collect();
-    served.sort_by_key(|version| std::cmp::Reverse(version_priority(&version.name)));
-    let strings = |value: &Value| list(value).iter().map(text).collect();
-    served
-        .into_iter()
-        .map(|version| {
-            Kind::custom(
-                (&text(&spec["group"]), &version.name),
-                (
-                    &text(&names["kind"]),
-                    &text(&names["plural"]),
-                    &text(&names["singular"]),
-                ),
-                spec["scope"] == "Namespaced",
-                (strings(&names["shortNames"]), strings(&names["categories"])),
-                VERBS,
-                subresources(version, &text(&spec["group"]), &text(&names["kind"])),
-                definition.clone(),
-            )
-        })
-        .collect()
-}
-
-fn subresources(version: &CrdVersion, group: &str, kind: &str) -> Vec<Subresource> {
-    let subresource = |name: &str, group: &str, version: &str, kind: &str| Subresource {
-        name: name.to_owned(),
-        verbs: SUBRESOURCE_VERBS.iter().map(|&verb| verb.to_owned()).collect(),
-        group: group.to_owned(),
-        version: version.to_owned(),
-        kind: kind.to_owned(),
-    };
-    let status = version
-        .status
-        .then(|| subresource("status", group, &version.name, kind));
-    let scale = version
-        .scale
-        .as_ref()
-        .map(|_| subresource("scale", "autoscaling", "v1", "Scale"));
-    status.into_iter().chain(scale).collect()
-}
-
-/// The priority of a version in Kubernetes: stable, then beta, then alpha, each by descending number; other names come last.
-fn version_priority(version: &str) -> (u8, u64, u64) {
-    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
-    let Some(rest) = version.strip_prefix('v') else {
-        return (0, 0, 0);
-    };
-    let major = digits(rest);
-    let Ok(number) = major.parse() else {
-        return (0, 0, 0);
-    };
-    let stage = &rest[major.len()..];
-    let minor = |text: &str| text.parse().ok();
-    if stage.is_empty() {
-        return (3, number, 0);
-    }
-    for (name, rank) in [("beta", 2), ("alpha", 1)] {
-        if let Some(minor) = stage.strip_prefix(name).and_then(minor) {
-            return (rank, number, minor);
-        }
-    }
-    (0, 0, 0)
 }
 
 impl CrdVersion {
@@ -234,53 +157,10 @@ impl PrinterColumn {
     }
 }
 
-fn list(value: &Value) -> &[Value] {
+pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn versions_sort_by_kube_aware_priority() {
-        let mut versions = ["v1alpha1", "foo", "v1", "v2beta1", "v10", "v1beta2"];
-        versions.sort_by_key(|version| std::cmp::Reverse(version_priority(version)));
-        assert_eq!(versions, ["v10", "v1", "v2beta1", "v1beta2", "v1alpha1", "foo"]);
-    }
-
-    #[test]
-    fn definition_yields_one_kind_per_served_version() {
-        let version = |name: &str, served: bool| {
-            json!({
-                "name": name, "served": served, "storage": name == "v1",
-                "subresources": { "status": {}, "scale": { "specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n" } },
-                "selectableFields": [{ "jsonPath": ".spec.color" }],
-            })
-        };
-        let object = json!({ "metadata": { "name": "foos.demo.dev" }, "spec": {
-            "group": "demo.dev", "scope": "Namespaced",
-            "names": { "kind": "Foo", "plural": "foos", "singular": "foo", "shortNames": ["f"] },
-            "versions": [version("v1", true), version("v2", true), version("v3", false)],
-        }});
-        let kinds = served_kinds(&object);
-        let versions: Vec<&str> = kinds.iter().map(|kind| kind.version.as_str()).collect();
-        assert_eq!(versions, ["v2", "v1"]);
-        let definition = kinds[0].definition.as_ref().unwrap();
-        assert_eq!(
-            (definition.stored_version.as_str(), definition.list_kind.as_str()),
-            ("v1", "FooList")
-        );
-        assert_eq!(definition.selectable("v1"), ["spec.color"]);
-        assert!(kinds[0].has_status() && kinds[0].subresource("scale").is_some());
-        assert!(!definition.terminating);
-        let mut terminating = object;
-        crate::crd::mark_terminating(&mut terminating);
-        assert!(CustomResourceDefinition::parse(&terminating).terminating);
-    }
 }

@@ -1,14 +1,13 @@
-//! CustomResourceDefinitions and the kinds that they define.
+//! CustomResourceDefinitions: parsed, with their API approval. What happens to them in the background is in `housekeeping`.
 
 pub(crate) mod api_approval;
-mod controller;
 mod definition;
 
-pub(crate) use controller::run;
-pub use definition::{CrdVersion, CustomResourceDefinition, PrinterColumn};
+pub use definition::{CrdVersion, CustomResourceDefinition, PrinterColumn, ScalePaths};
+pub(crate) use definition::{list, text};
 
-use crate::meta::{self, now};
-use serde_json::{Value, json};
+use crate::meta::{self, set_condition};
+use serde_json::Value;
 
 /// The finalizer that keeps a definition until its custom resources are deleted.
 pub(crate) const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -24,38 +23,4 @@ pub(crate) fn mark_terminating(definition: &mut Value) {
         "InstanceDeletionPending",
         message,
     );
-}
-
-/// Sets a condition; lastTransitionTime changes only with the status.
-pub(crate) fn set_condition(object: &mut Value, kind: &str, status: &str, reason: &str, message: &str) {
-    let conditions = meta::entry_mut(object, "status")
-        .entry("conditions")
-        .or_insert_with(|| json!([]));
-    if !conditions.is_array() {
-        *conditions = json!([]);
-    }
-    let Value::Array(conditions) = conditions else {
-        return;
-    };
-    let mut condition = json!({
-        "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now(),
-    });
-    match conditions.iter_mut().find(|existing| existing["type"] == kind) {
-        Some(existing) => {
-            if existing["status"] == status {
-                condition["lastTransitionTime"] = existing["lastTransitionTime"].clone();
-            }
-            *existing = condition;
-        }
-        None => conditions.push(condition),
-    }
-}
-
-/// True if the condition has status True.
-pub(crate) fn has_condition(object: &Value, kind: &str) -> bool {
-    let conditions = object["status"]["conditions"].as_array();
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| condition["type"] == kind && condition["status"] == "True")
 }

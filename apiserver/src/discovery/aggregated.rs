@@ -1,8 +1,8 @@
 //! Aggregated discovery (`apidiscovery.k8s.io/v2`): all groups in one document.
 
 use super::legacy::group_versions;
-use crate::http::{ApiResponse, respond};
 use crate::kinds::{Catalog, Kind, Subresource};
+use crate::render::{ApiResponse, respond};
 use serde_json::{Value, json};
 
 const CONTENT_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

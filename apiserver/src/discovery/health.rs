@@ -1,7 +1,7 @@
 //! Health endpoints: `/healthz`, `/livez` and `/readyz`, and each check below them.
 
-use crate::http::Query;
 use crate::quote::quoted;
+use crate::request::Query;
 use std::fmt::Write as _;
 
 /// The health endpoints.

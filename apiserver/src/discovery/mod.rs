@@ -4,23 +4,36 @@ mod aggregated;
 mod health;
 mod legacy;
 mod openapi;
+mod version;
 
-use crate::http::{ApiResponse, Query, RequestInfo, ResponseFormat, respond};
-use crate::server::ServerState;
+pub use version::VersionInfo;
+
+use crate::registry::Registry;
+use crate::render::{ApiResponse, ResponseFormat, respond};
+use crate::request::{Query, RequestInfo};
 use http::header::ACCEPT;
 use http::request::Parts;
 use serde_json::json;
 use std::fmt::Write as _;
 
+/// What the documents describe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServedApi<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) version: &'a VersionInfo,
+    /// Host and port of the server.
+    pub(crate) address: &'a str,
+}
+
 /// Handles a non-resource request.
 pub(crate) fn handle(
-    state: &ServerState,
+    served: ServedApi<'_>,
     parts: &Parts,
     query: &Query,
     info: &RequestInfo,
     form: ResponseFormat,
 ) -> ApiResponse {
-    let catalog = state.registry.catalog();
+    let catalog = served.registry.catalog();
     let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let aggregated = aggregated::is_accepted(accept.unwrap_or_default());
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
@@ -28,16 +41,16 @@ pub(crate) fn handle(
         [""] => Some(json!({ "paths": legacy::root_paths(&catalog) })),
         ["api"] if aggregated => return aggregated::document_response(&catalog, true),
         ["apis"] if aggregated => return aggregated::document_response(&catalog, false),
-        ["api"] => Some(legacy::api_versions(&state.address())),
+        ["api"] => Some(legacy::api_versions(served.address)),
         ["api", version] => legacy::api_resource_list(&catalog, "", version),
         ["apis"] => Some(legacy::api_group_list(&catalog)),
         ["apis", group] => legacy::api_group(&catalog, group),
         ["apis", group, version] => legacy::api_resource_list(&catalog, group, version),
-        ["version"] => Some(state.version.to_json()),
+        ["version"] => Some(served.version.to_json()),
         ["openapi", "v3"] => Some(openapi::v3_index(&catalog)),
         ["openapi", "v3", "api", version] => openapi::v3_document(&catalog, "", version),
         ["openapi", "v3", "apis", group, version] => openapi::v3_document(&catalog, group, version),
-        ["openapi", "v2"] => Some(openapi::v2_document(&state.version.git_version)),
+        ["openapi", "v2"] => Some(openapi::v2_document(&served.version.git_version)),
         [root, subpath @ ..] if health::ENDPOINTS.contains(root) => {
             let document = health::respond(root, subpath, query).filter(|_| !info.path.ends_with('/'));
             return document.map_or_else(respond::page_not_found, |text| {
@@ -48,7 +61,7 @@ pub(crate) fn handle(
             return respond::bytes(
                 200,
                 "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
-                metrics(state),
+                metrics(served.registry),
             );
         }
         _ => None,
@@ -59,13 +72,13 @@ pub(crate) fn handle(
     }
 }
 
-fn metrics(state: &ServerState) -> String {
+fn metrics(registry: &Registry) -> String {
     let mut text = String::from(
         "# HELP apiserver_storage_objects Number of stored objects at the time of last check split by kind.\n\
          # TYPE apiserver_storage_objects gauge\n",
     );
-    for kind in state.registry.catalog().stored() {
-        let count = state.registry.store.count(&kind.table());
+    for kind in registry.catalog().stored() {
+        let count = registry.store.count(&kind.table());
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,

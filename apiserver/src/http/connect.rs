@@ -4,11 +4,11 @@
 //! an error, or with an empty log for a pod without a node. No request reaches a handler of the object itself.
 
 use super::resources::RequestContext;
-use super::respond::{self, ApiResponse};
-use super::{Query, RequestInfo};
 use crate::meta;
 use crate::quote::quoted;
 use crate::registry::{Registry, Target};
+use crate::render::{ApiResponse, respond};
+use crate::request::{Query, RequestInfo};
 use crate::status::{ApiError, Cause};
 use serde_json::{Value, json};
 use std::net::IpAddr;

@@ -1,7 +1,7 @@
 //! A layer in front of the server, in which tests delay, fail or drop requests.
 
-use super::{ApiResponse, Query, RequestInfo};
-use crate::registry::ListOptions;
+use crate::render::{ApiResponse, ConnectionAborted};
+use crate::request::{ListOptions, Query, RequestInfo};
 use futures::future::BoxFuture;
 use std::fmt;
 
@@ -38,15 +38,3 @@ impl LayerRequest {
             .past_revision(watches)
     }
 }
-
-/// Closes the connection without a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConnectionAborted;
-
-impl fmt::Display for ConnectionAborted {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the connection was aborted by a layer")
-    }
-}
-
-impl std::error::Error for ConnectionAborted {}

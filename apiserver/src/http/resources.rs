@@ -1,18 +1,20 @@
 //! Requests to resources: chooses the registry operation and writes the response.
 
-use super::respond::{self, ApiResponse};
 use super::subresources::{bind, evict, handle_subresource, review, token};
-use super::{Encoding, Query, RequestInfo, ResponseFormat, body, connect};
+use super::{ServerState, connect};
 use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta::names;
 use crate::quote::quoted;
 use crate::registry::{
-    DeleteOptions, DeleteResult, ListOptions, ResourceVersionMatch, Target, WriteContext, WriteOptions,
-    WriteResult, check_media_type, check_target, parse_revision, too_large_resource_version,
+    DeleteResult, Target, WriteContext, WriteResult, check_media_type, check_target,
+    too_large_resource_version,
+};
+use crate::render::{ApiResponse, Encoding, ResponseFormat, respond};
+use crate::request::{
+    DeleteOptions, ListOptions, Query, RequestInfo, ResourceVersionMatch, WriteOptions, body, parse_revision,
     unparsable_version_error,
 };
-use crate::server::ServerState;
 use crate::status::ApiError;
 use crate::watch;
 use bytes::Bytes;
@@ -214,7 +216,13 @@ async fn watch(context: &RequestContext<'_>, target: Target) -> Result<ApiRespon
             .wait_for_revision(revision, FRESH_READ_TIMEOUT)
             .await;
     }
-    let watcher = watch::Watcher::new(context.state.registry.clone(), target, options, context.format)?;
+    let watcher = watch::Watcher::new(
+        context.state.registry.clone(),
+        &context.state.feeds,
+        target,
+        options,
+        context.format,
+    )?;
     Ok(respond::stream("application/json", watcher.into_body()))
 }
 

@@ -1,20 +1,19 @@
 //! Request handling: authentication, authorization, the operation, the response, the audit record.
 
-use super::query::Query;
-use super::respond::{self, ApiResponse};
-use super::{
-    ConnectionAborted, LayerRequest, RequestInfo, ResponseFormat, body, connect, resources, timeout,
-};
+use super::{LayerRequest, ServerState, connect, resources};
 use crate::audit::{AuditRecord, BlockingOwner};
 use crate::auth::{self, User};
 use crate::discovery;
-use crate::server::ServerState;
+use crate::render::{ApiResponse, ConnectionAborted, ResponseFormat, respond};
+use crate::request::{Query, RequestInfo, body, timeout};
 use crate::status::ApiError;
 use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::request::Parts;
 use http::{HeaderMap, Method, Request};
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Handles a request; an error closes the connection.
 pub(crate) async fn serve(
@@ -22,20 +21,16 @@ pub(crate) async fn serve(
     request: Request<Incoming>,
     client_cert: ClientCert,
 ) -> Result<ApiResponse, ConnectionAborted> {
+    let received = ReceivedRequest::new(&state, request, &client_cert);
     let Some(layer) = state.layer.clone() else {
-        return Ok(serve_directly(state, request, client_cert).await);
+        return Ok(received.answer(&state).await);
     };
-    let query = Query::parse(request.uri().query().unwrap_or_default());
-    let info = RequestInfo::new(request.method(), request.uri().path(), &query);
-    let mut draft = AuditDraft::new(request.headers());
-    // Errors are reported when the request is served.
-    let _ = authenticate(&state, request.headers(), &client_cert, &info, &mut draft);
     let layer_request = LayerRequest {
-        user: draft.user.name,
-        info,
-        query,
+        user: received.draft.user.name.clone(),
+        info: received.info.clone(),
+        query: received.query.clone(),
     };
-    let next = async move { Ok(serve_directly(state, request, client_cert).await) };
+    let next = async move { Ok(received.answer(&state).await) };
     layer.call(layer_request, Box::pin(next)).await
 }
 
@@ -50,22 +45,63 @@ pub(crate) enum ClientCert {
     Verified(Arc<User>),
 }
 
-async fn serve_directly(
-    state: Arc<ServerState>,
-    request: Request<Incoming>,
-    client_cert: ClientCert,
-) -> ApiResponse {
-    let query = Query::parse(request.uri().query().unwrap_or_default());
-    let info = RequestInfo::new(request.method(), request.uri().path(), &query);
-    let head = request.method() == Method::HEAD;
-    let mut draft = AuditDraft::new(request.headers());
-    let response = respond_to(&state, request, &client_cert, &query, &info, &mut draft).await;
-    let code = response.status().as_u16();
-    state.audit.add(|| draft.finish(&state, &info, code));
-    if head {
-        respond::without_body(response)
-    } else {
-        response
+/// A request that is parsed and authenticated, up to its body.
+struct ReceivedRequest {
+    parts: Parts,
+    body: Incoming,
+    query: Query,
+    info: RequestInfo,
+    draft: AuditDraft,
+    /// The time limit for the body; an error for an invalid one, or for an unknown user.
+    limit: Result<Duration, ApiError>,
+}
+
+impl ReceivedRequest {
+    fn new(state: &ServerState, request: Request<Incoming>, client_cert: &ClientCert) -> Self {
+        let (parts, body) = request.into_parts();
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        let info = RequestInfo::new(&parts.method, parts.uri.path(), &query);
+        let mut draft = AuditDraft::new(&parts.headers);
+        let limit = timeout::of_query(&query).or_else(|error| {
+            // Watches ignore the timeout, even an invalid one.
+            if info.verb == "watch" {
+                timeout::of_query(&Query::default())
+            } else {
+                Err(error)
+            }
+        });
+        let limit = limit.and_then(|limit| {
+            authenticate(state, &parts.headers, client_cert, &info, &mut draft)?;
+            Ok(limit)
+        });
+        Self {
+            parts,
+            body,
+            query,
+            info,
+            draft,
+            limit,
+        }
+    }
+
+    /// Answers the request and records it in the audit log.
+    async fn answer(self, state: &Arc<ServerState>) -> ApiResponse {
+        let Self {
+            parts,
+            body,
+            query,
+            info,
+            mut draft,
+            limit,
+        } = self;
+        let response = respond_to(state, &parts, body, &query, &info, limit, &mut draft).await;
+        let code = response.status().as_u16();
+        state.audit.add(|| draft.finish(state, &info, code));
+        if parts.method == Method::HEAD {
+            respond::without_body(response)
+        } else {
+            response
+        }
     }
 }
 
@@ -118,15 +154,14 @@ impl AuditDraft {
 
 async fn respond_to(
     state: &Arc<ServerState>,
-    request: Request<Incoming>,
-    client_cert: &ClientCert,
+    parts: &Parts,
+    body: Incoming,
     query: &Query,
     info: &RequestInfo,
+    limit: Result<Duration, ApiError>,
     draft: &mut AuditDraft,
 ) -> ApiResponse {
-    let (parts, incoming) = request.into_parts();
-    let watches = info.verb == "watch";
-    let format = ResponseFormat::negotiate(&parts.headers, query.flag("pretty"), watches);
+    let format = ResponseFormat::negotiate(&parts.headers, query.flag("pretty"), info.verb == "watch");
     let error_format = format.as_ref().copied().unwrap_or(ResponseFormat::DEFAULT);
     let format = format.and_then(|format| format.with_include_object(query));
     // The server at the other end of a connection negotiates by itself.
@@ -137,16 +172,7 @@ async fn respond_to(
             Err(error)
         }
     });
-    let admitted = timeout::of_query(query).or_else(|error| {
-        // Watches ignore the timeout, even an invalid one.
-        if watches {
-            timeout::of_query(&Query::default())
-        } else {
-            Err(error)
-        }
-    });
-    let admitted = admitted.and_then(|limit| {
-        authenticate(state, &parts.headers, client_cert, info, draft)?;
+    let admitted = limit.and_then(|limit| {
         let authorizer = &state.registry.authorizer;
         authorizer.authorize(&state.registry.store, &draft.user, info)?;
         Ok(limit)
@@ -159,10 +185,10 @@ async fn respond_to(
         }
     };
     if !info.is_resource {
-        let response = discovery::handle(state, &parts, query, info, error_format);
+        let response = discovery::handle(state.served_api(), parts, query, info, error_format);
         return adjust_to_routes(state, &parts.method, info, error_format, response);
     }
-    let outcome = match (format, body::read(incoming, limit).await) {
+    let outcome = match (format, body::read(body, limit).await) {
         (Ok(format), Ok(body)) => {
             draft.blocking_owners = BlockingOwner::from_body(&body);
             let context = resources::RequestContext {
@@ -170,7 +196,7 @@ async fn respond_to(
                 user: &draft.user,
                 info,
                 query,
-                parts: &parts,
+                parts,
                 body: &body,
                 format,
             };

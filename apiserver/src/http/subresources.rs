@@ -1,11 +1,11 @@
 //! Resources and subresources that are not stored: reviews, tokens, bindings and evictions.
 
 use super::resources::{RequestContext, decode_object, write_context, write_options};
-use super::respond::{self, ApiResponse};
 use super::token_request;
-use crate::auth;
 use crate::kinds::Kind;
-use crate::registry::{DeleteOptions, Target, WriteOptions};
+use crate::registry::{Target, answer_review};
+use crate::render::{ApiResponse, respond};
+use crate::request::{DeleteOptions, WriteOptions};
 use crate::status::ApiError;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(super) fn review(
 ) -> Result<ApiResponse, ApiError> {
     handle_subresource(context, target, "CreateOptions", |mut review, _| {
         let state = context.state;
-        auth::answer_review(
+        answer_review(
             &state.registry,
             &state.authenticator,
             context.user,

@@ -1,13 +1,13 @@
 //! TokenRequests: tokens of service accounts.
 
 use super::resources::RequestContext;
-use super::respond::{self, ApiResponse};
 use crate::apply::gvk;
 use crate::auth;
 use crate::meta::text;
 use crate::registry::Target;
+use crate::render::{ApiResponse, respond};
 use crate::status::{ApiError, Cause};
-use crate::store::Object;
+use crate::storage::Object;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

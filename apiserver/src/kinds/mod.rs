@@ -1,12 +1,14 @@
 //! The served kinds: built-in ones from a generated table, and those of CustomResourceDefinitions.
 
 mod catalog;
+mod custom;
 mod fields;
 
 pub use catalog::Catalog;
+pub(crate) use custom::served_kinds;
 
 use crate::crd::CustomResourceDefinition;
-use crate::status;
+use crate::status::{self, ResourceNames};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -202,5 +204,19 @@ impl Kind {
 
     fn has_flag(&self, flag: &str) -> bool {
         self.flags.iter().any(|known| known == flag)
+    }
+}
+
+impl ResourceNames for Kind {
+    fn group(&self) -> &str {
+        &self.group
+    }
+
+    fn plural(&self) -> &str {
+        &self.plural
+    }
+
+    fn kind(&self) -> &str {
+        &self.kind
     }
 }

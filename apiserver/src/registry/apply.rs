@@ -2,9 +2,10 @@
 
 use super::managed_fields::apply_config;
 use super::update::UpdatedObject;
-use super::{FieldValidation, Registry, Target, WriteContext, WriteOptions, WriteResult};
+use super::{Registry, Target, WriteContext, WriteResult};
 use crate::apply::gvk;
 use crate::meta;
+use crate::request::{FieldValidation, WriteOptions};
 use crate::status::{ApiError, Cause};
 use crate::types::{self, ExplicitEmptyFields, json_kind};
 use crate::yaml;

@@ -1,36 +1,14 @@
 //! The create verb.
 
-use super::managed_fields::track_fields;
-use super::object_size::check_size;
-use super::validate::validate;
-use super::{Registry, Target, WriteOptions, WriteResult, convert, prepare};
-use crate::auth::User;
+use super::write::{Change, Write, WriteContext, WriteOutcome};
+use super::{Registry, Target, WriteResult, metadata};
 use crate::meta;
-use crate::status::{ApiError, Cause};
-use crate::store::{Object, WriteConflict};
-use crate::strategy::warnings;
+use crate::status::ApiError;
 use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
-use std::sync::Arc;
 
 /// How many generated names are tried before the create fails with a conflict.
 const MAX_NAME_ATTEMPTS: usize = 8;
-
-/// The user and the options of a write.
-#[derive(Clone, Copy, Debug)]
-pub struct WriteContext<'a> {
-    /// The user that the write is attributed to.
-    pub user: &'a User,
-    /// The options of the request.
-    pub options: &'a WriteOptions,
-}
-
-impl<'a> WriteContext<'a> {
-    /// Combines a user with the options of the request.
-    pub fn new(user: &'a User, options: &'a WriteOptions) -> Self {
-        Self { user, options }
-    }
-}
 
 /// Facts about the request body that decoding does not preserve.
 pub(super) struct RequestFacts<'a> {
@@ -54,10 +32,6 @@ impl<'a> RequestFacts<'a> {
             empties,
             updated_subresource,
         }
-    }
-
-    fn subresource(&self) -> &'a str {
-        self.updated_subresource.unwrap_or_default()
     }
 }
 
@@ -94,101 +68,58 @@ impl Registry {
     ) -> Result<WriteResult, ApiError> {
         check_namespace(target, &mut object)?;
         check_definition_lifecycle(target, &object)?;
-        self.check_namespace_lifecycle(target, &object)?;
-        self.check_rbac_escalation(target, None, &object, context.user)?;
-        self.check_owner_references(target, None, &object, context.user)?;
         let kind = &target.kind;
         let named = !meta::name(&object).is_empty();
-        let prefix = object["metadata"]["generateName"].as_str().map(str::to_owned);
         // A non-numeric resourceVersion counts as unset here.
         let version = meta::resource_version(&object).to_owned();
-        let versioned = !context.options.applied
-            && facts.updated_subresource.is_none()
-            && version.parse::<u64>().is_ok_and(|version| version > 0);
-        if facts.updated_subresource.is_none() {
-            meta::wipe_system_fields(&mut object);
+        let is_update = facts.updated_subresource.is_some();
+        let write = Write {
+            target,
+            subresource: facts.updated_subresource.unwrap_or_default(),
+            context,
+            empties: &facts.empties,
+            change: Change::Create {
+                // For a generated name, kube-apiserver works on a copy: label defaulting does not reach it.
+                labels_from_template: facts.unlabelled && named,
+                sent_version: &version,
+                refuses_version: !context.options.applied
+                    && !is_update
+                    && version.parse::<u64>().is_ok_and(|version| version > 0),
+            },
+        };
+        if !is_update {
+            metadata::wipe_system_fields(&mut object);
         }
         if !context.options.dry_run {
-            meta::clear_self_link(&mut object);
+            metadata::clear_self_link(&mut object);
         }
-        // Fields that the server sets from here on have no manager.
-        if !context.options.applied {
-            track_fields(kind, None, &mut object, facts.subresource(), context);
-        }
-        self.set_default_class(kind, &mut object);
-        meta::fill_system_fields(kind, &mut object);
-        for _ in 0..if named { 1 } else { MAX_NAME_ATTEMPTS } {
-            // A generated name that is taken is retried with another name.
-            let mut object = if named {
-                std::mem::take(&mut object)
-            } else {
-                object.clone()
+        self.mutate(&write, &mut object)?;
+        self.check_rbac_escalation(target, None, &object, context.user)?;
+        metadata::fill_system_fields(kind, &mut object);
+        if named {
+            let name = meta::name(&object).to_owned();
+            return match self.validate_and_store(&write, object)? {
+                WriteOutcome::Written(written) => Ok(written),
+                WriteOutcome::Conflict { warnings } => {
+                    let taken = Target::new(kind, &target.namespace, &name);
+                    Err(self.already_exists(&taken).with_warnings(&warnings))
+                }
             };
-            if let (false, Some(prefix)) = (named, &prefix) {
-                let name = meta::generate_name(prefix);
+        }
+        let prefix = meta::text(&object["metadata"], "generateName").to_owned();
+        for _ in 0..MAX_NAME_ATTEMPTS {
+            let mut object = object.clone();
+            if !prefix.is_empty() {
+                let name = meta::generate_name(&prefix);
                 meta::metadata_mut(&mut object).insert("name".into(), name.into());
             }
-            self.set_limit_range_defaults(kind, &mut object);
-            let early_warnings = warnings::before_create(kind, &object);
-            prepare::prepare_for_create(kind, &mut object);
-            // For a generated name, kube-apiserver works on a copy: label defaulting does not reach it.
-            if facts.unlabelled && named {
-                crate::strategy::default_job_labels(kind, &mut object);
-            }
-            self.admit_pod(kind, &mut object)?;
-            let _allocation = self.lock_allocation(kind);
-            // kube-apiserver allocates addresses and ports only in writes of the whole object.
-            if facts.subresource().is_empty() {
-                self.allocate(kind, &mut object, None, context.options.dry_run)?;
-            }
-            let mut causes = meta::validate_metadata_create(kind, &object);
-            causes.extend(validate(kind, &object, None, &facts.empties));
-            if !causes.is_empty() {
-                let error = ApiError::invalid(kind, meta::name(&object), &causes);
-                return Err(error.with_warnings(&early_warnings));
-            }
-            let warnings = [early_warnings, warnings::on_create(kind, &object)].concat();
-            self.check_limit_ranges(kind, &object)
-                .map_err(|error| error.with_warnings(&warnings))?;
-            let written = |object| WriteResult {
-                object,
-                created: true,
-                warnings: warnings.clone(),
-            };
-            let target = Target::new(kind, &target.namespace, meta::name(&object));
-            if context.options.dry_run {
-                if self.find(&target).is_some() {
-                    return Err(self.already_exists(&target).with_warnings(&warnings));
-                }
-                if !version.is_empty() {
-                    // A dry run returns the resourceVersion as it was sent.
-                    meta::metadata_mut(&mut object).insert("resourceVersion".into(), version.into());
-                }
-                return Ok(written(Arc::new(Object::never_stored(
-                    convert::to_stored_version(kind, object),
-                ))));
-            }
-            if versioned {
-                let message = "resourceVersion should not be set on objects to be created";
-                return Err(ApiError::new(500, "", message).with_warnings(&warnings));
-            }
-            check_size(&object).map_err(|error| error.with_warnings(&warnings))?;
-            match self.store.create(
-                &kind.table(),
-                &target.key(),
-                convert::to_storage(kind, object, &facts.empties),
-            ) {
-                Ok(object) => return Ok(written(object)),
-                Err(_) if !named && prefix.is_some() => {}
-                Err(WriteConflict::Exists | WriteConflict::Changed) => {
-                    return Err(self.already_exists(&target).with_warnings(&warnings));
-                }
+            if let WriteOutcome::Written(written) = self.validate_and_store(&write, object)? {
+                return Ok(written);
             }
         }
-        let name = prefix.unwrap_or_default();
-        let mut error = ApiError::already_exists(kind, &name);
+        let mut error = ApiError::already_exists(kind, &prefix);
         error.message = format!(
-            "{} {name:?} already exists, the server was not able to generate a unique name for the object",
+            "{} {prefix:?} already exists, the server was not able to generate a unique name for the object",
             kind.group_resource()
         );
         Err(error.with_retry_after(1))
@@ -204,26 +135,6 @@ impl Registry {
             error.message = format!("object is being deleted: {}", error.message);
         }
         error
-    }
-
-    /// Refuses creation in a namespace that does not exist or is terminating (admission plugin NamespaceLifecycle).
-    fn check_namespace_lifecycle(&self, target: &Target, object: &Value) -> Result<(), ApiError> {
-        if !target.kind.namespaced {
-            return Ok(());
-        }
-        let namespace = &target.namespace;
-        let namespaces = self.resource("", "namespaces")?;
-        let Some(found) = self.store.get(&namespaces.table(), namespace) else {
-            return Err(ApiError::not_found(&namespaces, namespace));
-        };
-        if found.value()["status"]["phase"] != "Terminating" && !meta::is_being_deleted(found.value()) {
-            return Ok(());
-        }
-        let why =
-            format!("unable to create new content in namespace {namespace} because it is being terminated");
-        let message = format!("namespace {namespace} is being terminated");
-        let cause = Cause::new("NamespaceTerminating", "metadata.namespace", message);
-        Err(ApiError::forbidden(&target.kind, meta::name(object), why).with_cause(&cause))
     }
 }
 

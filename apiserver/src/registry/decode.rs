@@ -2,10 +2,11 @@
 
 use super::create::check_namespace;
 use super::managed_fields::track_fields;
-use super::{FieldValidation, Registry, Target, WriteContext, WriteOptions};
+use super::{Registry, Target, WriteContext};
 use crate::builtin;
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
+use crate::request::{FieldValidation, WriteOptions};
 use crate::status::{ApiError, Cause};
 use crate::strategy;
 use crate::types::{self, DecodeError, Type};

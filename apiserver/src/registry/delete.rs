@@ -1,16 +1,17 @@
 //! The delete verb: immediate deletion, or marking an object that finalizers or a grace period hold.
 
 use super::retry::RetryDeadline;
-use super::{DeleteOptions, ListOptions, Listing, Registry, Target, convert, prepare};
+use super::{Listing, Registry, Target, convert, prepare};
+use crate::admission::{self, Operation};
+use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta;
+use crate::request::{DeleteOptions, ListOptions};
 use crate::status::{ApiError, details};
-use crate::store::{Object, WriteConflict};
+use crate::storage::{Object, WriteConflict};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Namespaces that cannot be deleted.
-const IMMORTAL_NAMESPACES: &[&str] = &["default", "kube-system", "kube-public"];
 /// Finalizers of the garbage collector: keep the dependents, or delete them before the owner.
 const ORPHAN_FINALIZER: &str = "orphan";
 const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
@@ -28,16 +29,8 @@ impl Registry {
     /// Deletes an object, or marks it for deletion. After a write conflict, the preconditions are checked against the new state.
     pub fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<DeleteResult, ApiError> {
         let kind = &target.kind;
-        if kind.kind == "Namespace"
-            && kind.group.is_empty()
-            && IMMORTAL_NAMESPACES.contains(&target.name.as_str())
-        {
-            return Err(ApiError::forbidden(
-                kind,
-                &target.name,
-                "this namespace may not be deleted",
-            ));
-        }
+        let (catalog, user) = (self.catalog(), User::system());
+        admission::admit_deletion(&self.attributes(&catalog, target, "", Operation::Delete, &user))?;
         let deadline = RetryDeadline::start();
         loop {
             let old = self.get(target)?;

@@ -1,9 +1,10 @@
 //! Tracking of field managers (`metadata.managedFields`).
 
-use super::{Target, WriteContext, WriteOptions};
+use super::{Target, WriteContext};
 use crate::apply::{self, ApplyError, FieldSet, Write};
 use crate::kinds::Kind;
 use crate::meta::now;
+use crate::request::WriteOptions;
 use crate::status::{ApiError, Cause};
 use crate::types::{self, Type};
 use serde_json::{Value, json};

@@ -1,47 +1,44 @@
 //! The registry: the verbs on objects (create, get, list, update, patch, delete), independent of transport and authentication.
 //!
-//! Reading order: `decode` (what the body of a request must be), `prepare` (what the server changes per kind), then the verbs: `create`,
-//! `read`, `update`, `delete`. Everything here is synchronous and short; no lock is held across a call.
+//! Reading order: `decode` (what the body of a request must be), `write` (the way of every object into the store), then the verbs:
+//! `create`, `read`, `update`, `patch`, `apply`, `delete`, and what is answered without being stored: `reviews`. Everything here is
+//! synchronous and short; no lock is held across a call.
 
 mod apply;
-mod continue_token;
 mod convert;
 mod create;
 mod decode;
-mod default_class;
 mod delete;
-mod limit_ranges;
 mod managed_fields;
+mod metadata;
 mod object_size;
-mod options;
-mod owner_references;
 mod patch;
 mod pods;
 mod prepare;
 mod rbac_escalation;
 mod read;
 mod retry;
+mod reviews;
 mod scale;
+mod unchanged;
 mod update;
 mod validate;
+mod write;
 
 pub(crate) use convert::needs_conversion;
 pub use convert::to_request_version;
-pub use create::WriteContext;
 pub use delete::DeleteResult;
-pub use options::{DeleteOptions, FieldValidation, ListOptions, ResourceVersionMatch, WriteOptions};
-pub(crate) use options::{parse_revision, unparsable_version_error};
 pub(crate) use patch::check_media_type;
 pub use read::Listing;
 pub(crate) use read::too_large_resource_version;
-pub use scale::ScalePaths;
+pub(crate) use reviews::answer_review;
 pub(crate) use update::check_target;
+pub use write::WriteContext;
 
 use crate::auth::Authorizer;
 use crate::kinds::{Catalog, Kind};
 use crate::status::ApiError;
-use crate::store::{Object, Store};
-use crate::watch::SharedFeeds;
+use crate::storage::{Object, Store};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 
@@ -102,8 +99,6 @@ pub struct Registry {
     pub store: Store,
     /// Decides which user may do what.
     pub authorizer: Authorizer,
-    /// Event feeds that are shared by identical watches.
-    pub(crate) feeds: SharedFeeds,
     /// Held from the allocation of a Service's addresses and ports until it is stored, so that none is allocated twice.
     service_allocation: Mutex<()>,
     catalog: RwLock<Arc<Catalog>>,
@@ -115,7 +110,6 @@ impl Registry {
         Self {
             store: Store::default(),
             authorizer,
-            feeds: SharedFeeds::default(),
             service_allocation: Mutex::new(()),
             catalog: RwLock::new(Arc::new(catalog)),
         }

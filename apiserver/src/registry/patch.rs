@@ -2,9 +2,10 @@
 
 use super::decode::ObjectDecodeError;
 use super::update::UpdatedObject;
-use super::{FieldValidation, Registry, Target, WriteContext, WriteOptions, WriteResult};
+use super::{Registry, Target, WriteContext, WriteResult};
 use crate::meta;
 use crate::patch::{self, Decoding, PatchError, Patched};
+use crate::request::{FieldValidation, WriteOptions};
 use crate::status::{ApiError, Cause};
 use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! The get and list verbs.
 
-use super::continue_token::ContinueToken;
-use super::{ListOptions, Registry, ResourceVersionMatch, Target};
+use super::{Registry, Target};
+use crate::request::{ContinueToken, ListOptions, ResourceVersionMatch};
 use crate::status::{ApiError, Cause};
-use crate::store::{Object, Page, RevisionError, Store};
+use crate::storage::{Object, Page, RevisionError, Store};
 use std::sync::Arc;
 
 /// A list of objects, or one page of it.
@@ -48,7 +48,7 @@ impl Registry {
         };
         let at = match (&token, options.revision) {
             (Some(token), _) => token.revision,
-            (None, Some(revision)) if requires_exact_version(options) => Some(revision),
+            (None, Some(revision)) if options.requires_exact_version() => Some(revision),
             (None, Some(revision)) if revision > self.store.revision() => {
                 return Err(too_large_resource_version(revision, self.store.revision()));
             }
@@ -90,30 +90,6 @@ impl Registry {
             limit
         };
         self.store.page(&table, &prefix, after, at, limit)
-    }
-}
-
-impl ListOptions {
-    /// Returns the past version at which a list is read or a watch starts; None if any version will do.
-    pub(crate) fn past_revision(&self, watches: bool) -> Option<u64> {
-        if watches {
-            let goes_on = self.initial_events != Some(true);
-            return self.revision.filter(|revision| goes_on && *revision > 0);
-        }
-        match self.continue_token.as_str() {
-            "" => self.revision.filter(|_| requires_exact_version(self)),
-            text => ContinueToken::decode(text).ok()?.revision,
-        }
-    }
-}
-
-/// True if the list must be read at exactly the given version. Version 0 means any.
-fn requires_exact_version(options: &ListOptions) -> bool {
-    match options.version_match {
-        _ if options.revision == Some(0) => false,
-        ResourceVersionMatch::Exact => true,
-        ResourceVersionMatch::NotOlderThan => false,
-        ResourceVersionMatch::Unset => options.limit > 0,
     }
 }
 

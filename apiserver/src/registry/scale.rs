@@ -3,21 +3,11 @@
 use super::managed_fields::track_scale;
 use super::{Registry, Target, WriteContext};
 use crate::apply;
+use crate::crd::ScalePaths;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use serde_json::{Map, Value, json};
-
-/// The fields that the scale subresource maps to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScalePaths {
-    /// The path of the desired number of replicas.
-    pub spec: Vec<String>,
-    /// The path of the observed number of replicas.
-    pub status: Vec<String>,
-    /// The path of the selector: a string, or a label selector.
-    pub selector: Option<Vec<String>>,
-}
 
 impl Registry {
     /// Returns the scale of an object.

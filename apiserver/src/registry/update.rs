@@ -1,21 +1,17 @@
 //! The update verb: writes to whole objects and to subresources, by replacement or by a patch.
 
-use super::create::{RequestFacts, WriteContext, check_namespace};
-use super::managed_fields::track_fields;
-use super::object_size::check_size;
+use super::create::{RequestFacts, check_namespace};
 use super::retry::RetryDeadline;
-use super::validate::validate_subresource;
-use super::{Registry, Target, WriteResult, convert, prepare};
+use super::unchanged::differs_only_in_managed_fields;
+use super::write::{Change, Write, WriteContext, WriteOutcome};
+use super::{Registry, Target, WriteResult, convert};
 use crate::auth::ResourceAttributes;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::quote::quoted;
 use crate::status::{ApiError, Cause};
-use crate::store::{Object, WriteConflict};
-use crate::strategy::warnings;
 use crate::types::ExplicitEmptyFields;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// The new state of an object, and the fields that the request set to empty values.
 #[derive(Debug)]
@@ -34,17 +30,6 @@ impl From<Value> for UpdatedObject {
         }
     }
 }
-
-/// Kinds with validation that does not repeat the check of metadata changes.
-const METADATA_CHECKED_ONCE: &[(&str, &str)] = &[
-    ("", "Event"),
-    ("", "LimitRange"),
-    ("", "PersistentVolume"),
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-    ("discovery.k8s.io", "EndpointSlice"),
-    ("policy", "PodDisruptionBudget"),
-];
 
 impl Registry {
     /// Replaces an object, or a subresource of it.
@@ -114,69 +99,19 @@ impl Registry {
             self.check_rbac_escalation(target, Some(before), &new, context.user)?;
             check_identity(target, &mut new, before)?;
             check_resource_version(target, &mut new, before)?;
-            // Fields that the server sets from here on have no manager.
-            if !context.options.applied && subresource != "scale" {
-                track_fields(kind, Some(before), &mut new, subresource, context);
-            }
-            prepare::prepare_for_update(kind, &mut new, (before, old.value()), subresource, &empties);
-            let _allocation = self.lock_allocation(kind);
-            if subresource.is_empty() {
-                self.allocate(kind, &mut new, Some(before), context.options.dry_run)?;
-                self.check_owner_references(target, Some(before), &new, context.user)?;
-            }
-            // The generic rules are applied once, and again by the validation of most kinds: their causes appear twice.
-            let mut causes = meta::validate_metadata_update(&new, before);
-            if !METADATA_CHECKED_ONCE.contains(&(kind.group.as_str(), kind.kind.as_str())) {
-                causes.extend(causes.clone());
-            }
-            causes.extend(validate_subresource(kind, subresource, &new, before, &empties));
-            if !causes.is_empty() {
-                return Err(ApiError::invalid(kind, &target.name, &causes));
-            }
-            if !context.options.dry_run {
-                meta::clear_self_link(&mut new);
-            }
-            let warnings = warnings::on_update(kind, subresource, &new, before);
-            self.check_limit_ranges_on_update(kind, subresource, &new, before)
-                .map_err(|error| error.with_warnings(&warnings))?;
-            let written = |object| WriteResult {
-                object,
-                created: false,
-                warnings: warnings.clone(),
+            let write = Write {
+                target,
+                subresource,
+                context,
+                empties: &empties,
+                change: Change::Update { old: &old, before },
             };
-            if is_noop_update(&new, before) {
-                return Ok(written(old));
-            }
-            if context.options.dry_run {
-                return Ok(written(Arc::new(Object::never_stored(
-                    convert::to_stored_version(kind, new),
-                ))));
-            }
-            check_size(&new).map_err(|error| error.with_warnings(&warnings))?;
-            if let Ok(object) = self.update_or_delete(target, &old, new, &empties) {
-                return Ok(written(object));
+            self.mutate(&write, &mut new)?;
+            if let WriteOutcome::Written(written) = self.validate_and_store(&write, new)? {
+                return Ok(written);
             }
             deadline.check()?;
         }
-    }
-
-    /// Stores the new state, or deletes the object if the update removed the last finalizer.
-    fn update_or_delete(
-        &self,
-        target: &Target,
-        old: &Object,
-        new: Value,
-        empties: &ExplicitEmptyFields,
-    ) -> Result<Arc<Object>, WriteConflict> {
-        let (table, key) = (target.kind.table(), target.key());
-        if prepare::is_ready_to_delete(&target.kind, &new) {
-            let removed = self.store.delete(&table, &key, old)?;
-            // The response shows the object as the update requested it.
-            let object = Object::new(convert::to_stored_version(&target.kind, new), removed.revision);
-            return Ok(Arc::new(object));
-        }
-        self.store
-            .update(&table, &key, old, convert::to_storage(&target.kind, new, empties))
     }
 
     fn create_on_update(
@@ -323,73 +258,4 @@ fn check_resource_version(target: &Target, new: &mut Value, old: &Value) -> Resu
         old["metadata"]["resourceVersion"].clone(),
     );
     Ok(())
-}
-
-/// True if nothing changed except the timestamps in managedFields.
-fn is_noop_update(new: &Value, old: &Value) -> bool {
-    differs_only_in_managed_fields(new, old, same_entries_ignoring_time)
-}
-
-/// True if nothing changed except managedFields, where `may` accepts the change.
-fn differs_only_in_managed_fields(new: &Value, old: &Value, may: impl Fn(&Value, &Value) -> bool) -> bool {
-    differing_fields(new, old).all(|key| {
-        key == "metadata"
-            && differing_fields(&new[key], &old[key])
-                .all(|key| key == "managedFields" && may(&new["metadata"][key], &old["metadata"][key]))
-    })
-}
-
-/// True if two lists of managedFields differ at most in their timestamps.
-fn same_entries_ignoring_time(new: &Value, old: &Value) -> bool {
-    match (new.as_array(), old.as_array()) {
-        (Some(new), Some(old)) => {
-            let mut pairs = new.iter().zip(old);
-            new.len() == old.len()
-                && pairs.all(|(new, old)| differing_fields(new, old).all(|key| key == "time"))
-        }
-        // An absent list equals null.
-        _ => new == old,
-    }
-}
-
-/// Returns the names of the fields in which two objects differ; a single empty name if they differ and one of them is not an object.
-fn differing_fields<'a>(new: &'a Value, old: &'a Value) -> impl Iterator<Item = &'a str> {
-    let root = (!(new.is_object() && old.is_object()) && new != old).then_some("");
-    let fields = |value: &'a Value| value.as_object().into_iter().flatten();
-    let changed = fields(new).filter(|(key, value)| old.get(key.as_str()) != Some(*value));
-    let removed = fields(old).filter(|(key, _)| new.get(key.as_str()).is_none());
-    root.into_iter()
-        .chain(changed.chain(removed).map(|(key, _)| key.as_str()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn update_that_changes_only_managed_field_times_is_noop() {
-        let object = |time: &str, manager: &str, data: Value| {
-            let entries = json!([{ "manager": manager, "time": time }]);
-            json!({ "metadata": { "name": "a", "managedFields": entries }, "data": data })
-        };
-        let old = object("1", "m", json!({ "k": "v" }));
-        assert!(is_noop_update(&old, &old) && is_noop_update(&object("2", "m", json!({ "k": "v" })), &old));
-        assert!(!is_noop_update(&object("1", "n", json!({ "k": "v" })), &old));
-        assert!(!is_noop_update(&object("1", "m", json!({ "k": "w" })), &old));
-        assert!(!is_noop_update(
-            &object("1", "m", json!({ "k": "v", "l": "w" })),
-            &old
-        ));
-        assert!(
-            !is_noop_update(&object("1", "m", json!({})), &old)
-                && !is_noop_update(&old, &object("1", "m", json!({})))
-        );
-        let (mut none, mut null) = (old.clone(), old.clone());
-        none["metadata"].as_object_mut().unwrap().remove("managedFields");
-        null["metadata"]["managedFields"] = Value::Null;
-        assert!(is_noop_update(&none, &null) && is_noop_update(&null, &none));
-        assert!(!is_noop_update(&none, &old) && !is_noop_update(&old, &none));
-        null["metadata"]["name"] = json!("b");
-        assert!(!is_noop_update(&null, &none));
-    }
 }

@@ -1,7 +1,8 @@
 //! Validation of objects beyond the generic metadata rules.
 
-use super::{Registry, ScalePaths};
+use super::Registry;
 use crate::builtin;
+use crate::crd::ScalePaths;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::{ApiError, Cause};

@@ -1,7 +1,9 @@
 //! The options of a server.
 
-use super::{Tls, VersionInfo};
+use super::Tls;
 use crate::auth::{AuthorizationMode, User};
+use crate::discovery::VersionInfo;
+use crate::housekeeping::HousekeepingTask;
 use crate::http::Layer;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -19,6 +21,7 @@ pub struct ApiServerBuilder {
     pub(super) version: VersionInfo,
     pub(super) layer: Option<Arc<dyn Layer>>,
     pub(super) audit_capacity: usize,
+    pub(super) housekeeping: Vec<HousekeepingTask>,
 }
 
 /// The default capacity of the audit log, in requests.
@@ -36,6 +39,7 @@ impl Default for ApiServerBuilder {
             version: VersionInfo::default(),
             layer: None,
             audit_capacity: DEFAULT_AUDIT_CAPACITY,
+            housekeeping: HousekeepingTask::ALL.to_vec(),
         }
     }
 }
@@ -99,6 +103,12 @@ impl ApiServerBuilder {
     /// it.
     pub fn audit_capacity(mut self, records: usize) -> Self {
         self.audit_capacity = records;
+        self
+    }
+
+    /// Sets the housekeeping tasks; the default is [`HousekeepingTask::ALL`]. Others are left to the clients, such as a controller manager.
+    pub fn housekeeping(mut self, tasks: &[HousekeepingTask]) -> Self {
+        self.housekeeping = tasks.to_vec();
         self
     }
 

@@ -6,42 +6,19 @@ mod listener;
 mod proxy_listener;
 mod start;
 mod tls;
-mod version;
 
 pub use builder::ApiServerBuilder;
 pub use proxy_listener::ProxyListener;
 pub use start::StartError;
 pub use tls::{Tls, TlsInput};
-pub use version::VersionInfo;
 
 use crate::audit::AuditLog;
-use crate::auth::{Authenticator, ImpersonationModeCache};
-use crate::http::Layer;
+use crate::http::ServerState;
 use crate::registry::Registry;
-use parking_lot::RwLock;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::task::JoinSet;
-
-/// The state that all requests share.
-#[derive(Debug)]
-pub(crate) struct ServerState {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) authenticator: Authenticator,
-    pub(crate) impersonation_modes: ImpersonationModeCache,
-    pub(crate) audit: AuditLog,
-    pub(crate) version: VersionInfo,
-    pub(crate) layer: Option<Arc<dyn Layer>>,
-    address: RwLock<String>,
-}
-
-impl ServerState {
-    /// Host and port, as discovery reports them.
-    pub(crate) fn address(&self) -> String {
-        self.address.read().clone()
-    }
-}
 
 /// A running API server. Dropping it stops it and discards its objects.
 #[derive(Debug)]

@@ -1,14 +1,14 @@
 //! Startup of a server.
 
-use super::{ApiServer, ApiServerBuilder, ServerState, TlsInput, listener, tls};
+use super::{ApiServer, ApiServerBuilder, TlsInput, listener, tls};
 use crate::audit::AuditLog;
 use crate::auth::{Authenticator, Authorizer, ImpersonationModeCache, ServiceAccountTokens, User, bootstrap};
-use crate::http::serve;
+use crate::http::{ServerState, serve};
 use crate::kinds::Catalog;
-use crate::registry::{Registry, Target, WriteContext, WriteOptions};
+use crate::registry::{Registry, Target, WriteContext};
+use crate::request::WriteOptions;
 use crate::status::ApiError;
-use crate::{crd, gc};
-use parking_lot::RwLock;
+use crate::watch::SharedFeeds;
 use rand::RngExt as _;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -105,12 +105,14 @@ impl ApiServerBuilder {
             audit: AuditLog::new(self.audit_capacity),
             version: self.version,
             layer: self.layer,
-            address: RwLock::new(address.to_string()),
+            feeds: SharedFeeds::default(),
+            address: address.to_string(),
         });
         let mut tasks = JoinSet::new();
         let tls = acceptor.is_some();
-        tasks.spawn(crd::run(registry.clone()));
-        tasks.spawn(gc::run(registry));
+        for task in self.housekeeping {
+            tasks.spawn(task.run(registry.clone()));
+        }
         let handler_state = state.clone();
         let handler: listener::Handler = Arc::new(move |request, client_cert| {
             Box::pin(serve(handler_state.clone(), request, client_cert))

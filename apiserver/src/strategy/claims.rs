@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 
 pub(super) fn prepare(claim: &mut Value, old: Option<&Value>) {
     if old.is_none() {
-        meta::add_finalizer(claim, "kubernetes.io/pvc-protection");
         meta::entry_mut(claim, "status").insert("phase".into(), json!("Pending"));
     }
     sync_data_sources(

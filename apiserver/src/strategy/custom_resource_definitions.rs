@@ -97,9 +97,7 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
             }
         }
         for key in ["plural", "kind"] {
-            if old["spec"]["names"][key] != spec["names"][key]
-                && crate::crd::has_condition(old, "Established")
-            {
+            if old["spec"]["names"][key] != spec["names"][key] && meta::has_condition(old, "Established") {
                 let value = &spec["names"][key];
                 causes.push(Cause::invalid(
                     format!("spec.names.{key}"),

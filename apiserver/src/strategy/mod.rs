@@ -1,4 +1,4 @@
-//! Strategies of built-in kinds: fields that the server sets beyond defaults (allocated values, default admission plugins, values
+//! Strategies of built-in kinds: fields that the server sets beyond defaults (allocated values, values
 //! derived from name and uid), and validation.
 
 mod claims;
@@ -14,7 +14,7 @@ mod services;
 pub(crate) mod warnings;
 
 pub(crate) use node_ports::AllocationError;
-pub(crate) use pods::{preserve_pod_status, qos_class};
+pub(crate) use pods::preserve_pod_status;
 
 use crate::builtin;
 use crate::kinds::Kind;
@@ -109,7 +109,6 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         ("", "Service") => services::prepare(object, old),
         ("", "PersistentVolumeClaim") => claims::prepare(object, old),
         ("", "PersistentVolume") if old.is_none() => {
-            meta::add_finalizer(object, "kubernetes.io/pv-protection");
             object["status"] = json!({ "phase": "Pending", "lastPhaseTransitionTime": meta::now() });
         }
         ("", "PersistentVolume") => set_phase_transition_time(object, old),
@@ -124,7 +123,8 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         ("", "ReplicationController") => default_labels_from_template(object),
         ("", "Node") => {
             if old.is_none() {
-                taint_not_ready(object);
+                // New nodes cannot have it.
+                meta::entry_mut(object, "spec").remove("configSource");
             }
             builtin::apply_defaults(&mut object["status"], &Type::named("core.v1.NodeStatus"));
         }
@@ -177,22 +177,6 @@ fn sync_pod_cidrs(spec: &mut Value) {
     let first = spec["podCIDRs"][0].clone();
     if first.is_string() {
         spec["podCIDR"] = first;
-    }
-}
-
-/// Adds the not-ready taint to a new node, and drops `configSource`, which new nodes cannot have.
-fn taint_not_ready(node: &mut Value) {
-    meta::entry_mut(node, "spec").remove("configSource");
-    let taint = json!({ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" });
-    let taints = meta::entry_mut(node, "spec")
-        .entry("taints")
-        .or_insert_with(|| json!([]));
-    if let Value::Array(taints) = taints
-        && !taints
-            .iter()
-            .any(|present| present["key"] == taint["key"] && present["effect"] == taint["effect"])
-    {
-        taints.push(taint);
     }
 }
 

@@ -1,12 +1,12 @@
-//! The strategy of Pods: default admission plugins and the initial status.
+//! The strategy of Pods: the initial status, and fields that follow from others.
 
+use crate::builtin::qos_class;
 use crate::meta::{self, text};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-/// Applies the default admission plugins to a pod, and sets its initial status.
+/// Sets the initial status of a pod, and the fields that follow from others.
 pub(super) fn prepare(pod: &mut Value, old: Option<&Value>) {
     let spec = meta::entry_mut(pod, "spec");
-    add_default_tolerations(spec);
     if spec
         .get("terminationGracePeriodSeconds")
         .and_then(Value::as_i64)
@@ -14,13 +14,7 @@ pub(super) fn prepare(pod: &mut Value, old: Option<&Value>) {
     {
         spec.insert("terminationGracePeriodSeconds".into(), json!(1));
     }
-    if let Some(old) = old {
-        // Keep what admission set at creation.
-        for key in ["priority", "preemptionPolicy"] {
-            if spec.get(key).is_none_or(Value::is_null) && !old["spec"][key].is_null() {
-                spec.insert(key.to_owned(), old["spec"][key].clone());
-            }
-        }
+    if old.is_some() {
         return;
     }
     merge_label_keys(pod);
@@ -61,25 +55,6 @@ fn preserve_observed_generation(new: &mut Value, old: &Value) {
     let is_set = |object: &Value| object[KEY].as_i64().is_some_and(|generation| generation != 0);
     if !is_set(new) && is_set(old) {
         new[KEY] = old[KEY].clone();
-    }
-}
-
-/// Adds the default tolerations for nodes that are not ready or unreachable (DefaultTolerationSeconds).
-fn add_default_tolerations(spec: &mut Map<String, Value>) {
-    let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
-    if let Value::Array(tolerations) = tolerations {
-        for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
-            let tolerates = |toleration: &Value| {
-                let any_key = toleration["key"].as_str().is_none_or(str::is_empty);
-                let effect = toleration["effect"].as_str().unwrap_or_default();
-                (any_key || toleration["key"] == key) && matches!(effect, "" | "NoExecute")
-            };
-            if !tolerations.iter().any(tolerates) {
-                tolerations.push(json!({
-                    "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300,
-                }));
-            }
-        }
     }
 }
 
@@ -164,45 +139,6 @@ fn merge_label_keys_into_selector(term: &mut Value, labels: &Value) {
     }
 }
 
-/// Returns the QoS class of a pod: from pod-level resources, or else from its containers. Ephemeral containers do not count.
-pub(crate) fn qos_class(spec: &Value) -> &'static str {
-    let container_resources = || {
-        let lists = ["containers", "initContainers"];
-        let containers = lists
-            .iter()
-            .flat_map(|list| spec[*list].as_array().into_iter().flatten());
-        containers.map(|container| &container["resources"]).collect()
-    };
-    let pod_resources = &spec["resources"];
-    let resources_list: Vec<&Value> = if pod_resources.is_object() {
-        vec![pod_resources]
-    } else {
-        container_resources()
-    };
-    let (mut has_any, mut guaranteed) = (false, true);
-    for resources in resources_list {
-        let (requests, limits) = (&resources["requests"], &resources["limits"]);
-        for resource in ["cpu", "memory"] {
-            has_any |= is_positive(&requests[resource]) || is_positive(&limits[resource]);
-            guaranteed &= is_positive(&limits[resource]) && requests[resource] == limits[resource];
-        }
-    }
-    match (has_any, guaranteed) {
-        (false, _) => "BestEffort",
-        (true, true) => "Guaranteed",
-        (true, false) => "Burstable",
-    }
-}
-
-/// Whether a quantity is greater than zero.
-fn is_positive(quantity: &Value) -> bool {
-    let text = quantity
-        .as_str()
-        .map_or_else(|| quantity.to_string(), str::to_owned);
-    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    number.bytes().any(|byte| matches!(byte, b'1'..=b'9'))
-}
-
 /// Keeps `serviceAccountName` and the deprecated `serviceAccount` equal; the former wins.
 pub(super) fn sync_service_account_names(spec: &mut Value) {
     let Value::Object(spec) = spec else { return };
@@ -223,18 +159,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn qos_class_ignores_zero_quantities() {
-        let class_of = |requests: Value, limits: Value| {
-            let container = json!({ "resources": { "requests": requests, "limits": limits } });
-            qos_class(&json!({ "containers": [container] }))
-        };
-        assert_eq!(class_of(json!({ "cpu": "0" }), json!(null)), "BestEffort");
-        assert_eq!(class_of(json!({ "cpu": "100m" }), json!(null)), "Burstable");
-        let both = json!({ "cpu": 1, "memory": "1Gi" });
-        assert_eq!(class_of(both.clone(), both), "Guaranteed");
-    }
-
-    #[test]
     fn label_keys_are_merged_into_selectors() {
         let term =
             json!({ "labelSelector": {}, "matchLabelKeys": ["a", "absent"], "mismatchLabelKeys": ["b"] });
@@ -250,16 +174,5 @@ mod tests {
             pod["spec"]["topologySpreadConstraints"],
             json!([{ "matchLabelKeys": ["a"] }])
         );
-    }
-
-    #[test]
-    fn update_keeps_what_admission_set() {
-        let mut pod = json!({ "spec": { "containers": [] } });
-        prepare(&mut pod, None);
-        pod["spec"]["priority"] = json!(7);
-        let mut new = json!({ "spec": { "containers": [] }, "status": { "phase": "Running" } });
-        prepare(&mut new, Some(&pod));
-        assert_eq!(new["spec"], pod["spec"]);
-        assert_eq!(new["status"]["phase"], "Running");
     }
 }

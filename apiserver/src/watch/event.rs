@@ -1,10 +1,10 @@
 //! Serialization of watch events.
 
-use crate::http::{Representation, ResponseFormat, append_object, metadata_only, table};
 use crate::kinds::Kind;
-use crate::registry::ListOptions;
+use crate::render::{Representation, ResponseFormat, append_object, metadata_only, table};
+use crate::request::ListOptions;
 use crate::status::ApiError;
-use crate::store::{Change, ChangeKind, Object};
+use crate::storage::{Change, ChangeKind, Object};
 use serde_json::{Value, json};
 
 /// Appends the event that a change causes for a watch, if any.

@@ -1,10 +1,10 @@
 //! Shared feeds: events of identical watches are serialized once.
 
 use super::event::{EventSerializer, append_change};
-use crate::http::{Representation, ResponseFormat};
 use crate::kinds::Kind;
-use crate::registry::ListOptions;
-use crate::store::{RevisionError, Store};
+use crate::render::{Representation, ResponseFormat};
+use crate::request::ListOptions;
+use crate::storage::{RevisionError, Store};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};

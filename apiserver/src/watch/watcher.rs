@@ -1,12 +1,13 @@
 //! A watch and its event stream.
 
 use super::event::{self, EventSerializer};
-use super::feed::{FeedChunk, SharedFeed};
-use crate::http::{Body, ConnectionAborted, Representation, ResponseFormat};
+use super::feed::{FeedChunk, SharedFeed, SharedFeeds};
 use crate::kinds::Kind;
-use crate::registry::{ListOptions, Registry, Target, too_large_resource_version};
+use crate::registry::{Registry, Target, too_large_resource_version};
+use crate::render::{Body, ConnectionAborted, Representation, ResponseFormat};
+use crate::request::ListOptions;
 use crate::status::ApiError;
-use crate::store::{RevisionError, Store};
+use crate::storage::{RevisionError, Store};
 use bytes::Bytes;
 use futures::stream;
 use http_body_util::{BodyExt as _, StreamBody};
@@ -65,6 +66,7 @@ impl Watcher {
     /// 400 for selectors of unknown fields.
     pub(crate) fn new(
         registry: Arc<Registry>,
+        feeds: &SharedFeeds,
         target: Target,
         mut options: ListOptions,
         format: ResponseFormat,
@@ -83,9 +85,7 @@ impl Watcher {
         let next_bookmark = options.bookmarks.then(|| next_bookmark(now, deadline)).flatten();
         let prefix = Store::key(&target.namespace, "");
         let mut watcher = Self {
-            feed: registry
-                .feeds
-                .get_or_create(&target.kind, &prefix, &options, format),
+            feed: feeds.get_or_create(&target.kind, &prefix, &options, format),
             timer: Box::pin(tokio::time::sleep_until(next_bookmark.unwrap_or(deadline))),
             prefix,
             position: 0,

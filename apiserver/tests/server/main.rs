@@ -7,6 +7,8 @@ mod client;
 mod custom_resource_definitions;
 mod fuzz;
 mod garbage_collection;
+mod housekeeping;
+mod layers;
 mod objects;
 mod races;
 mod subresources;

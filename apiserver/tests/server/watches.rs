@@ -1,7 +1,7 @@
 //! Watches.
 
 use crate::client::{CONFIG_MAPS, TestServer, config_map};
-use kubewright_apiserver::store::HISTORY_CAPACITY;
+use kubewright_apiserver::storage::HISTORY_CAPACITY;
 use serde_json::json;
 
 fn event(kind: &str, name: &str) -> (String, String) {

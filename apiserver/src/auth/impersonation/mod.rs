@@ -7,9 +7,9 @@
 mod mode;
 
 use super::{Authorizer, User};
-use crate::http::{RequestInfo, decode_path};
+use crate::request::{RequestInfo, decode_path};
 use crate::status::ApiError;
-use crate::store::Store;
+use crate::storage::Store;
 use http::HeaderMap;
 use mode::{ImpersonationCheck, ImpersonationMode};
 use parking_lot::Mutex;

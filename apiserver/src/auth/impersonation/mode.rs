@@ -3,10 +3,10 @@
 use super::RequestedUser;
 use crate::auth::service_account_tokens::NODE_NAME_EXTRA;
 use crate::auth::{Authorizer, ResourceAttributes, User};
-use crate::http::RequestInfo;
 use crate::meta::names;
+use crate::request::RequestInfo;
 use crate::status::{ApiError, Cause};
-use crate::store::Store;
+use crate::storage::Store;
 
 /// The API group of the permissions of the constrained modes.
 const AUTHENTICATION_GROUP: &str = "authentication.k8s.io";

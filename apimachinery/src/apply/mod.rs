@@ -1,0 +1,270 @@
+//! Server-side apply: field sets, merging by type, conflicts, and `managedFields`.
+//!
+//! [`apply`] handles apply requests; [`track`] updates `managedFields` for every other write. Both work on the object in the request's API
+//! version. Sets of managers that wrote in other versions are compared with those versions' types, without conversion, which is correct for
+//! custom resources with conversion strategy `None`.
+
+mod atom;
+mod compare;
+mod error;
+mod field_set;
+mod last_applied;
+mod managed_fields;
+mod ownership;
+mod path_element;
+mod scale;
+mod typed_value;
+mod validate;
+
+pub use error::{ApplyError, ConflictCause};
+pub use field_set::FieldSet;
+pub use path_element::PathElement;
+pub use scale::{parent_managed_fields, scale_managed_fields};
+
+use crate::types::Type;
+use managed_fields::{Manager, Managers};
+use ownership::Updater;
+use serde_json::Value;
+
+/// One write: its field manager, its target's kind, and the rules for that kind.
+#[derive(Clone, Copy)]
+pub struct Write<'a, 't> {
+    /// The field manager: the parameter `fieldManager`, else the user agent up to its first slash.
+    pub manager: &'a str,
+    /// The API version of the request, such as `apps/v1`.
+    pub api_version: &'a str,
+    /// The kind.
+    pub kind: &'a str,
+    /// The object is a custom resource: an empty list does not clear its record.
+    pub custom: bool,
+    /// The subresource, or the empty string.
+    pub subresource: &'a str,
+    /// The time of the write, in RFC 3339 to the second.
+    pub time: &'a str,
+    /// Returns the type of the kind in an API version; none for a version that is not served.
+    pub types: &'a dyn Fn(&str) -> Option<&'t Type>,
+    /// The fields that this request cannot change (upstream's reset fields): `status` on the main resource of a kind with a status
+    /// subresource; `spec` and `metadata` on the status subresource of a custom resource. Writing them gives no ownership.
+    pub reset: &'a FieldSet,
+}
+
+impl<'a, 't> Write<'a, 't> {
+    fn updater(self) -> Updater<'a, 't> {
+        Updater {
+            api_version: self.api_version,
+            types: self.types,
+            reset: self.reset,
+        }
+    }
+
+    fn empty(self) -> Value {
+        let mut empty = (self.types)(self.api_version).map_or(Value::Null, crate::types::zero_value);
+        empty["apiVersion"] = self.api_version.into();
+        empty["kind"] = self.kind.into();
+        empty
+    }
+}
+
+/// Updates `metadata.managedFields` of `new` after a create, an update or a non-apply patch. `live` is none for a create.
+///
+/// A client may reset the managed fields by sending a list with one empty entry (or an empty list, unless the object is a custom resource),
+/// or replace them, but not through a subresource.
+pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
+    let empty;
+    let live = if let Some(live) = live {
+        live
+    } else {
+        empty = write.empty();
+        &empty
+    };
+    let sent = take_managed_fields(new);
+    let live_managers = || managed_fields::decode(&live["metadata"]["managedFields"]).unwrap_or_default();
+    let mut managers = match sent {
+        Some(sent) if write.subresource.is_empty() => {
+            if is_reset(&sent, write.custom) {
+                Managers::new()
+            } else {
+                managed_fields::decode(&sent)
+                    .ok()
+                    .filter(|managers| !managers.is_empty())
+                    .unwrap_or_else(live_managers)
+            }
+        }
+        _ => live_managers(),
+    };
+    // An existing object without managed fields does not get any.
+    if managers.is_empty() && live["metadata"]["uid"].is_string() {
+        return;
+    }
+    // Ownership cannot be computed for an object that does not match its type: such a write drops the managed fields.
+    let ty = (write.types)(write.api_version);
+    if ty.is_some_and(|ty| !validate::conforms(new, ty) || !validate::conforms(live, ty)) {
+        return;
+    }
+    let manager = Manager::new(write.manager, false, write.api_version, write.subresource);
+    let updater = write.updater();
+    updater.update(live, new, &mut managers, &manager, write.time);
+    managed_fields::cap_update_managers(&mut managers);
+    put_managed_fields(new, &managers);
+}
+
+/// Applies a configuration to the live object (none to create it) and returns the new object with its managed fields; if nothing changed,
+/// that is the live object. Defaulting, validation and storage are up to the caller.
+pub fn apply(
+    live: Option<&Value>,
+    config: &Value,
+    force: bool,
+    write: Write<'_, '_>,
+) -> Result<Value, ApplyError> {
+    let sent_version = config["apiVersion"].as_str().unwrap_or_default();
+    let sent_kind = config["kind"].as_str().unwrap_or_default();
+    if (sent_version, sent_kind) != (write.api_version, write.kind) {
+        return Err(ApplyError::BadRequest(format!(
+            "invalid object type: {}",
+            gvk(sent_version, sent_kind)
+        )));
+    }
+    if !config["metadata"]["managedFields"].is_null() {
+        return Err(ApplyError::BadRequest(
+            "metadata.managedFields must be nil".to_owned(),
+        ));
+    }
+    let mut live = live.cloned().unwrap_or_else(|| write.empty());
+    let entries = take_managed_fields(&mut live).unwrap_or_default();
+    let mut managers = managed_fields::decode(&entries)
+        .map_err(|message| ApplyError::Internal(format!("failed to decode managed fields: {message}")))?;
+    if let Some(Err(message)) = (write.types)(write.api_version).map(|ty| validate::validate(config, ty)) {
+        let name = |name: &str| config["metadata"][name].as_str().unwrap_or_default();
+        return Err(ApplyError::Internal(format!(
+            "failed to create typed patch object ({}/{}; {}): {message}",
+            name("namespace"),
+            name("name"),
+            gvk(sent_version, sent_kind)
+        )));
+    }
+    let updater = write.updater();
+    if managers.is_empty() {
+        // Fields that existed before the first apply get an owner.
+        let before = Manager::new("before-first-apply", false, write.api_version, write.subresource);
+        updater.update(&write.empty(), &live, &mut managers, &before, write.time);
+        managed_fields::cap_update_managers(&mut managers);
+    }
+    let manager = Manager::new(write.manager, true, write.api_version, write.subresource);
+    let (result, mut managers) = try_apply(&updater, &live, config, &managers, &manager, force);
+    let result = match result {
+        Err(conflict @ ApplyError::Conflict { .. }) if write.manager == "kubectl" => {
+            let retry_result =
+                last_applied::retry_with_force(&live, config, write, &managers, &manager, &conflict)?;
+            managers = retry_result.1;
+            Ok(retry_result.0)
+        }
+        other => other,
+    };
+    let mut object = match result? {
+        Some(object) => {
+            if let Some(owned) = managers.get_mut(&manager) {
+                owned.time = Some(write.time.to_owned());
+            }
+            object
+        }
+        None => live,
+    };
+    if write.manager == "kubectl" {
+        last_applied::update_annotation(&mut object, config);
+    }
+    put_managed_fields(&mut object, &managers);
+    Ok(object)
+}
+
+fn try_apply(
+    updater: &Updater<'_, '_>,
+    live: &Value,
+    config: &Value,
+    managers: &Managers,
+    manager: &Manager,
+    force: bool,
+) -> (Result<Option<Value>, ApplyError>, Managers) {
+    let mut new_managers = managers.clone();
+    match updater.apply(live, config, &mut new_managers, manager, force) {
+        Ok(object) => (Ok(object), new_managers),
+        Err(error) => (Err(error), managers.clone()),
+    }
+}
+
+/// Restores the timestamps of `old`'s managed fields in `new` if nothing else differs, so that the write is a no-op. Call it with the
+/// object as it is about to be stored.
+pub fn preserve_unchanged_times(old: &Value, new: &mut Value) {
+    let without_times = |object: &Value| {
+        let mut object = object.clone();
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            for entry in metadata
+                .get_mut("managedFields")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
+            {
+                entry["time"] = Value::Null;
+            }
+            metadata.remove("resourceVersion");
+        }
+        object
+    };
+    let (before, after) = (
+        &old["metadata"]["managedFields"],
+        &new["metadata"]["managedFields"],
+    );
+    if before != after && before.is_array() && without_times(old) == without_times(new) {
+        let before = before.clone();
+        if let Some(after) = new.pointer_mut("/metadata/managedFields") {
+            *after = before;
+        }
+    }
+}
+
+/// Checks that `metadata.managedFields` can be decoded. A write that sends undecodable ones keeps the stored ones.
+pub fn check_managed_fields(entries: &Value) -> Result<(), String> {
+    managed_fields::decode(entries).map(drop)
+}
+
+fn is_reset(entries: &Value, custom: bool) -> bool {
+    match entries.as_array().map(Vec::as_slice) {
+        Some([]) => !custom,
+        Some([only]) => only
+            .as_object()
+            .is_some_and(|entry| entry.values().all(|value| value.is_null() || value == "")),
+        _ => false,
+    }
+}
+
+fn take_managed_fields(object: &mut Value) -> Option<Value> {
+    object
+        .get_mut("metadata")?
+        .as_object_mut()?
+        .remove("managedFields")
+}
+
+fn put_managed_fields(object: &mut Value, managers: &Managers) {
+    take_managed_fields(object);
+    let (Some(entries), Some(object)) = (managed_fields::encode(managers), object.as_object_mut()) else {
+        return;
+    };
+    let metadata = object
+        .entry("metadata")
+        .or_insert_with(|| Value::Object(serde_json::Map::new()));
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.insert("managedFields".to_owned(), entries);
+    }
+}
+
+/// Formats group, version and kind as the real server does.
+pub fn gvk(api_version: &str, kind: &str) -> String {
+    let version = if api_version.contains('/') {
+        api_version.to_owned()
+    } else {
+        format!("/{api_version}")
+    };
+    format!("{version}, Kind={kind}")
+}
+
+#[cfg(test)]
+mod tests;

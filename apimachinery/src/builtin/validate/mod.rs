@@ -1,0 +1,187 @@
+//! Validation of built-in kinds: the rules of kube-apiserver that users commonly hit. It has more rules, so an object that is valid here
+//! may be rejected there.
+//!
+//! `check.rs` has what all kinds share and `metadata.rs` the validation of object metadata; each kind has its own file or shares one.
+
+mod addresses;
+mod annotations;
+mod check;
+mod claims;
+mod cluster_ips;
+mod conditions;
+mod config;
+mod container;
+mod container_status;
+mod cron_job;
+mod dns;
+mod endpoints;
+mod env;
+mod events;
+mod immutable;
+mod job;
+mod job_indexes;
+mod job_policies;
+mod job_status;
+mod job_update;
+mod metadata;
+mod metrics;
+mod mounts;
+mod names;
+mod network;
+mod network_policy;
+mod node_selector;
+mod nodes;
+mod persistent_volume;
+mod persistent_volume_source;
+mod pod;
+mod pod_resize;
+mod pod_status;
+mod pod_template;
+mod pod_update;
+mod policy;
+mod probe;
+mod projected;
+mod rbac;
+mod resource_claims;
+mod resources;
+mod schedule;
+mod scheduling;
+mod security;
+mod service;
+mod status;
+mod storage;
+mod tolerations;
+mod url;
+mod volume;
+mod volume_source;
+mod webhooks;
+mod windows;
+mod workload;
+
+pub use addresses::parse_ipv4_sloppy;
+pub use container::quantity_value;
+pub use policy::SYSTEM_PRIORITIES;
+pub use service::{is_externally_accessible, is_load_balancer, needs_health_check};
+
+pub use names::{is_label, is_label_key, is_label_value, is_subdomain};
+
+use crate::field::FieldError;
+use crate::meta::text;
+use crate::types::ExplicitEmptyFields;
+use serde_json::Value;
+
+use check::{Check, fields, items};
+
+/// Validates an object with its defaults: metadata except for the name, and the rules of its kind. `old` is the stored object in an
+/// update, for immutable fields; `explicit_empty` has the lists and maps that were explicitly empty in the request; `subresource` is the
+/// one that is written, such as `status`, or empty for the whole object.
+pub fn validate(
+    object: &Value,
+    old: Option<&Value>,
+    explicit_empty: &ExplicitEmptyFields,
+    subresource: &str,
+) -> Vec<FieldError> {
+    let mut check = Check {
+        explicit_empty: explicit_empty.clone(),
+        ..Check::default()
+    };
+    let (times, standard) = metadata_checks(object, old.is_some(), subresource == "status");
+    for _ in 0..times {
+        check.validate_metadata(&object["metadata"], "metadata", standard);
+    }
+    let spec = &object["spec"];
+    match object["kind"].as_str().unwrap_or_default() {
+        "Pod" => pod::validate_pod(&mut check, object, old, subresource),
+        "ReplicationController" => workload::validate_replication_controller(&mut check, spec),
+        "Deployment" => workload::validate_deployment(&mut check, spec),
+        "ReplicaSet" => workload::validate_replica_set(&mut check, spec),
+        "PodTemplate" => pod::validate_template(&mut check, &object["template"], "template"),
+        "ControllerRevision" => config::validate_revision(&mut check, object, old),
+        "StatefulSet" => workload::validate_stateful_set(&mut check, spec, old.is_none()),
+        "DaemonSet" => workload::validate_daemon_set(&mut check, spec),
+        "Job" => job::validate_job(&mut check, object, old),
+        "CronJob" => cron_job::validate_cron_job(&mut check, object, old),
+        "Service" => service::validate_service(&mut check, object, old),
+        "ConfigMap" => config::validate_config_map(&mut check, object),
+        "Secret" => config::validate_secret(&mut check, object, old),
+        "PersistentVolume" => persistent_volume::validate_volume(&mut check, object, old),
+        "Node" => nodes::validate_node(&mut check, object, old),
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+            webhooks::validate_configuration(&mut check, object);
+        }
+        "StorageClass" => storage::validate_storage_class(&mut check, object, old),
+        "Ingress" => network::validate_ingress(&mut check, object, old),
+        "IngressClass" => network::validate_ingress_class(&mut check, spec, old),
+        "NetworkPolicy" => network_policy::validate_network_policy(&mut check, spec),
+        "Endpoints" => endpoints::validate_endpoints(&mut check, object, old),
+        "EndpointSlice" => endpoints::validate_slice(&mut check, object, old),
+        "PodDisruptionBudget" => policy::validate_disruption_budget(&mut check, spec),
+        "HorizontalPodAutoscaler" => policy::validate_autoscaler(&mut check, spec, old),
+        "LimitRange" => policy::validate_limit_range(&mut check, spec),
+        "PriorityClass" => policy::validate_priority_class(&mut check, object, old),
+        "Event" => events::validate_event(&mut check, object, old),
+        "PersistentVolumeClaim" => claims::validate_claim(&mut check, object, old),
+        "Lease" => config::validate_lease(&mut check, spec),
+        "Role" | "ClusterRole" => {
+            rbac::validate_role(&mut check, object);
+            rbac::validate_aggregation(&mut check, object);
+        }
+        "RoleBinding" | "ClusterRoleBinding" => rbac::validate_binding(&mut check, object, old),
+        _ => {}
+    }
+    if let Some(old) = old {
+        let kind = text(object, "kind");
+        if kind == "Namespace" && subresource == "status" {
+            status::validate_namespace(&mut check, object);
+        }
+        status::validate_status(&mut check, kind, &object["status"], &old["status"]);
+        check.validate_immutable_fields(object, old);
+    }
+    check.errors
+}
+
+/// Kinds that kube-apiserver validates both as an update and as a whole when they are updated, so that metadata errors occur twice.
+const VALIDATED_TWICE_ON_UPDATE: &[&str] = &[
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ConfigMap",
+    "ControllerRevision",
+    "Endpoints",
+    "Ingress",
+    "IngressClass",
+    "Job",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "Role",
+    "RoleBinding",
+    "Secret",
+    "ServiceAccount",
+    "StorageClass",
+];
+
+/// Returns how often a kind's own validation checks the metadata, and whether it knows the standard finalizers.
+fn metadata_checks(object: &Value, updates: bool, of_status: bool) -> (usize, bool) {
+    match (text(object, "apiVersion"), text(object, "kind")) {
+        ("v1", "Event") | (_, "PodDisruptionBudget") => (usize::from(!updates), false),
+        (_, "Lease" | "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration") => (1, false),
+        (_, kind) if updates && !of_status && VALIDATED_TWICE_ON_UPDATE.contains(&kind) => (2, true),
+        _ => (1, true),
+    }
+}
+
+/// Validates labels, annotations, finalizers and owner references of metadata at this path.
+pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
+    let mut check = Check::default();
+    check.validate_metadata(metadata, path, false);
+    check.errors
+}
+
+/// Validates the IP families and cluster IPs of a service, which comes before all other validation. `old` is the previous spec.
+pub fn validate_service_addresses(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut check = Check::default();
+    cluster_ips::validate_cluster_ips(&mut check, spec, old);
+    check.errors
+}

@@ -1,0 +1,245 @@
+//! Validation of PodDisruptionBudgets, LimitRanges, HorizontalPodAutoscalers and PriorityClasses.
+
+use super::{Check, container, fields, items, metrics, names, pod, text};
+use crate::field::FieldError;
+use serde_json::Value;
+
+/// The highest value of a user-defined priority class.
+const MAX_USER_PRIORITY: i64 = 1_000_000_000;
+/// The system priority classes with their values.
+pub const SYSTEM_PRIORITIES: &[(&str, i64)] = &[
+    ("system-node-critical", 2_000_001_000),
+    ("system-cluster-critical", 2_000_000_000),
+];
+
+pub(super) fn validate_disruption_budget(check: &mut Check, spec: &Value) {
+    if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
+        let detail = "minAvailable and maxUnavailable cannot be both set";
+        let shown = check.format_internal(spec, "spec", "policy.PodDisruptionBudgetSpec");
+        check.push(FieldError::invalid("spec", "", detail).showing(shown));
+    }
+    for name in ["minAvailable", "maxUnavailable"] {
+        check.validate_count_or_percent(&spec[name], &format!("spec.{name}"));
+        check.limit_percent(&spec[name], &format!("spec.{name}"));
+    }
+    check.validate_label_selector(&spec["selector"], "spec.selector");
+    check.require_supported(
+        spec,
+        "unhealthyPodEvictionPolicy",
+        "spec",
+        &["AlwaysAllow", "IfHealthyBudget"],
+    );
+}
+
+pub(super) fn validate_priority_class(check: &mut Check, class: &Value, old: Option<&Value>) {
+    if let Some(old) = old {
+        if old["value"] != class["value"] {
+            check.push(FieldError::forbidden("value", "may not be changed in an update."));
+        }
+        if old["preemptionPolicy"] != class["preemptionPolicy"] {
+            let value = class["preemptionPolicy"].clone();
+            check.push(FieldError::invalid(
+                "preemptionPolicy",
+                value,
+                "field is immutable",
+            ));
+        }
+        return;
+    }
+    let (name, value) = (
+        text(&class["metadata"], "name"),
+        class["value"].as_i64().unwrap_or(0),
+    );
+    let known = SYSTEM_PRIORITIES.iter().find(|(system, _)| *system == name);
+    if name.starts_with("system-") {
+        let reason = match known {
+            Some((_, system_value)) if *system_value != value => {
+                format!("value of {name} PriorityClass must be {system_value}")
+            }
+            Some(_) if class["globalDefault"] == true => {
+                format!("globalDefault of {name} PriorityClass must be false")
+            }
+            Some(_) => String::new(),
+            None => format!("{name} is not a known system priority class"),
+        };
+        if !reason.is_empty() {
+            let detail = format!(
+                "priority class names with 'system-' prefix are reserved for system use only. error: {reason}"
+            );
+            check.push(FieldError::forbidden("metadata.name", detail));
+        }
+    } else if value > MAX_USER_PRIORITY {
+        let detail = format!("maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}");
+        check.push(FieldError::forbidden("value", detail));
+    }
+    pod::validate_preemption_policy(check, class, "preemptionPolicy");
+}
+
+pub(super) fn validate_autoscaler(check: &mut Check, spec: &Value, old: Option<&Value>) {
+    let (min, max) = (
+        spec["minReplicas"].as_i64(),
+        spec["maxReplicas"].as_i64().unwrap_or(0),
+    );
+    if let Some(min) = min.filter(|min| *min < 1) {
+        let detail = "must be greater than or equal to 1";
+        check.push(FieldError::invalid("spec.minReplicas", min, detail));
+    }
+    if max == 0 {
+        let detail = "must be set and greater than 0";
+        check.push(FieldError::required("spec.maxReplicas", detail));
+    } else if max < 0 {
+        let detail = "must be greater than or equal to 1";
+        check.push(FieldError::invalid("spec.maxReplicas", max, detail));
+    }
+    if min.is_some_and(|min| max < min) {
+        let detail = "must be greater than or equal to `minReplicas`";
+        check.push(FieldError::invalid("spec.maxReplicas", max, detail));
+    }
+    let (target, path) = (&spec["scaleTargetRef"], "spec.scaleTargetRef");
+    validate_object_reference(check, target, path);
+    // kube-apiserver does not validate the API version if API version and kind are unchanged.
+    let is_unchanged =
+        |name: &str| old.is_some_and(|old| old["spec"]["scaleTargetRef"][name] == target[name]);
+    if !(is_unchanged("apiVersion") && is_unchanged("kind")) {
+        validate_api_version(check, target, path, target["kind"] == "ReplicationController");
+    }
+    metrics::validate_metrics(check, spec);
+    metrics::validate_behavior(check, spec);
+    let is_object_or_external = |metric: &Value| metric["type"] == "Object" || metric["type"] == "External";
+    if min == Some(0)
+        && !spec["metrics"]
+            .as_array()
+            .is_some_and(|metrics| metrics.iter().any(is_object_or_external))
+    {
+        let detail =
+            "must specify at least one Object or External metric to support scaling to zero replicas";
+        check.push(FieldError::forbidden("spec.metrics", detail));
+    }
+}
+
+/// Validates a reference to another object.
+pub(super) fn validate_object_reference(check: &mut Check, reference: &Value, path: &str) {
+    for name in ["kind", "name"] {
+        let (value, field) = (text(reference, name), format!("{path}.{name}"));
+        if check.require(&reference[name], &field) {
+            for reason in names::path_segment_errors(value) {
+                check.push(FieldError::invalid(&field, value, reason));
+            }
+        }
+    }
+}
+
+/// Validates the API version of a reference. Only the core group has no group in it.
+pub(super) fn validate_api_version(check: &mut Check, reference: &Value, path: &str, may_lack_group: bool) {
+    let (version, field) = (text(reference, "apiVersion"), format!("{path}.apiVersion"));
+    if version.matches('/').count() > 1 {
+        let detail = format!("unexpected GroupVersion string: {version}");
+        check.push(FieldError::invalid(&field, version, detail));
+    } else if !may_lack_group && !version.contains('/') {
+        let detail = "apiVersion must specify API group";
+        check.push(FieldError::invalid(&field, version, detail));
+    }
+}
+
+pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
+    let mut seen = vec![];
+    for (item, path) in items(spec, "limits", "spec") {
+        let ty = text(item, "type");
+        let messages = names::qualified_name_errors(ty);
+        check.push_messages(&format!("{path}.type"), ty, &messages);
+        let standard = ["Pod", "Container", "PersistentVolumeClaim"].contains(&ty);
+        if messages.is_empty() && !ty.contains('/') && !standard {
+            let detail = "must be a standard limit type or fully qualified";
+            check.push(FieldError::invalid(&format!("{path}.type"), ty, detail));
+        }
+        if seen.contains(&ty) {
+            check.push(FieldError::duplicate(&format!("{path}.type"), ty));
+        }
+        seen.push(ty);
+        for list in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
+            if ty == "Pod" && list.starts_with("default") {
+                if fields(&item[list]).next().is_some() {
+                    let detail = "may not be specified when `type` is 'Pod'";
+                    check.push(FieldError::forbidden(&format!("{path}.{list}"), detail));
+                }
+                continue;
+            }
+            for (name, _) in fields(&item[list]) {
+                let field = format!("{path}.{list}[{name}]");
+                if ["Pod", "Container"].contains(&ty) {
+                    container::validate_container_resource_name(check, name, &field);
+                } else {
+                    check.push_messages(&field, name, &names::qualified_name_errors(name));
+                }
+            }
+        }
+        if ty == "PersistentVolumeClaim"
+            && item["min"]["storage"].is_null()
+            && item["max"]["storage"].is_null()
+        {
+            let detail = "either minimum or maximum storage value is required, but neither was provided";
+            check.push(FieldError::required(&format!("{path}.limits"), detail));
+        }
+        validate_limit_consistency(check, item, &path);
+    }
+}
+
+/// Checks that the amounts of a limit are consistent.
+fn validate_limit_consistency(check: &mut Check, item: &Value, path: &str) {
+    let mut resources: Vec<&String> = ["max", "min", "default", "defaultRequest"]
+        .iter()
+        .flat_map(|list| fields(&item[*list]).map(|(name, _)| name))
+        .collect();
+    resources.sort();
+    resources.dedup();
+    // Each rule: the field that must not be greater, its name in the message, the other field, its name, and the fields for path and value
+    // of the error.
+    let rules = [
+        ("min", "min", "max", "max", "min", "min"),
+        (
+            "min",
+            "min",
+            "defaultRequest",
+            "default request",
+            "defaultRequest",
+            "defaultRequest",
+        ),
+        (
+            "defaultRequest",
+            "default request",
+            "max",
+            "max",
+            "defaultRequest",
+            "defaultRequest",
+        ),
+        (
+            "defaultRequest",
+            "default request",
+            "default",
+            "default limit",
+            "defaultRequest",
+            "defaultRequest",
+        ),
+        ("min", "min", "default", "default", "default", "min"),
+        ("default", "default", "max", "max", "default", "max"),
+    ];
+    for resource in resources {
+        for (lower_field, lower_name, upper_field, upper_name, field, value) in rules {
+            let (lower, upper) = (&item[lower_field][resource], &item[upper_field][resource]);
+            if let (Some(lower_amount), Some(upper_amount)) =
+                (container::quantity_value(lower), container::quantity_value(upper))
+                && lower_amount > upper_amount
+            {
+                let format_quantity =
+                    |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let detail = format!(
+                    "{lower_name} value {} is greater than {upper_name} value {}",
+                    format_quantity(lower),
+                    format_quantity(upper)
+                );
+                let field = format!("{path}.{field}[{resource}]");
+                check.push(FieldError::invalid(&field, item[value][resource].clone(), detail));
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Validation of Services.
+
+use super::{Check, addresses, cluster_ips, items, names, network, text};
+use crate::field::FieldError;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&Value>) {
+    let spec = &service["spec"];
+    let ty = text(spec, "type");
+    let headless = is_headless(spec);
+    let path = "spec";
+    validate_topology_annotations(check, &service["metadata"]["annotations"]);
+    match ty {
+        "ExternalName" => validate_external_name(check, spec),
+        "LoadBalancer" | "NodePort" if headless => {
+            let detail = format!("may not be set to 'None' for {ty} services");
+            check.push(FieldError::invalid("spec.clusterIPs[0]", "None", detail));
+        }
+        _ if !headless => drop(check.require(&spec["ports"], "spec.ports")),
+        _ => {}
+    }
+    check.require_supported(
+        spec,
+        "type",
+        path,
+        &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"],
+    );
+    check.require_supported(spec, "sessionAffinity", path, &["ClientIP", "None"]);
+    validate_session_affinity(check, spec);
+    check.validate_labels(&spec["selector"], "spec.selector");
+    validate_ports(check, spec, ty);
+    if ty != "ExternalName" {
+        cluster_ips::validate_cluster_ips(check, spec, old.map(|old| &old["spec"]));
+    }
+    validate_external_ips(check, spec, old.map(|old| &old["spec"]));
+    validate_load_balancer_fields(check, spec);
+    validate_traffic_policies(check, spec);
+    let ingress_points = service["status"]["loadBalancer"]["ingress"].as_array();
+    if ty != "LoadBalancer" && ingress_points.is_some_and(|points| !points.is_empty()) {
+        let detail = "may only be used when `spec.type` is 'LoadBalancer'";
+        check.push(FieldError::forbidden("status.loadBalancer.ingress", detail));
+    } else {
+        validate_load_balancer_with_ip_modes(check, &service["status"]["loadBalancer"]);
+    }
+    if let Some(old) = old {
+        cluster_ips::validate_update(check, spec, &old["spec"]);
+        let both_load_balancers = [spec, &old["spec"]]
+            .iter()
+            .all(|spec| text(spec, "type") == "LoadBalancer");
+        if both_load_balancers && spec["loadBalancerClass"] != old["spec"]["loadBalancerClass"] {
+            let class = spec["loadBalancerClass"].clone();
+            let detail = "may not change once set";
+            check.push(FieldError::invalid("spec.loadBalancerClass", class, detail));
+        }
+        // kube-apiserver validates this twice.
+        validate_load_balancer_class(check, spec);
+        let port = |spec: &Value| needs_health_check(spec).then(|| spec["healthCheckNodePort"].clone());
+        if let (Some(new), Some(old)) = (port(spec), port(&old["spec"]))
+            && new != old
+        {
+            let detail = "field is immutable";
+            check.push(FieldError::forbidden("spec.healthCheckNodePort", detail));
+        }
+    }
+}
+
+pub(super) fn is_headless(spec: &Value) -> bool {
+    spec["clusterIPs"].get(0).unwrap_or(&spec["clusterIP"]) == "None"
+}
+
+/// Requires the topology annotation and its deprecated form to match.
+fn validate_topology_annotations(check: &mut Check, annotations: &Value) {
+    const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
+    const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+    if let (Some(mode), Some(hints)) = (annotations.get(TOPOLOGY_MODE), annotations.get(TOPOLOGY_HINTS))
+        && mode != hints
+    {
+        let path = format!("metadata.annotations[{TOPOLOGY_MODE}]");
+        let detail = format!("must match annotations[{TOPOLOGY_HINTS}] when both are specified");
+        check.push(FieldError::invalid(&path, mode.clone(), detail));
+    }
+}
+
+fn validate_external_name(check: &mut Check, spec: &Value) {
+    let detail = "may not be set for ExternalName services";
+    for list in ["clusterIPs", "ipFamilies"] {
+        if spec[list].as_array().is_some_and(|list| !list.is_empty()) {
+            check.push(FieldError::forbidden(&format!("spec.{list}"), detail));
+        }
+    }
+    if !spec["ipFamilyPolicy"].is_null() {
+        check.push(FieldError::forbidden("spec.ipFamilyPolicy", detail));
+    }
+    let name = text(spec, "externalName");
+    let name = name.strip_suffix('.').unwrap_or(name);
+    if name.is_empty() {
+        check.push(FieldError::required("spec.externalName", ""));
+    } else {
+        check.push_messages("spec.externalName", name, &names::subdomain_errors(name));
+    }
+}
+
+fn validate_session_affinity(check: &mut Check, spec: &Value) {
+    let config = &spec["sessionAffinityConfig"];
+    let path = "spec.sessionAffinityConfig";
+    match text(spec, "sessionAffinity") {
+        "None" if !config.is_null() => {
+            let detail = "must not be set when session affinity is None";
+            check.push(FieldError::forbidden(path, detail));
+        }
+        "ClientIP" => {
+            let (client, client_path) = (&config["clientIP"], format!("{path}.clientIP"));
+            let seconds = &client["timeoutSeconds"];
+            if config.is_null() {
+                let detail = "when session affinity type is ClientIP";
+                check.push(FieldError::required(path, detail));
+            } else if client.is_null() {
+                let detail = "when session affinity type is ClientIP";
+                check.push(FieldError::required(&client_path, detail));
+            } else if seconds.is_null() {
+                let detail = "when session affinity type is ClientIP";
+                check.push(FieldError::required(
+                    &format!("{client_path}.timeoutSeconds"),
+                    detail,
+                ));
+            } else if !(1..=86400).contains(&seconds.as_i64().unwrap_or_default()) {
+                let detail = "must be greater than 0 and less than 86400";
+                let field = format!("{client_path}.timeoutSeconds");
+                check.push(FieldError::invalid(&field, seconds.clone(), detail));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Validates external IPs.
+fn validate_external_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
+    let previous = old.and_then(|old| old["externalIPs"].as_array());
+    let was_present = |address: &Value| previous.is_some_and(|previous| previous.contains(address));
+    for (address, path) in items(spec, "externalIPs", "spec") {
+        let was_present = was_present(address);
+        let address = address.as_str().unwrap_or_default();
+        match addresses::ip_error(address).filter(|_| !was_present) {
+            Some(reason) => check.push(FieldError::invalid(&path, address, reason)),
+            None => addresses::validate_non_special_ip(check, address, &path),
+        }
+    }
+}
+
+const ONLY_LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
+
+fn validate_load_balancer_fields(check: &mut Check, spec: &Value) {
+    let is_load_balancer_type = text(spec, "type") == "LoadBalancer";
+    let ranges = spec["loadBalancerSourceRanges"].as_array();
+    let ranges = ranges.map(Vec::as_slice).unwrap_or_default();
+    if !is_load_balancer_type && !ranges.is_empty() {
+        let field = "spec.LoadBalancerSourceRanges";
+        check.push(FieldError::forbidden(field, ONLY_LOAD_BALANCER));
+    }
+    for (index, range) in ranges.iter().enumerate() {
+        let range = range.as_str().unwrap_or_default().trim();
+        if let Some(reason) = addresses::cidr_error(range) {
+            let field = format!("spec.LoadBalancerSourceRanges[{index}]");
+            check.push(FieldError::invalid(&field, range, reason));
+        }
+    }
+    if !is_load_balancer_type && !spec["allocateLoadBalancerNodePorts"].is_null() {
+        let field = "spec.allocateLoadBalancerNodePorts";
+        check.push(FieldError::forbidden(field, ONLY_LOAD_BALANCER));
+    }
+    validate_load_balancer_class(check, spec);
+}
+
+fn validate_load_balancer_class(check: &mut Check, spec: &Value) {
+    let path = "spec.loadBalancerClass";
+    match spec["loadBalancerClass"].as_str() {
+        Some(class) if text(spec, "type") == "LoadBalancer" => {
+            check.push_messages(path, class, &names::qualified_name_errors(class));
+        }
+        Some(_) => check.push(FieldError::forbidden(path, ONLY_LOAD_BALANCER)),
+        None => {}
+    }
+}
+
+/// Validates the load balancer status with the IP modes.
+fn validate_load_balancer_with_ip_modes(check: &mut Check, load_balancer: &Value) {
+    network::validate_load_balancer_status(check, load_balancer);
+    for (ingress, path) in items(load_balancer, "ingress", "status.loadBalancer") {
+        let has_address = !text(ingress, "ip").is_empty();
+        let field = format!("{path}.ipMode");
+        match (has_address, ingress["ipMode"].is_null()) {
+            (true, true) => {
+                let detail = "must be specified when `ip` is set";
+                check.push(FieldError::required(&field, detail));
+            }
+            (false, false) => {
+                let detail = "may not be specified when `ip` is not set";
+                check.push(FieldError::forbidden(&field, detail));
+            }
+            _ => check.require_supported(ingress, "ipMode", &path, &["Proxy", "VIP"]),
+        }
+    }
+}
+
+/// Whether the service is of type LoadBalancer.
+pub fn is_load_balancer(spec: &Value) -> bool {
+    text(spec, "type") == "LoadBalancer"
+}
+
+/// Whether load balancers check the health of nodes.
+pub fn needs_health_check(spec: &Value) -> bool {
+    is_load_balancer(spec) && text(spec, "externalTrafficPolicy") == "Local"
+}
+
+/// Whether the service is reachable from outside the cluster.
+pub fn is_externally_accessible(spec: &Value) -> bool {
+    let external = spec["externalIPs"].as_array().is_some_and(|ips| !ips.is_empty());
+    match text(spec, "type") {
+        "LoadBalancer" | "NodePort" => true,
+        "ClusterIP" => external,
+        _ => false,
+    }
+}
+
+/// Validates traffic policies.
+fn validate_traffic_policies(check: &mut Check, spec: &Value) {
+    let policy = text(spec, "externalTrafficPolicy");
+    if is_externally_accessible(spec) {
+        if check.require(&spec["externalTrafficPolicy"], "spec.externalTrafficPolicy") {
+            check.require_supported(spec, "externalTrafficPolicy", "spec", &["Cluster", "Local"]);
+        }
+    } else if !policy.is_empty() {
+        let detail = "may only be set for externally-accessible services";
+        check.push(FieldError::invalid("spec.externalTrafficPolicy", policy, detail));
+    }
+    let port = spec["healthCheckNodePort"].as_i64().unwrap_or_default();
+    if needs_health_check(spec) {
+        if port == 0 {
+            check.push(FieldError::required("spec.healthCheckNodePort", ""));
+        } else {
+            check.validate_port(&spec["healthCheckNodePort"], "spec.healthCheckNodePort");
+        }
+    } else if port != 0 {
+        let detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+        check.push(FieldError::invalid("spec.healthCheckNodePort", port, detail));
+    }
+    check.require_supported(spec, "internalTrafficPolicy", "spec", &["Cluster", "Local"]);
+    check.require_supported(
+        spec,
+        "trafficDistribution",
+        "spec",
+        &["PreferClose", "PreferSameZone", "PreferSameNode"],
+    );
+}
+
+fn validate_ports(check: &mut Check, spec: &Value, ty: &str) {
+    let several = spec["ports"].as_array().is_some_and(|ports| ports.len() > 1);
+    let mut seen_names = BTreeSet::new();
+    let (mut seen, mut node_ports) = (BTreeSet::new(), BTreeSet::new());
+    for (port, path) in items(spec, "ports", "spec") {
+        let name = text(port, "name");
+        if name.is_empty() {
+            if several {
+                check.push(FieldError::required(&format!("{path}.name"), ""));
+            }
+        } else {
+            let messages = names::label_errors(name);
+            check.push_messages(&format!("{path}.name"), name, &messages);
+            if messages.is_empty() && !seen_names.insert(name) {
+                check.push(FieldError::duplicate(&format!("{path}.name"), name));
+            }
+        }
+        check.validate_port(&port["port"], &format!("{path}.port"));
+        check.require_supported(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
+        check.validate_port_or_name(&port["targetPort"], &format!("{path}.targetPort"));
+        if let Some(protocol) = port["appProtocol"].as_str() {
+            check.push_messages(
+                &format!("{path}.appProtocol"),
+                protocol,
+                &names::qualified_name_errors(protocol),
+            );
+        }
+        let node_port = port["nodePort"].as_i64().unwrap_or_default();
+        if node_port != 0 && ty == "ClusterIP" {
+            let detail = "may not be used when `type` is 'ClusterIP'";
+            check.push(FieldError::forbidden(&format!("{path}.nodePort"), detail));
+        }
+        if node_port != 0 && !node_ports.insert((text(port, "protocol"), node_port)) {
+            check.push(FieldError::duplicate(&format!("{path}.nodePort"), node_port));
+        }
+        if !seen.insert((text(port, "protocol"), port["port"].as_i64())) {
+            // kube-apiserver shows its internal type with only the fields that it compares.
+            let shown = format!(
+                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
+                port["protocol"], port["port"]
+            );
+            check.push(FieldError::duplicate(&path, "").showing(shown));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Schemas of custom resources: pruning, defaulting and validation of objects, and checks of the schemas themselves.
+//!
+//! A request's object goes through [`Schema::prune`], [`Schema::drop_nulls`] and [`Schema::default`], in this order, and is then validated;
+//! the result of an apply is only defaulted and validated. Stored objects are defaulted on read, too. All functions take the schema as
+//! JSON, and none panics on a schema that is not structural; [`check_structural`] validates schemas.
+
+mod embedded_resources;
+#[cfg(feature = "cel")]
+mod evaluation_errors;
+mod format;
+mod list_types_and_defaults;
+mod lists;
+mod prune;
+mod rule_checks;
+#[cfg(feature = "cel")]
+mod rules;
+#[cfg(not(feature = "cel"))]
+#[path = "rules_disabled.rs"]
+mod rules;
+mod schema_type;
+mod structural;
+mod validate;
+
+pub use schema_type::type_of;
+pub use structural::check_structural;
+
+use crate::field::{FieldError, FieldErrorKind};
+use crate::types::Type;
+use rules::Rules;
+use serde_json::Value;
+use validate::{Patterns, Validator};
+
+/// The schema of a version, prepared for validation.
+#[derive(Debug)]
+pub struct Schema {
+    document: Value,
+    patterns: Patterns,
+    rules: Option<Rules>,
+    ty: Type,
+}
+
+impl Schema {
+    /// Prepares an `openAPIV3Schema`; null is a schema that allows anything.
+    pub fn new(schema: &Value) -> Self {
+        let mut patterns = Patterns::new();
+        validate::patterns(schema, &mut patterns);
+        Self {
+            document: schema.clone(),
+            patterns,
+            rules: Rules::compile(schema),
+            ty: type_of(schema),
+        }
+    }
+
+    /// The type, for server-side apply.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// Removes fields that are not in the schema. Returns their paths, such as `spec.a[0].b`, sorted: those in the object's metadata first,
+    /// those in embedded resources last. A strict decoder reports them as `unknown field "PATH"`.
+    pub fn prune(&self, object: &mut Value) -> Vec<String> {
+        let mut unknown = Vec::new();
+        prune::prune(object, &self.document, true, "", &mut unknown);
+        unknown.sort_by_key(|path| {
+            let place = match path.as_str() {
+                path if path.starts_with("metadata.") => 0,
+                path if path.contains(".metadata.") => 2,
+                _ => 1,
+            };
+            (place, path.clone())
+        });
+        unknown
+    }
+
+    /// Removes null fields that are neither nullable nor have a default.
+    pub fn drop_nulls(&self, object: &mut Value) {
+        prune::drop_nulls(object, &self.document);
+    }
+
+    /// Sets defaults.
+    pub fn default(&self, object: &mut Value) {
+        prune::default(object, &self.document);
+    }
+
+    /// Validates an object: types and bounds, then embedded resources and list types, then the rules, unless earlier errors prevent their
+    /// evaluation. The object's own metadata is not validated.
+    ///
+    /// `old` is the stored object of an update: errors of unchanged fields are not reported (ratcheting), and transition rules compare with
+    /// it.
+    pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let validator = Validator {
+            patterns: &self.patterns,
+        };
+        let mut errors = validator.validate(object, old, &self.document, "").errors;
+        embedded_resources::check(object, &self.document, "", &mut errors);
+        let duplicates = |object: &Value| {
+            let mut errors = Vec::new();
+            lists::duplicates(object, &self.document, "", &mut errors);
+            errors
+        };
+        if old.is_none_or(|old| duplicates(old).is_empty()) {
+            errors.extend(duplicates(object));
+        }
+        let Some(rules) = &self.rules else { return errors };
+        let blocks = |error: &FieldError| {
+            use FieldErrorKind::{NotSupported, Required, TooLong, TooMany, TypeInvalid};
+            matches!(
+                error.kind,
+                NotSupported | Required | TooLong | TooMany | TypeInvalid
+            )
+        };
+        if errors.iter().any(blocks) {
+            errors.push(validate::rules_not_checked());
+        } else {
+            errors.extend(rules.check(object, old, &self.document));
+        }
+        errors
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! Evaluation of a schema's rules, `x-kubernetes-validations`, with kube-cel.
+//!
+//! Walking the schema, correlating old items with new ones, paths, reasons and messages are implemented here; kube-cel parses and evaluates
+//! one rule for one value. Differences from a real server:
+//!
+//! - Types are not checked when the definition is created: a rule that compares a string with a number fails when it is evaluated.
+//! - Costs are neither estimated nor limited: a rule that the real server rejects as too expensive is accepted.
+//! - `sortBy`, `type`, comprehensions with two variables and the optional syntax (`.?`, `[?`, `{?`) are not supported: a definition that
+//!   uses them in rules is accepted, as by the real server, and every object that such a rule applies to is rejected.
+//! - Lists of type set are compared in order; `string` of a duration has another format.
+//! - `self` at the root has all of the metadata, not only `name` and `generateName`.
+//! - `bool` of a string and `optMap` are not supported.
+//! - Some evaluation errors have kube-cel's message: `evaluation_errors` translates the others.
+
+use super::{evaluation_errors, lists};
+use crate::field::FieldError;
+use crate::types::floats_to_integers;
+use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
+use regex::Regex;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+const RULES: &str = "x-kubernetes-validations";
+/// Prefix of the message of a rule without a message.
+const FAILED_RULE_PREFIX: &str = "failed rule: ";
+
+/// The rules of a schema and of its nested schemas.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    own: Vec<Rule>,
+    properties: BTreeMap<String, Rules>,
+    values: Option<Box<Rules>>,
+    items: Option<Box<Rules>>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    text: String,
+    message: String,
+    reason: String,
+    field_path: String,
+    compiled: CompiledSchema,
+}
+
+impl Rules {
+    /// Compiles the rules of a schema; none if it has no rules.
+    pub(super) fn compile(schema: &Value) -> Option<Self> {
+        // Indexing a missing sub-schema gives null, and so on forever.
+        if !schema.is_object() {
+            return None;
+        }
+        let compile_nested = |schema: &Value| Self::compile(schema).map(Box::new);
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let mut rules = Self {
+            own: schema[RULES]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|rule| Rule::compile(rule, schema))
+                .collect(),
+            properties: properties
+                .filter_map(|(name, schema)| Some((name.clone(), Self::compile(schema)?)))
+                .collect(),
+            values: compile_nested(&schema["additionalProperties"]),
+            items: compile_nested(&schema["items"]),
+        };
+        for branch in schema["allOf"].as_array().into_iter().flatten() {
+            if let Some(branch) = Self::compile(branch) {
+                rules.own.extend(branch.own);
+            }
+        }
+        let is_empty = rules.own.is_empty()
+            && rules.properties.is_empty()
+            && rules.values.is_none()
+            && rules.items.is_none();
+        (!is_empty).then_some(rules)
+    }
+
+    /// Returns an error for each rule that the object violates.
+    pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let (object, old) = (
+            with_doubles(object, schema),
+            old.map(|old| with_doubles(old, schema)),
+        );
+        self.visit(&object, old.as_ref(), schema, "", &mut errors);
+        errors
+    }
+
+    fn visit(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        schema: &Value,
+        path: &str,
+        errors: &mut Vec<FieldError>,
+    ) {
+        // Unchanged values are not reported (ratcheting), and null is not evaluated.
+        if old == Some(value) || (value.is_null() && schema["nullable"] == true) {
+            return;
+        }
+        for rule in &self.own {
+            if let Err(violations) = validate_compiled(&rule.compiled, value, old) {
+                errors.extend(
+                    violations
+                        .iter()
+                        .map(|error| rule.error(error, value, schema, path)),
+                );
+            }
+        }
+        match value {
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    let old = old.and_then(|old| old.get(name));
+                    if let Some(rules) = self.properties.get(name) {
+                        let below = if path.is_empty() {
+                            name.clone()
+                        } else {
+                            format!("{path}.{name}")
+                        };
+                        rules.visit(value, old, &schema["properties"][name], &below, errors);
+                    } else if let Some(rules) = self
+                        .values
+                        .as_ref()
+                        .filter(|_| schema["properties"].get(name).is_none())
+                    {
+                        rules.visit(
+                            value,
+                            old,
+                            &schema["additionalProperties"],
+                            &format!("{path}[{name}]"),
+                            errors,
+                        );
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let Some(rules) = &self.items else { return };
+                for (index, item) in items.iter().enumerate() {
+                    let old = lists::correlated(item, old, schema);
+                    rules.visit(item, old, &schema["items"], &format!("{path}[{index}]"), errors);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Rule {
+    fn compile(rule: &Value, schema: &Value) -> Self {
+        let text = |name: &str| rule[name].as_str().unwrap_or_default().to_owned();
+        let mut alone = Map::new();
+        for name in ["rule", "message", "messageExpression", "optionalOldSelf"] {
+            if let Some(value) = rule.get(name) {
+                alone.insert(name.to_owned(), value.clone());
+            }
+        }
+        for name in ["rule", "messageExpression"] {
+            if let Some(Value::String(text)) = alone.get_mut(name) {
+                // kube-cel has no static types, so `dyn` has nothing to hide.
+                *text = replace_all(text, r"\bdyn\(", "(");
+                if rule["optionalOldSelf"] == true {
+                    // kube-cel passes a missing old value as null; the rule expects a CEL optional.
+                    *text = replace_all(
+                        text,
+                        r"\boldSelf\b",
+                        "(oldSelf == null ? optional.none() : optional.of(oldSelf))",
+                    );
+                }
+            }
+        }
+        let mut schema = without_rules(schema);
+        schema[RULES] = json!([alone]);
+        Self {
+            text: text("rule"),
+            message: text("message"),
+            reason: text("reason"),
+            field_path: text("fieldPath"),
+            compiled: compile_schema(&schema),
+        }
+    }
+
+    /// The message of a violated rule: the result of its `messageExpression` if that is a valid message, else its message, else its
+    /// original text.
+    fn failure_message(&self, result: &str) -> String {
+        const MAX_MESSAGE_BYTES: usize = 5 << 10;
+        let text = result.trim();
+        let is_message = !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n');
+        if is_message && !text.starts_with(FAILED_RULE_PREFIX) {
+            return text.to_owned();
+        }
+        match self.message.trim() {
+            "" => format!("{FAILED_RULE_PREFIX}{}", self.text),
+            message => message.to_owned(),
+        }
+    }
+
+    fn error(&self, error: &ValidationError, value: &Value, schema: &Value, path: &str) -> FieldError {
+        if error.kind != ErrorKind::ValidationFailure {
+            let ty = schema["type"].as_str().unwrap_or_default();
+            return FieldError::invalid(
+                path,
+                ty,
+                format!(
+                    "{} evaluating rule: {}",
+                    evaluation_errors::message(error),
+                    self.text
+                ),
+            );
+        }
+        let mut value = value.clone();
+        floats_to_integers(&mut value);
+        let message = self.failure_message(&error.message);
+        let path = format!("{path}{}", self.field_path);
+        let path = path.strip_prefix('.').unwrap_or(&path);
+        let error = match self.reason.as_str() {
+            "FieldValueRequired" => FieldError::required(path, message),
+            "FieldValueForbidden" => FieldError::forbidden(path, message),
+            "FieldValueDuplicate" => FieldError::duplicate(path, value.clone()),
+            _ => FieldError::invalid(path, value.clone(), message),
+        };
+        if value.is_object() || value.is_array() {
+            error.without_value()
+        } else {
+            error
+        }
+    }
+}
+
+/// The schema without the rules and defaults of nested schemas: those rules are evaluated at their own place.
+fn without_rules(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .filter(|(name, _)| *name != RULES && *name != "default");
+            fields
+                .map(|(name, value)| (name.clone(), without_rules(value)))
+                .collect()
+        }
+        Value::Array(items) => items.iter().map(without_rules).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Replaces all matches of a pattern.
+fn replace_all(text: &str, pattern: &str, with: &str) -> String {
+    Regex::new(pattern).map_or_else(
+        |_| text.to_owned(),
+        |pattern| pattern.replace_all(text, with).into_owned(),
+    )
+}
+
+/// Converts whole numbers to floats where the schema's type is `number`: CEL treats 2 and 2.0 as different types.
+fn with_doubles(value: &Value, schema: &Value) -> Value {
+    match value {
+        Value::Number(number) if schema["type"] == "number" => {
+            number.as_f64().map_or_else(|| value.clone(), Value::from)
+        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| with_doubles(item, &schema["items"]))
+            .collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| {
+                let schema = schema["properties"]
+                    .get(name)
+                    .unwrap_or(&schema["additionalProperties"]);
+                (name.clone(), with_doubles(value, schema))
+            });
+            fields.collect()
+        }
+        other => other.clone(),
+    }
+}

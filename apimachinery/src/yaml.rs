@@ -1,0 +1,111 @@
+//! YAML input and output.
+
+mod scalar_style;
+mod write;
+
+pub use write::write;
+
+use serde_json::Value;
+use serde_saphyr::options::DuplicateKeyPolicy;
+
+/// A parsed document.
+#[derive(Debug)]
+pub struct ParsedYaml {
+    /// The first document. Of duplicate keys, the last one wins.
+    pub value: Value,
+    /// The strict decoding error of the first duplicate key: `line 2: key "a" already set in map`.
+    pub strict_errors: Vec<String>,
+}
+
+/// Parses the first document, up to 64 levels deep: the parser uses much stack per level. Errors are like `yaml: line 1: mapping values are
+/// not allowed in this context`.
+pub fn parse(text: &str) -> Result<ParsedYaml, String> {
+    if text.trim_start_matches([' ', '\n', '\r']).starts_with('\t') {
+        return Err("yaml: found character that cannot start any token".to_owned());
+    }
+    let mut parsed = parse_first(text, DuplicateKeyPolicy::Error);
+    let mut strict_errors = vec![];
+    if let Err((line, why)) = &parsed
+        && let Some(key) = why.strip_prefix("duplicate mapping key: ")
+    {
+        let key = key.split(", set Dup").next().unwrap_or(key);
+        strict_errors.push(format!("line {line}: key {key:?} already set in map"));
+        parsed = parse_first(text, DuplicateKeyPolicy::LastWins);
+    }
+    match parsed {
+        Ok(value) => Ok(ParsedYaml { value, strict_errors }),
+        Err((line, why)) => Err(format!("yaml: line {line}: {why}")),
+    }
+}
+
+/// Parses the first document; the error has the line and the message.
+fn parse_first(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Value, (u64, String)> {
+    let options = || serde_saphyr::options! { duplicate_keys: duplicate_keys };
+    let parsed = match serde_saphyr::from_str_with_options(text, options()) {
+        Err(error) if line_and_message(&error).1.starts_with("multiple YAML documents") => {
+            serde_saphyr::from_multiple_with_options::<Value>(text, options())
+                .map(|documents| documents.into_iter().next().unwrap_or_default())
+        }
+        parsed => parsed,
+    };
+    parsed.map_err(|error| line_and_message(&error))
+}
+
+/// Returns the line and the message of an error, which is formatted as `error: line 1 column 5: why` and an excerpt.
+fn line_and_message(error: &serde_saphyr::Error) -> (u64, String) {
+    let line = error.location().map_or(1, |location| location.line());
+    let text = error.to_string();
+    let first_line = text.lines().next().unwrap_or_default();
+    let why = first_line.strip_prefix("error: ").unwrap_or(first_line);
+    let why = match why.split_once(": ") {
+        Some((place, why)) if place.starts_with("line ") => why,
+        _ => why,
+    };
+    (line, why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn the_first_document_and_the_last_duplicate_key_win() {
+        let two = parse("---\na: 1\n---\nb: 2\n").unwrap();
+        assert_eq!(two.value, json!({ "a": 1 }));
+        let twice = parse("a: 1\na: 2\n").unwrap();
+        assert_eq!(twice.value, json!({ "a": 2 }));
+        assert_eq!(twice.strict_errors, [r#"line 2: key "a" already set in map"#]);
+        assert_eq!(parse("").unwrap().value, Value::Null);
+        assert_eq!(
+            parse("a: b: c").unwrap_err(),
+            "yaml: line 1: mapping values are not allowed in this context"
+        );
+        for bad in ["a: [", "&a [*a]", "\t"] {
+            assert!(parse(bad).unwrap_err().starts_with("yaml: "), "{bad}");
+        }
+    }
+
+    #[test]
+    fn documents_deeper_than_64_levels_are_rejected() {
+        for levels in [60, 70, 300, 20_000] {
+            for text in [
+                "[".repeat(levels) + &"]".repeat(levels),
+                "- ".repeat(levels) + "a",
+                "{a: ".repeat(levels) + &"}".repeat(levels),
+            ] {
+                assert_eq!(parse(&text).is_ok(), levels == 60, "{levels}: {text:.20}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_parsed_or_rejected_without_panicking(text in "[-:{}&*!|>\\[\\] \n\ta-z0-9]{0,64}") {
+            if let Err(why) = parse(&text) {
+                prop_assert!(why.starts_with("yaml: "), "{}", why);
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Admission: what the server changes in a write and refuses, beyond the rules of the object's kind. One file a plugin of kube-apiserver,
+//! under its name there; [`mutate`] and [`validate`] call them in its order.
+
+mod default_class;
+mod default_ingress_class;
+mod default_storage_class;
+mod default_toleration_seconds;
+mod limit_ranger;
+mod namespace_lifecycle;
+mod owner_references_permission_enforcement;
+mod pod_topology_labels;
+mod priority;
+mod runtime_class;
+mod storage_object_in_use_protection;
+mod taint_nodes_by_condition;
+
+pub(crate) use pod_topology_labels::topology_labels;
+
+use crate::auth::{Authorizer, User};
+use crate::kinds::{Catalog, Kind};
+use crate::meta;
+use crate::status::ApiError;
+use crate::storage::{Object, Store};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// A write, as plugins see it.
+#[derive(Clone, Copy)]
+pub(crate) struct Attributes<'a> {
+    pub(crate) operation: Operation<'a>,
+    pub(crate) kind: &'a Kind,
+    pub(crate) namespace: &'a str,
+    /// Empty if it is generated later.
+    pub(crate) name: &'a str,
+    pub(crate) subresource: &'a str,
+    pub(crate) user: &'a User,
+    pub(crate) store: &'a Store,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) authorizer: &'a Authorizer,
+}
+
+/// The operation of a write.
+#[derive(Clone, Copy)]
+pub(crate) enum Operation<'a> {
+    Create,
+    Update {
+        /// The object before.
+        old: &'a Value,
+    },
+    Delete,
+}
+
+/// Changes the object of a create or an update, before it is prepared and validated.
+pub(crate) fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> Result<(), ApiError> {
+    namespace_lifecycle::admit(attributes, object)?;
+    limit_ranger::mutate(attributes, object);
+    taint_nodes_by_condition::mutate(attributes, object);
+    priority::mutate(attributes, object)?;
+    default_toleration_seconds::mutate(attributes, object);
+    default_storage_class::mutate(attributes, object);
+    storage_object_in_use_protection::mutate(attributes, object);
+    runtime_class::admit(attributes, object)?;
+    default_ingress_class::mutate(attributes, object);
+    pod_topology_labels::mutate(attributes, object);
+    // Mutating policies and webhooks are called here, after all plugins.
+    Ok(())
+}
+
+/// Refuses a valid object that is about to be stored.
+pub(crate) fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<(), ApiError> {
+    limit_ranger::validate(attributes, object)?;
+    owner_references_permission_enforcement::validate(attributes, object)?;
+    // Validating policies and webhooks are called here, after all plugins but ResourceQuota.
+    Ok(())
+}
+
+/// Refuses a deletion.
+pub(crate) fn admit_deletion(attributes: &Attributes<'_>) -> Result<(), ApiError> {
+    namespace_lifecycle::admit(attributes, &Value::Null)
+}
+
+impl<'a> Attributes<'a> {
+    /// True for a kind, not for its subresources.
+    fn is_object(&self, group: &str, kind: &str) -> bool {
+        self.subresource.is_empty() && self.is_kind(group, kind)
+    }
+
+    fn is_kind(&self, group: &str, kind: &str) -> bool {
+        self.kind.group == group && self.kind.kind == kind
+    }
+
+    /// True for a create of a kind, not of its subresources.
+    fn creates(&self, group: &str, kind: &str) -> bool {
+        matches!(self.operation, Operation::Create) && self.is_object(group, kind)
+    }
+
+    /// Returns all objects of a resource in a namespace, or in all if it is empty.
+    fn list(&self, group: &str, plural: &str, namespace: &str) -> Vec<Arc<Object>> {
+        let kind = self.catalog.any_version(group, plural);
+        let page = kind.and_then(|kind| {
+            let prefix = Store::key(namespace, "");
+            self.store.list(&kind.table(), &prefix, "", None).ok()
+        });
+        page.map(|page| page.objects).unwrap_or_default()
+    }
+
+    /// The 403 of a plugin. The name of a new object may not be generated yet.
+    fn forbidden(&self, object: &Value, why: impl fmt::Display) -> ApiError {
+        let names = [
+            self.name,
+            meta::name(object),
+            meta::text(&object["metadata"], "generateName"),
+        ];
+        let name = names.into_iter().find(|name| !name.is_empty());
+        ApiError::forbidden(self.kind, name.unwrap_or("Unknown"), why)
+    }
+}

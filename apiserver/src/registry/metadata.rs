@@ -1,0 +1,130 @@
+//! Rules for metadata on create and update.
+
+use crate::kinds::Kind;
+use crate::meta::{self, metadata_mut, name, names};
+use crate::status::Cause;
+use serde_json::{Value, json};
+
+/// Clears fields that a client cannot set on create.
+pub(super) fn wipe_system_fields(object: &mut Value) {
+    let metadata = metadata_mut(object);
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+        metadata.remove(key);
+    }
+}
+
+/// Clears `selfLink`, which is not stored: only the response of a dry run has it.
+pub(super) fn clear_self_link(object: &mut Value) {
+    metadata_mut(object).remove("selfLink");
+}
+
+/// Sets the fields that the server owns on create: uid, creation timestamp and generation.
+pub(super) fn fill_system_fields(kind: &Kind, object: &mut Value) {
+    let metadata = metadata_mut(object);
+    metadata.remove("resourceVersion");
+    metadata.insert("uid".into(), meta::new_uid().into());
+    metadata.insert("creationTimestamp".into(), meta::now().into());
+    if kind.starts_at_generation_one() {
+        metadata.insert("generation".into(), json!(1));
+    }
+}
+
+/// Validates the metadata of a new object.
+pub(super) fn validate_metadata_create(kind: &Kind, object: &Value) -> Vec<Cause> {
+    let mut causes = vec![];
+    let metadata = &object["metadata"];
+    if let Some(prefix) = metadata["generateName"].as_str() {
+        for why in name_errors(kind, prefix, true) {
+            causes.push(Cause::invalid(
+                "metadata.generateName",
+                &metadata["generateName"],
+                why,
+            ));
+        }
+    }
+    if name(object).is_empty() {
+        causes.push(Cause::required(
+            "metadata.name",
+            "name or generateName is required",
+        ));
+    } else {
+        for why in name_errors(kind, name(object), false) {
+            causes.push(Cause::invalid("metadata.name", &metadata["name"], why));
+        }
+    }
+    causes
+}
+
+/// Validates the metadata of an update against the stored object.
+pub(super) fn validate_metadata_update(object: &Value, old: &Value) -> Vec<Cause> {
+    let mut causes = vec![];
+    let (new, before) = (&object["metadata"], &old["metadata"]);
+    for key in [
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
+        if new[key] != before[key] {
+            causes.push(Cause::invalid(
+                format!("metadata.{key}"),
+                &new[key],
+                "field is immutable",
+            ));
+        }
+    }
+    if meta::is_being_deleted(old) {
+        let held = meta::finalizers(old);
+        let added: Vec<&str> = meta::finalizers(object)
+            .into_iter()
+            .filter(|finalizer| !held.contains(finalizer))
+            .collect();
+        if !added.is_empty() {
+            let added: Vec<String> = added.iter().map(|finalizer| format!("{finalizer:?}")).collect();
+            let why = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                added.join(", ")
+            );
+            causes.push(Cause::forbidden("metadata.finalizers", why));
+        }
+    }
+    causes
+}
+
+/// Validates the name of an object of a kind. With `prefix`, the name is a `generateName`, which may end with a dash.
+fn name_errors(kind: &Kind, name: &str, prefix: bool) -> Vec<String> {
+    let shortened = match name.strip_suffix('-') {
+        Some(rest) if prefix => format!("{rest}a"),
+        _ => name.to_owned(),
+    };
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("rbac.authorization.k8s.io", _) => names::path_segment(name),
+        ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::label(&shortened),
+        // The real server does not validate the names of core events and of disruption budgets.
+        ("", "Event") | ("policy", "PodDisruptionBudget") => vec![],
+        _ => names::subdomain(&shortened),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finalizers_cannot_be_added_to_an_object_being_deleted() {
+        let old = json!({ "metadata": { "name": "a", "deletionTimestamp": "x", "finalizers": ["a/b"] } });
+        let mut new = old.clone();
+        new["metadata"]["finalizers"] = json!(["a/b", "c/d"]);
+        let causes = validate_metadata_update(&new, &old);
+        assert_eq!(causes.len(), 1);
+        assert!(
+            causes[0]
+                .message
+                .ends_with(r#"found new finalizers []string{"c/d"}"#)
+        );
+        new["metadata"]["finalizers"] = json!([]);
+        assert_eq!(validate_metadata_update(&new, &old), []);
+    }
+}

@@ -1,0 +1,282 @@
+//! The way of every object into the store. A body is decoded (`decode`) and turned into the new state of an object by a verb (`create`,
+//! `update`, `patch`, `apply`); then it passes [`Registry::mutate`] and [`Registry::validate_and_store`].
+
+use super::managed_fields::track_fields;
+use super::object_size::check_size;
+use super::unchanged::is_noop_update;
+use super::validate::{validate, validate_subresource};
+use super::{Registry, Target, WriteResult, convert, metadata, prepare};
+use crate::admission::{self, Attributes, Operation};
+use crate::auth::User;
+use crate::kinds::Catalog;
+use crate::meta;
+use crate::request::WriteOptions;
+use crate::status::{ApiError, Cause};
+use crate::storage::{Object, WriteConflict};
+use crate::strategy::{self, warnings};
+use crate::types::ExplicitEmptyFields;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Kinds with validation that does not repeat the check of metadata changes.
+const METADATA_CHECKED_ONCE: &[(&str, &str)] = &[
+    ("", "Event"),
+    ("", "LimitRange"),
+    ("", "PersistentVolume"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("discovery.k8s.io", "EndpointSlice"),
+    ("policy", "PodDisruptionBudget"),
+];
+
+/// The user and the options of a write.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteContext<'a> {
+    /// The user that the write is attributed to.
+    pub user: &'a User,
+    /// The options of the request.
+    pub options: &'a WriteOptions,
+}
+
+impl<'a> WriteContext<'a> {
+    /// Combines a user with the options of the request.
+    pub fn new(user: &'a User, options: &'a WriteOptions) -> Self {
+        Self { user, options }
+    }
+}
+
+/// A write of one object, apart from the object.
+pub(super) struct Write<'a> {
+    pub(super) target: &'a Target,
+    /// Empty for the whole object.
+    pub(super) subresource: &'a str,
+    pub(super) context: WriteContext<'a>,
+    /// The fields that the body sets to empty values.
+    pub(super) empties: &'a ExplicitEmptyFields,
+    pub(super) change: Change<'a>,
+}
+
+/// What a write changes.
+pub(super) enum Change<'a> {
+    /// The object is new.
+    Create {
+        /// A job without labels gets those of its template.
+        labels_from_template: bool,
+        /// The resourceVersion of the body; a dry run returns it.
+        sent_version: &'a str,
+        /// The body may not have a resourceVersion.
+        refuses_version: bool,
+    },
+    /// The object exists: `old` is its stored form, `before` the same in the version of the request.
+    Update { old: &'a Arc<Object>, before: &'a Value },
+}
+
+/// What became of a write that was not refused.
+pub(super) enum WriteOutcome {
+    Written(WriteResult),
+    /// Another write was faster.
+    Conflict {
+        /// Warnings for the client.
+        warnings: Vec<String>,
+    },
+}
+
+impl<'a> Write<'a> {
+    /// The attributes for admission.
+    fn attributes<'w>(&'w self, registry: &'w Registry, catalog: &'w Catalog) -> Attributes<'w> {
+        let operation = match self.change {
+            Change::Create { .. } => Operation::Create,
+            Change::Update { before, .. } => Operation::Update { old: before },
+        };
+        let (target, user) = (self.target, self.context.user);
+        registry.attributes(catalog, target, self.subresource, operation, user)
+    }
+
+    fn before(&self) -> Option<&'a Value> {
+        match self.change {
+            Change::Create { .. } => None,
+            Change::Update { before, .. } => Some(before),
+        }
+    }
+}
+
+impl Registry {
+    /// The first part of a write: field managers and mutating admission.
+    pub(super) fn mutate(&self, write: &Write<'_>, object: &mut Value) -> Result<(), ApiError> {
+        // Fields that the server sets from here on have no manager.
+        if !write.context.options.applied && write.subresource != "scale" {
+            track_fields(
+                &write.target.kind,
+                write.before(),
+                object,
+                write.subresource,
+                write.context,
+            );
+        }
+        admission::mutate(&write.attributes(self, &self.catalog()), object)
+    }
+
+    /// The second part of a write: preparation, allocation, validation, validating admission, storage.
+    pub(super) fn validate_and_store(
+        &self,
+        write: &Write<'_>,
+        mut object: Value,
+    ) -> Result<WriteOutcome, ApiError> {
+        let (kind, subresource) = (&write.target.kind, write.subresource);
+        let dry_run = write.context.options.dry_run;
+        let mut warnings = prepare(write, &mut object);
+        let _allocation = self.lock_allocation(kind);
+        // kube-apiserver allocates addresses and ports only in writes of the whole object.
+        if subresource.is_empty() {
+            self.allocate(kind, &mut object, write.before(), dry_run)?;
+        }
+        let causes = causes(write, &object);
+        if !causes.is_empty() {
+            let error = ApiError::invalid(kind, meta::name(&object), &causes);
+            return Err(error.with_warnings(&warnings));
+        }
+        if !dry_run {
+            metadata::clear_self_link(&mut object);
+        }
+        warnings.extend(match write.before() {
+            None => warnings::on_create(kind, &object),
+            Some(before) => warnings::on_update(kind, subresource, &object, before),
+        });
+        let stored = admission::validate(&write.attributes(self, &self.catalog()), &object)
+            .and_then(|()| self.store(write, object))
+            .map_err(|error| error.with_warnings(&warnings))?;
+        Ok(match stored {
+            Err(_) => WriteOutcome::Conflict { warnings },
+            Ok(object) => WriteOutcome::Written(WriteResult {
+                object,
+                created: write.before().is_none(),
+                warnings,
+            }),
+        })
+    }
+
+    /// Stores the object of a write; a dry run only returns it.
+    fn store(
+        &self,
+        write: &Write<'_>,
+        mut object: Value,
+    ) -> Result<Result<Arc<Object>, WriteConflict>, ApiError> {
+        let kind = &write.target.kind;
+        let target = Target::new(kind, &write.target.namespace, meta::name(&object));
+        let dry_run = write.context.options.dry_run;
+        match write.change {
+            Change::Create { sent_version, .. } if dry_run => {
+                if self.find(&target).is_some() {
+                    return Ok(Err(WriteConflict::Exists));
+                }
+                if !sent_version.is_empty() {
+                    meta::metadata_mut(&mut object).insert("resourceVersion".into(), sent_version.into());
+                }
+            }
+            Change::Create {
+                refuses_version: true,
+                ..
+            } => {
+                let message = "resourceVersion should not be set on objects to be created";
+                return Err(ApiError::new(500, "", message));
+            }
+            Change::Update { old, before } if is_noop_update(&object, before) => return Ok(Ok(old.clone())),
+            _ => {}
+        }
+        if dry_run {
+            let object = convert::to_stored_version(kind, object);
+            return Ok(Ok(Arc::new(Object::never_stored(object))));
+        }
+        check_size(&object)?;
+        let (table, key) = (kind.table(), target.key());
+        Ok(match write.change {
+            Change::Create { .. } => {
+                self.store
+                    .create(&table, &key, convert::to_storage(kind, object, write.empties))
+            }
+            // The update removed the last finalizer. The response shows the object as the update requested it.
+            Change::Update { old, .. } if prepare::is_ready_to_delete(kind, &object) => {
+                let removed = self.store.delete(&table, &key, old);
+                removed.map(|removed| {
+                    Arc::new(Object::new(
+                        convert::to_stored_version(kind, object),
+                        removed.revision,
+                    ))
+                })
+            }
+            Change::Update { old, .. } => self.store.update(
+                &table,
+                &key,
+                old,
+                convert::to_storage(kind, object, write.empties),
+            ),
+        })
+    }
+
+    /// The attributes of an operation for admission.
+    pub(super) fn attributes<'a>(
+        &'a self,
+        catalog: &'a Catalog,
+        target: &'a Target,
+        subresource: &'a str,
+        operation: Operation<'a>,
+        user: &'a User,
+    ) -> Attributes<'a> {
+        Attributes {
+            operation,
+            kind: &target.kind,
+            namespace: &target.namespace,
+            name: &target.name,
+            subresource,
+            user,
+            store: &self.store,
+            catalog,
+            authorizer: &self.authorizer,
+        }
+    }
+}
+
+/// Sets what the server owns and discards what the client cannot set; returns the warnings about what was sent.
+fn prepare(write: &Write<'_>, object: &mut Value) -> Vec<String> {
+    let kind = &write.target.kind;
+    match write.change {
+        Change::Create {
+            labels_from_template, ..
+        } => {
+            let warnings = warnings::before_create(kind, object);
+            prepare::prepare_for_create(kind, object);
+            if labels_from_template {
+                strategy::default_job_labels(kind, object);
+            }
+            warnings
+        }
+        Change::Update { old, before } => {
+            let states = (before, old.value());
+            prepare::prepare_for_update(kind, object, states, write.subresource, write.empties);
+            vec![]
+        }
+    }
+}
+
+fn causes(write: &Write<'_>, object: &Value) -> Vec<Cause> {
+    let kind = &write.target.kind;
+    let Some(before) = write.before() else {
+        let mut causes = metadata::validate_metadata_create(kind, object);
+        causes.extend(validate(kind, object, None, write.empties));
+        return causes;
+    };
+    // The generic rules are applied once, and again by the validation of most kinds: their causes appear twice.
+    let mut causes = metadata::validate_metadata_update(object, before);
+    if !METADATA_CHECKED_ONCE.contains(&(kind.group.as_str(), kind.kind.as_str())) {
+        causes.extend(causes.clone());
+    }
+    let empties = write.empties;
+    causes.extend(validate_subresource(
+        kind,
+        write.subresource,
+        object,
+        before,
+        empties,
+    ));
+    causes
+}

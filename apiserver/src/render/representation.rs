@@ -1,0 +1,76 @@
+//! Responses as Table and as PartialObjectMetadata.
+
+use super::negotiate::{IncludeObject, ResponseFormat};
+use super::tables;
+use crate::kinds::Kind;
+use crate::registry::to_request_version;
+use crate::strategy;
+use serde_json::{Value, json};
+
+/// Returns a Table of objects, with column definitions if `with_columns`.
+pub(crate) fn table(
+    format: ResponseFormat,
+    kind: &Kind,
+    objects: &[&Value],
+    metadata: &Value,
+    with_columns: bool,
+) -> Value {
+    let mut table = tables::build_table(kind, objects.iter().copied(), metadata, with_columns);
+    // A nil slice in Go: the kind has no printer columns of its own.
+    if objects.is_empty() && table["columnDefinitions"][1]["name"] == "Created At" {
+        table["rows"] = Value::Null;
+    }
+    let rows = table["rows"].as_array_mut().into_iter().flatten();
+    for (row, object) in rows.zip(objects) {
+        match format.include_object {
+            IncludeObject::Metadata => {}
+            IncludeObject::None => row["object"] = Value::Null,
+            IncludeObject::Object => {
+                let converted = to_request_version(kind, object);
+                row["object"] = converted.unwrap_or_else(|| (*object).clone());
+            }
+        }
+        // The object of a bookmark has no name.
+        if kind.definition.is_none() && row["cells"][0].is_null() {
+            row["cells"][0] = json!("");
+        }
+        if format.include_object == IncludeObject::Metadata {
+            set_meta_version(format, &mut row["object"]);
+        }
+    }
+    set_meta_version(format, &mut table);
+    table
+}
+
+/// Returns the PartialObjectMetadata of an object.
+pub(super) fn partial_object_metadata(object: &Value) -> Value {
+    let mut metadata = object["metadata"].clone();
+    if object["kind"] == "DaemonSet" {
+        strategy::hide_internal_annotations(&mut metadata);
+    }
+    json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata })
+}
+
+/// Returns the PartialObjectMetadata of an object, in the requested version.
+pub(crate) fn metadata_only(format: ResponseFormat, object: &Value) -> Value {
+    let mut only = partial_object_metadata(object);
+    set_meta_version(format, &mut only);
+    only
+}
+
+/// Sets the requested version of the meta API group.
+pub(super) fn set_meta_version(format: ResponseFormat, value: &mut Value) {
+    if format.v1beta1 {
+        value["apiVersion"] = json!("meta.k8s.io/v1beta1");
+    }
+}
+
+/// Returns the Go type of an object or a list, as kube-apiserver prints it.
+pub(super) fn go_type(kind: &Kind, list: bool) -> String {
+    let (package, name) = match (&kind.definition, kind.group.split('.').next()) {
+        (Some(_), _) => ("unstructured", "Unstructured"),
+        (None, Some("") | None) => ("core", kind.kind.as_str()),
+        (None, Some(package)) => (package, kind.kind.as_str()),
+    };
+    format!("*{package}.{name}{}", if list { "List" } else { "" })
+}

@@ -1,0 +1,281 @@
+//! Responses, in the negotiated format.
+
+use super::negotiate::{Encoding, Representation, ResponseFormat};
+use super::representation::{go_type, metadata_only, set_meta_version, table};
+use crate::kinds::Kind;
+use crate::registry::{Listing, needs_conversion, to_request_version};
+use crate::status::ApiError;
+use crate::storage::Object;
+use crate::yaml;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
+use std::fmt;
+
+/// The body of a response.
+pub type Body = UnsyncBoxBody<Bytes, ConnectionAborted>;
+/// A response.
+pub type ApiResponse = Response<Body>;
+
+/// Closes the connection without a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionAborted;
+
+impl fmt::Display for ConnectionAborted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the connection was aborted by a layer")
+    }
+}
+
+impl std::error::Error for ConnectionAborted {}
+
+const JSON: &str = "application/json";
+/// The approximate length of an object's kind and apiVersion in JSON.
+const TYPE_META_BYTES: usize = 128;
+
+/// A response with the given bytes.
+pub(crate) fn bytes(code: u16, content_type: &'static str, body: impl Into<Bytes>) -> ApiResponse {
+    let mut response = Response::new(full_body(body.into()));
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+fn full_body(bytes: Bytes) -> Body {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// The 404 of kube-apiserver for a path without a route.
+pub(crate) fn page_not_found() -> ApiResponse {
+    bytes(404, "text/plain; charset=utf-8", "404 page not found\n")
+}
+
+/// Removes the body, for a TYPE_META_BYTES request.
+pub(crate) fn without_body(response: ApiResponse) -> ApiResponse {
+    response.map(|_| full_body(Bytes::new()))
+}
+
+/// A response with a streaming body.
+pub(crate) fn stream(content_type: &'static str, body: Body) -> ApiResponse {
+    let mut response = Response::new(body);
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// Adds Warning headers; each text once.
+pub(crate) fn add_warnings(response: &mut ApiResponse, warnings: &[String]) {
+    for warning in warnings {
+        let text: String = warning
+            .chars()
+            .filter(|character| !character.is_control())
+            .collect();
+        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\""))
+            && !response
+                .headers()
+                .get_all(WARNING)
+                .iter()
+                .any(|existing| *existing == value)
+        {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
+}
+
+/// Adds Warning headers before the existing ones.
+pub(crate) fn prepend_warnings(response: &mut ApiResponse, warnings: &[String]) {
+    let existing: Vec<HeaderValue> = response.headers().get_all(WARNING).iter().cloned().collect();
+    response.headers_mut().remove(WARNING);
+    add_warnings(response, warnings);
+    for warning in existing {
+        response.headers_mut().append(WARNING, warning);
+    }
+}
+
+/// A response with the given value.
+pub(crate) fn value(code: u16, format: ResponseFormat, value: &Value) -> ApiResponse {
+    match format.encoding {
+        Encoding::Json => bytes(code, JSON, value.to_string()),
+        Encoding::PrettyJson => {
+            let text = serde_json::to_string_pretty(value).unwrap_or_default();
+            bytes(code, JSON, text)
+        }
+        Encoding::Yaml => bytes(code, "application/yaml", yaml::write(value)),
+    }
+}
+
+/// A response with the error as a Status.
+pub(crate) fn error(format: ResponseFormat, error: &ApiError) -> ApiResponse {
+    let mut response = value(error.code, format, &error.status());
+    if let Some(seconds) = error.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    add_warnings(&mut response, &error.warnings);
+    response
+}
+
+/// A response with one object.
+pub(crate) fn object(code: u16, format: ResponseFormat, kind: &Kind, object: &Object) -> ApiResponse {
+    match format.representation {
+        Representation::Objects if format.encoding == Encoding::Json => {
+            bytes(code, JSON, object_bytes(kind, object))
+        }
+        Representation::Objects => {
+            let converted = to_request_version(kind, object.value());
+            value(code, format, converted.as_ref().unwrap_or_else(|| object.value()))
+        }
+        Representation::PartialMetadata => value(code, format, &metadata_only(format, object.value())),
+        Representation::PartialMetadataList => {
+            let found = go_type(kind, false);
+            let why = format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
+            );
+            error(format, &ApiError::new(406, "NotAcceptable", why))
+        }
+        Representation::Table => {
+            let metadata = json!({ "resourceVersion": object.revision.to_string() });
+            value(
+                code,
+                format,
+                &table(format, kind, &[object.value()], &metadata, true),
+            )
+        }
+    }
+}
+
+/// Returns an object as JSON, in the version of the kind.
+pub(crate) fn object_bytes(kind: &Kind, object: &Object) -> Vec<u8> {
+    let mut text = Vec::with_capacity(object.json().len() + TYPE_META_BYTES);
+    append_object(kind, object, &mut text);
+    text
+}
+
+/// Appends an object as JSON, in the version of the kind.
+pub(crate) fn append_object(kind: &Kind, object: &Object, text: &mut Vec<u8>) {
+    if needs_conversion(kind)
+        && let Some(converted) = to_request_version(kind, object.value())
+    {
+        text.extend(serde_json::to_vec(&converted).unwrap_or_default());
+        return;
+    }
+    text.extend_from_slice(br#"{"kind":""#);
+    text.extend_from_slice(kind.kind.as_bytes());
+    text.extend_from_slice(br#"","apiVersion":""#);
+    if !kind.group.is_empty() {
+        text.extend_from_slice(kind.group.as_bytes());
+        text.push(b'/');
+    }
+    text.extend_from_slice(kind.version.as_bytes());
+    text.push(b'"');
+    append_fields(text, object.json());
+}
+
+/// Appends the fields of an object after earlier fields, and the closing brace.
+fn append_fields(text: &mut Vec<u8>, json: &[u8]) {
+    if json.len() > 2 {
+        text.push(b',');
+        text.extend_from_slice(&json[1..]);
+    } else {
+        text.push(b'}');
+    }
+}
+
+/// A response with a list.
+pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> ApiResponse {
+    let mut metadata = json!({ "resourceVersion": listing.revision.to_string() });
+    // Lists of custom resources contain `continue` even if it is empty.
+    let has_continue = kind.definition.is_some() && format.representation == Representation::Objects;
+    if has_continue || !listing.continue_token.is_empty() {
+        metadata["continue"] = json!(listing.continue_token);
+    }
+    if let Some(remaining) = listing.remaining {
+        metadata["remainingItemCount"] = json!(remaining);
+    }
+    // Lists of custom resources contain `continue` even if it is empty.
+    if kind.definition.is_some() && format.representation == Representation::Objects {
+        metadata["continue"] = json!(listing.continue_token);
+    }
+    match format.representation {
+        Representation::Objects if format.encoding == Encoding::Json => {
+            bytes(200, JSON, list_bytes(kind, listing, &metadata))
+        }
+        Representation::Objects => {
+            let items: Vec<Value> = listing
+                .objects
+                .iter()
+                .map(|object| list_item(kind, object))
+                .collect();
+            let list = json!({
+                "kind": kind.list_kind(), "apiVersion": kind.api_version(), "metadata": metadata, "items": items,
+            });
+            value(200, format, &list)
+        }
+        Representation::PartialMetadata => {
+            let found = go_type(kind, true);
+            let why =
+                format!("you requested PartialObjectMetadata, but the requested object is a list ({found})");
+            error(format, &ApiError::new(406, "NotAcceptable", why))
+        }
+        Representation::PartialMetadataList => {
+            let items: Vec<Value> = listing
+                .objects
+                .iter()
+                .map(|object| metadata_only(format, object.value()))
+                .collect();
+            // A nil slice in Go.
+            let items = (!items.is_empty()).then_some(items);
+            let mut list = json!({
+                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items,
+            });
+            set_meta_version(format, &mut list);
+            value(200, format, &list)
+        }
+        Representation::Table => {
+            let objects: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
+            value(200, format, &table(format, kind, &objects, &metadata, true))
+        }
+    }
+}
+
+fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {
+    let head = format!(
+        r#"{{"kind":"{}","apiVersion":"{}","metadata":{metadata},"items":["#,
+        kind.list_kind(),
+        kind.api_version()
+    );
+    let mut text = head.into_bytes();
+    let json = |object: &std::sync::Arc<Object>| object.json().len() + TYPE_META_BYTES;
+    text.reserve(listing.objects.iter().map(json).sum());
+    for (at, object) in listing.objects.iter().enumerate() {
+        if at > 0 {
+            text.push(b',');
+        }
+        if kind.definition.is_some() {
+            append_object(kind, object, &mut text);
+        } else if needs_conversion(kind) {
+            text.extend_from_slice(list_item(kind, object).to_string().as_bytes());
+        } else {
+            text.extend_from_slice(object.json());
+        }
+    }
+    text.extend_from_slice(b"]}");
+    text
+}
+
+/// Returns a list item. Items of built-in lists have no kind and apiVersion; those of custom resources do.
+fn list_item(kind: &Kind, object: &Object) -> Value {
+    let converted = to_request_version(kind, object.value());
+    let mut item = converted.unwrap_or_else(|| object.value().clone());
+    if let (None, Value::Object(fields)) = (&kind.definition, &mut item) {
+        fields.remove("kind");
+        fields.remove("apiVersion");
+    }
+    item
+}

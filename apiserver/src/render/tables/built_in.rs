@@ -1,0 +1,69 @@
+//! The columns of built-in kinds: `columns.txt`, which `cargo xtask api-texts` writes; the head of that file describes its format.
+
+use crate::types;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// The column definitions by kind.
+static COLUMNS: LazyLock<HashMap<&str, Vec<Value>>> = LazyLock::new(|| {
+    let mut columns: HashMap<&str, Vec<Value>> = HashMap::new();
+    let mut kind = "";
+    for line in include_str!("columns.txt").lines() {
+        if let Some(name) = line.strip_prefix("kind ") {
+            kind = name;
+        } else if let Some(column) = line.strip_prefix("  ").and_then(parse_column) {
+            columns.entry(kind).or_default().push(column);
+        }
+    }
+    columns
+});
+
+/// Returns the column definitions of a built-in kind; `None` if it has no columns of its own.
+pub(super) fn columns(kind: &str) -> Option<&'static [Value]> {
+    COLUMNS.get(kind).map(Vec::as_slice)
+}
+
+fn parse_column(line: &str) -> Option<Value> {
+    let mut parts = line.splitn(5, '|');
+    let (name, ty, format) = (parts.next()?, parts.next()?, parts.next()?);
+    let (priority, description_text) = (parts.next()?.parse::<u8>().ok()?, parts.next()?);
+    let description_text = match description_text
+        .strip_prefix('@')
+        .and_then(|reference| reference.rsplit_once('.'))
+    {
+        Some((ty, field)) => types::description(ty, field).unwrap_or_default(),
+        None => description_text,
+    };
+    Some(
+        json!({ "name": name, "type": ty, "format": format, "description": description_text, "priority": priority }),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::Catalog;
+    use crate::render::tables::cells;
+
+    #[test]
+    fn each_column_has_a_cell_and_a_description() {
+        let mut count = 0;
+        for kind in Catalog::built_in().unwrap().stored() {
+            let empty = json!({ "kind": kind.kind, "metadata": { "name": "x" } });
+            let cells = cells::cells(&kind.kind, &empty);
+            let columns = columns(&kind.kind);
+            assert_eq!(
+                cells.map(|cells| cells.len()),
+                columns.map(<[Value]>::len),
+                "{}",
+                kind.kind
+            );
+            for column in columns.unwrap_or_default() {
+                assert_ne!(column["description"], "", "{} {column}", kind.kind);
+                count += 1;
+            }
+        }
+        assert!(count > 150);
+    }
+}

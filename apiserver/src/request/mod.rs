@@ -1,0 +1,18 @@
+//! What a request asks for, parsed from its parts.
+//!
+//! Reading order: [`Query`], [`RequestInfo`] (method and path), `options` (of lists, writes and deletions) with `continue_token`, `timeout`,
+//! `body`.
+
+pub(crate) mod body;
+mod continue_token;
+mod options;
+mod query;
+mod request_info;
+pub(crate) mod timeout;
+
+pub(crate) use continue_token::ContinueToken;
+pub use options::{DeleteOptions, FieldValidation, ListOptions, ResourceVersionMatch, WriteOptions};
+pub(crate) use options::{parse_revision, unparsable_version_error};
+pub use query::Query;
+pub(crate) use query::decode_path;
+pub use request_info::RequestInfo;

@@ -1,0 +1,378 @@
+//! Options of requests: list and watch options, write options, delete options.
+
+use super::{ContinueToken, Query};
+use crate::kinds::Kind;
+use crate::selectors::{FieldSelector, LabelSelector};
+use crate::status::{ApiError, Cause};
+use crate::storage::Object;
+use serde_json::{Value, json};
+
+/// Options of a list or a watch.
+#[derive(Clone, Debug, Default)]
+pub struct ListOptions {
+    /// The label selector.
+    pub labels: LabelSelector,
+    /// The field selector.
+    pub fields: FieldSelector,
+    /// The requested resource version, if any.
+    pub revision: Option<u64>,
+    /// How the resource version is interpreted.
+    pub version_match: ResourceVersionMatch,
+    /// The maximum number of objects; 0 is unlimited.
+    pub limit: usize,
+    /// The continue token of the previous page.
+    pub continue_token: String,
+    /// The timeout of a watch in seconds.
+    pub timeout: Option<u64>,
+    /// Whether a watch sends bookmarks.
+    pub bookmarks: bool,
+    /// Whether a watch starts with the existing objects (`sendInitialEvents`).
+    pub initial_events: Option<bool>,
+}
+
+impl ListOptions {
+    /// True if there is a label or field selector.
+    pub fn has_selectors(&self) -> bool {
+        !self.labels.is_empty() || !self.fields.is_empty()
+    }
+
+    /// True if the object matches the selectors. Without selectors the object is not decoded.
+    pub(crate) fn matches(&self, kind: &Kind, object: &Object) -> bool {
+        !self.has_selectors()
+            || self.labels.matches(object.value())
+                && self
+                    .fields
+                    .matches(|field| kind.field_value(object.value(), field))
+    }
+
+    /// Returns the past version at which a list is read or a watch starts; None if any version will do.
+    pub(crate) fn past_revision(&self, watches: bool) -> Option<u64> {
+        if watches {
+            let goes_on = self.initial_events != Some(true);
+            return self.revision.filter(|revision| goes_on && *revision > 0);
+        }
+        match self.continue_token.as_str() {
+            "" => self.revision.filter(|_| self.requires_exact_version()),
+            text => ContinueToken::decode(text).ok()?.revision,
+        }
+    }
+
+    /// True if the list must be read at exactly the given version. Version 0 means any.
+    pub(crate) fn requires_exact_version(&self) -> bool {
+        match self.version_match {
+            _ if self.revision == Some(0) => false,
+            ResourceVersionMatch::Exact => true,
+            ResourceVersionMatch::NotOlderThan => false,
+            ResourceVersionMatch::Unset => self.limit > 0,
+        }
+    }
+}
+
+/// The values of `resourceVersionMatch`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResourceVersionMatch {
+    /// Not set.
+    #[default]
+    Unset,
+    /// Exactly the given version.
+    Exact,
+    /// The given version or a newer one.
+    NotOlderThan,
+}
+
+impl ListOptions {
+    /// Parses the options from the query.
+    pub fn parse(query: &Query, watches: bool) -> Result<Self, ApiError> {
+        // kube-apiserver parses numbers before selectors; the first error wins.
+        let limit = parse_int(query, "limit")?;
+        let timeout = parse_int(query, "timeoutSeconds")?;
+        let options = Self {
+            labels: LabelSelector::parse(query.get("labelSelector"))?,
+            fields: FieldSelector::parse(query.get("fieldSelector"))?,
+            revision: parse_revision(query.get("resourceVersion")).map_err(|cause| {
+                if watches {
+                    unparsable_version_error(&cause)
+                } else {
+                    ApiError::bad_request(format!("invalid resource version: {cause}"))
+                }
+            })?,
+            version_match: match query.get("resourceVersionMatch") {
+                "Exact" => ResourceVersionMatch::Exact,
+                "NotOlderThan" => ResourceVersionMatch::NotOlderThan,
+                _ => ResourceVersionMatch::Unset,
+            },
+            limit: usize::try_from(limit.unwrap_or(0)).unwrap_or(0),
+            continue_token: query.get("continue").to_owned(),
+            timeout: timeout.and_then(|seconds| u64::try_from(seconds).ok()),
+            bookmarks: query.flag("allowWatchBookmarks"),
+            initial_events: query
+                .has("sendInitialEvents")
+                .then(|| query.flag("sendInitialEvents")),
+        };
+        let causes = options.validate(query, watches);
+        if causes.is_empty() {
+            Ok(options)
+        } else {
+            Err(ApiError::invalid_of("meta.k8s.io", "ListOptions", "", &causes))
+        }
+    }
+
+    fn validate(&self, query: &Query, watches: bool) -> Vec<Cause> {
+        let mut causes = vec![];
+        let text = query.get("resourceVersionMatch");
+        let field = "resourceVersionMatch";
+        if watches {
+            if self.initial_events.is_some() {
+                if self.version_match != ResourceVersionMatch::NotOlderThan {
+                    let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+                    causes.push(Cause::forbidden(field, why));
+                }
+                if !text.is_empty() && self.version_match != ResourceVersionMatch::NotOlderThan {
+                    causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
+                }
+            } else if !text.is_empty() {
+                let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+                causes.push(Cause::forbidden(field, why));
+                if self.version_match != ResourceVersionMatch::NotOlderThan {
+                    causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
+                }
+            }
+            return causes;
+        }
+        if self.initial_events.is_some() {
+            let why = "sendInitialEvents is forbidden for list";
+            causes.push(Cause::forbidden("sendInitialEvents", why));
+        }
+        if text.is_empty() {
+            return causes;
+        }
+        if query.get("resourceVersion").is_empty() {
+            let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+            causes.push(Cause::forbidden(field, why));
+        }
+        if !self.continue_token.is_empty() {
+            let why = "resourceVersionMatch is forbidden when continue is provided";
+            causes.push(Cause::forbidden(field, why));
+        }
+        if self.version_match == ResourceVersionMatch::Unset {
+            let known = ["Exact", "NotOlderThan", ""];
+            causes.push(Cause::not_supported(field, &json!(text), &known));
+        } else if self.version_match == ResourceVersionMatch::Exact && self.revision == Some(0) {
+            let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+            causes.push(Cause::forbidden(field, why));
+        }
+        causes
+    }
+}
+
+/// The error of kube-apiserver's storage for a resource version that is not a number.
+pub(crate) fn unparsable_version_error(cause: &Cause) -> ApiError {
+    ApiError::new(500, "", cause.to_string())
+}
+
+/// Parses a resource version; None if empty.
+pub(crate) fn parse_revision(text: &str) -> Result<Option<u64>, Cause> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| {
+        let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+        Cause::invalid("resourceVersion", &json!(text), why)
+    })
+}
+
+fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
+    match query.get(key) {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| {
+            ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
+        }),
+    }
+}
+
+/// The values of `fieldValidation`: the handling of unknown and duplicate fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// Drop them and warn.
+    #[default]
+    Warn,
+    /// Drop them.
+    Ignore,
+    /// Refuse the request.
+    Strict,
+}
+
+/// Options of a write.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    /// Does everything except storing.
+    pub dry_run: bool,
+    /// The field manager; empty means that it is derived from the user agent.
+    pub field_manager: String,
+    /// The handling of unknown fields.
+    pub field_validation: FieldValidation,
+    /// Whether an apply takes over fields from other managers.
+    pub force: Option<bool>,
+    /// The object is the result of an apply: managedFields are up to date.
+    pub applied: bool,
+    /// Errors of strict decoding of the body, such as `duplicate field "spec.a"`.
+    pub strict_errors: Vec<String>,
+}
+
+impl WriteOptions {
+    /// Parses the options from the query; `kind` is their type in kube-apiserver, such as `CreateOptions`.
+    pub fn parse(query: &Query, kind: &str) -> Result<Self, ApiError> {
+        let mut causes = vec![];
+        let dry_run: Vec<&str> = query.values("dryRun").collect();
+        if dry_run.iter().any(|value| *value != "All") {
+            causes.push(Cause::not_supported("dryRun", &json!(dry_run), &["All"]));
+        }
+        let field_validation = match query.get("fieldValidation") {
+            "" | "Warn" => FieldValidation::Warn,
+            "Ignore" => FieldValidation::Ignore,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                let known = ["", "Ignore", "Strict", "Warn"];
+                causes.push(Cause::not_supported("fieldValidation", &json!(other), &known));
+                FieldValidation::Warn
+            }
+        };
+        let field_manager = query.get("fieldManager").to_owned();
+        if field_manager.len() > 128 {
+            let message = "Too long: may not be more than 128 bytes".to_owned();
+            causes.push(Cause::new("FieldValueTooLong", "fieldManager", message));
+        }
+        for (at, character) in field_manager.char_indices() {
+            if character.is_control() {
+                let why = format!(
+                    "invalid character U+{:04X} (at position {at})",
+                    u32::from(character)
+                );
+                causes.push(Cause::invalid("fieldManager", &json!(field_manager), why));
+            }
+        }
+        if !causes.is_empty() {
+            return Err(ApiError::invalid_of("meta.k8s.io", kind, "", &causes));
+        }
+        Ok(Self {
+            dry_run: !dry_run.is_empty(),
+            field_manager,
+            field_validation,
+            force: query.has("force").then(|| query.flag("force")),
+            applied: false,
+            strict_errors: vec![],
+        })
+    }
+}
+
+/// Options of a deletion.
+#[derive(Clone, Debug, Default)]
+pub struct DeleteOptions {
+    /// Does everything except deleting.
+    pub dry_run: bool,
+    /// Precondition: the uid.
+    pub uid: Option<String>,
+    /// Precondition: the resource version.
+    pub resource_version: Option<String>,
+    /// The grace period in seconds.
+    pub grace_period: Option<i64>,
+    /// The propagation policy: `Background`, `Foreground` or `Orphan`.
+    pub propagation: Option<String>,
+}
+
+impl DeleteOptions {
+    /// Parses the options from the body, or from the query without a body.
+    pub fn parse(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
+        let grace_period = parse_int(query, "gracePeriodSeconds");
+        if body.is_none() {
+            grace_period.as_ref().map_err(Clone::clone)?;
+        }
+        let grace_period = grace_period.ok().flatten();
+        let query_options = || {
+            json!({
+                "dryRun": query.values("dryRun").collect::<Vec<_>>(),
+                "gracePeriodSeconds": grace_period,
+                "propagationPolicy": query.has("propagationPolicy").then(|| query.get("propagationPolicy")),
+                "orphanDependents": query.has("orphanDependents").then(|| query.flag("orphanDependents")),
+            })
+        };
+        let options = body.cloned().unwrap_or_else(query_options);
+        let mut causes = vec![];
+        let dry_run = options["dryRun"].as_array().cloned().unwrap_or_default();
+        if dry_run.iter().any(|value| value != "All") {
+            causes.push(Cause::not_supported("dryRun", &json!(dry_run), &["All"]));
+        }
+        let propagation = options["propagationPolicy"]
+            .as_str()
+            .filter(|policy| !policy.is_empty());
+        let orphans = options["orphanDependents"].as_bool();
+        if propagation.is_some() && orphans.is_some() {
+            let why = "orphanDependents and deletionPropagation cannot be both set";
+            causes.push(Cause::invalid(
+                "propagationPolicy",
+                &options["propagationPolicy"],
+                why,
+            ));
+        }
+        if propagation.is_some_and(|policy| !["Background", "Foreground", "Orphan"].contains(&policy)) {
+            let known = ["Foreground", "Background", "Orphan", "nil"];
+            causes.push(Cause::not_supported(
+                "propagationPolicy",
+                &options["propagationPolicy"],
+                &known,
+            ));
+        }
+        if !causes.is_empty() {
+            return Err(ApiError::invalid_of("meta.k8s.io", "DeleteOptions", "", &causes));
+        }
+        let orphans = orphans.map(|orphans| if orphans { "Orphan" } else { "Background" });
+        let text = |key: &str| options["preconditions"][key].as_str().map(str::to_owned);
+        Ok(Self {
+            dry_run: !dry_run.is_empty(),
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+            grace_period: options["gracePeriodSeconds"].as_i64(),
+            propagation: propagation.or(orphans).map(str::to_owned),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resource_version_match_is_validated() {
+        let parse = |query: &str, watches| ListOptions::parse(&Query::parse(query), watches);
+        let error = parse("resourceVersionMatch=Exact", false).unwrap_err();
+        assert_eq!(error.code, 422);
+        assert!(
+            error
+                .message
+                .ends_with("resourceVersionMatch is forbidden unless resourceVersion is provided")
+        );
+        assert!(parse("resourceVersion=0&resourceVersionMatch=Exact", false).is_err());
+        assert!(parse("resourceVersion=5&resourceVersionMatch=Exact", false).is_ok());
+        assert!(parse("sendInitialEvents=true", true).is_err());
+        let good = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
+        assert_eq!(parse(good, true).unwrap().initial_events, Some(true));
+        assert_eq!(parse("resourceVersion=x", false).unwrap_err().code, 400);
+        assert_eq!(
+            parse("limit=x", false).unwrap_err().message,
+            r#"strconv.ParseInt: parsing "x": invalid syntax"#
+        );
+    }
+
+    #[test]
+    fn delete_options_are_read_from_body_or_query() {
+        let query = Query::parse("propagationPolicy=Orphan&dryRun=All");
+        let options = DeleteOptions::parse(&query, None).unwrap();
+        assert!(options.dry_run && options.propagation.as_deref() == Some("Orphan"));
+        let body = json!({ "preconditions": { "uid": "1" }, "orphanDependents": true });
+        let options = DeleteOptions::parse(&query, Some(&body)).unwrap();
+        assert!(!options.dry_run && options.uid.as_deref() == Some("1"));
+        assert_eq!(options.propagation.as_deref(), Some("Orphan"));
+        let body = json!({ "propagationPolicy": "Sometimes" });
+        assert_eq!(DeleteOptions::parse(&query, Some(&body)).unwrap_err().code, 422);
+    }
+}
