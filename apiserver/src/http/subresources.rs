@@ -5,7 +5,7 @@ use super::respond::{self, ApiResponse};
 use super::token_request;
 use crate::auth;
 use crate::kinds::Kind;
-use crate::registry::{DeleteOptions, Target, WriteOptions};
+use crate::registry::{DeleteOptions, Eviction, Target, WriteOptions};
 use crate::status::ApiError;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -107,7 +107,7 @@ pub(super) fn bind(
     })
 }
 
-/// Evicts a pod. PodDisruptionBudgets are not enforced.
+/// Evicts a pod.
 pub(super) fn evict(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     handle_subresource(context, target, "CreateOptions", |eviction, options| {
         check_subresource_name(target, &eviction, "Eviction")?;
@@ -117,7 +117,15 @@ pub(super) fn evict(context: &RequestContext<'_>, target: &Target) -> Result<Api
         let empty = json!({});
         let mut deletion = DeleteOptions::parse(context.query, Some(deletion.unwrap_or(&empty)))?;
         deletion.dry_run |= options.dry_run;
-        context.state.registry.delete(target, &deletion)?;
-        Ok(success_status(context))
+        match context.state.registry.evict(target, &deletion)? {
+            Eviction::Evicted => Ok(success_status(context)),
+            Eviction::SeveralBudgets => {
+                let status = json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 500,
+                    "message": "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+                });
+                Ok(respond::value(201, context.format, &status))
+            }
+        }
     })
 }
