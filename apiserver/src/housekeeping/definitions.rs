@@ -21,7 +21,10 @@ pub(super) async fn run(registry: &Registry) {
         return;
     };
     let changes = registry.store.subscribe_table(&kind.table());
-    reconcile_on_changes(changes, FINALIZER_RETRY_INTERVAL, || reconcile(registry, &kind)).await;
+    reconcile_on_changes(changes, Duration::ZERO, FINALIZER_RETRY_INTERVAL, || {
+        reconcile(registry, &kind)
+    })
+    .await;
 }
 
 /// Processes all definitions; true if one must be processed again without a change.

@@ -18,10 +18,13 @@ const CHANGES_PER_READ: usize = 1024;
 /// How soon a failed write is retried.
 const WRITE_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-pub(super) async fn run(registry: &Registry) {
+pub(super) async fn run(registry: &Registry, delay: Duration) {
     let mut collector = GarbageCollector::default();
     let changes = registry.store.subscribe();
-    reconcile_on_changes(changes, WRITE_RETRY_INTERVAL, || collector.collect(registry)).await;
+    reconcile_on_changes(changes, delay, WRITE_RETRY_INTERVAL, || {
+        collector.collect(registry)
+    })
+    .await;
 }
 
 /// Table, namespace and name of an object.

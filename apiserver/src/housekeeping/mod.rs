@@ -3,6 +3,7 @@
 mod definitions;
 mod garbage_collector;
 mod namespaces;
+mod protection;
 
 use crate::registry::Registry;
 use std::sync::Arc;
@@ -18,29 +19,36 @@ pub enum HousekeepingTask {
     GarbageCollector,
     /// Deletes the content of terminating namespaces, then the namespaces.
     Namespaces,
+    /// Removes the finalizers of deleted claims and volumes that are not in use.
+    StorageProtection,
 }
 
 impl HousekeepingTask {
     /// All tasks.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 4] = [
         Self::CustomResourceDefinitions,
         Self::GarbageCollector,
         Self::Namespaces,
+        Self::StorageProtection,
     ];
 
-    /// Runs the task until the future is dropped.
-    pub(crate) async fn run(self, registry: Arc<Registry>) {
+    /// Runs the task until the future is dropped. It acts `delay` after the change that it reacts to: see
+    /// [`ApiServerBuilder::housekeeping_delay`](crate::ApiServerBuilder::housekeeping_delay).
+    pub(crate) async fn run(self, registry: Arc<Registry>, delay: Duration) {
         match self {
             Self::CustomResourceDefinitions => definitions::run(&registry).await,
-            Self::GarbageCollector => garbage_collector::run(&registry).await,
-            Self::Namespaces => namespaces::run(&registry).await,
+            Self::GarbageCollector => garbage_collector::run(&registry, delay).await,
+            Self::Namespaces => namespaces::run(&registry, delay).await,
+            Self::StorageProtection => protection::run(&registry, delay).await,
         }
     }
 }
 
-/// Calls `reconcile` at once and after each change; if it returns true, also after the interval.
+/// Calls `reconcile` at once, and after each change when the delay has passed; if it returns true, also after the interval. Changes during
+/// the delay are processed together.
 async fn reconcile_on_changes(
     mut changes: watch::Receiver<u64>,
+    delay: Duration,
     retry_interval: Duration,
     mut reconcile: impl FnMut() -> bool,
 ) {
@@ -53,5 +61,6 @@ async fn reconcile_on_changes(
         } else if next.await.is_err() {
             return;
         }
+        tokio::time::sleep(delay).await;
     }
 }

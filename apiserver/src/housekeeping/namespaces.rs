@@ -13,9 +13,9 @@ use std::time::Duration;
 /// How soon a namespace is processed again while finalizers hold its objects.
 const FINALIZER_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-pub(super) async fn run(registry: &Registry) {
+pub(super) async fn run(registry: &Registry, delay: Duration) {
     let changes = registry.store.subscribe();
-    reconcile_on_changes(changes, FINALIZER_RETRY_INTERVAL, || {
+    reconcile_on_changes(changes, delay, FINALIZER_RETRY_INTERVAL, || {
         finalize_terminating(registry)
     })
     .await;

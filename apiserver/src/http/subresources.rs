@@ -3,7 +3,7 @@
 use super::resources::{RequestContext, decode_object, write_context, write_options};
 use super::token_request;
 use crate::kinds::Kind;
-use crate::registry::{Target, answer_review};
+use crate::registry::{Eviction, Target, answer_review};
 use crate::render::{ApiResponse, respond};
 use crate::request::{DeleteOptions, WriteOptions};
 use crate::status::ApiError;
@@ -107,7 +107,7 @@ pub(super) fn bind(
     })
 }
 
-/// Evicts a pod. PodDisruptionBudgets are not enforced.
+/// Evicts a pod.
 pub(super) fn evict(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     handle_subresource(context, target, "CreateOptions", |eviction, options| {
         check_subresource_name(target, &eviction, "Eviction")?;
@@ -117,7 +117,15 @@ pub(super) fn evict(context: &RequestContext<'_>, target: &Target) -> Result<Api
         let empty = json!({});
         let mut deletion = DeleteOptions::parse(context.query, Some(deletion.unwrap_or(&empty)))?;
         deletion.dry_run |= options.dry_run;
-        context.state.registry.delete(target, &deletion)?;
-        Ok(success_status(context))
+        match context.state.registry.evict(target, &deletion)? {
+            Eviction::Evicted => Ok(success_status(context)),
+            Eviction::SeveralBudgets => {
+                let status = json!({
+                    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 500,
+                    "message": "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+                });
+                Ok(respond::value(201, context.format, &status))
+            }
+        }
     })
 }

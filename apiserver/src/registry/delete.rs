@@ -227,7 +227,7 @@ fn is_pod(kind: &Kind) -> bool {
     kind.kind == "Pod" && kind.group.is_empty()
 }
 
-fn check_preconditions(
+pub(super) fn check_preconditions(
     kind: &Kind,
     name: &str,
     object: &Value,

@@ -8,6 +8,7 @@ use crate::http::Layer;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The options of a server.
 #[derive(Debug)]
@@ -22,10 +23,13 @@ pub struct ApiServerBuilder {
     pub(super) layer: Option<Arc<dyn Layer>>,
     pub(super) audit_capacity: usize,
     pub(super) housekeeping: Vec<HousekeepingTask>,
+    pub(super) housekeeping_delay: Duration,
 }
 
 /// The default capacity of the audit log, in requests.
 const DEFAULT_AUDIT_CAPACITY: usize = 100_000;
+/// The default delay of housekeeping.
+const HOUSEKEEPING_DELAY: Duration = Duration::from_millis(30);
 
 impl Default for ApiServerBuilder {
     fn default() -> Self {
@@ -40,6 +44,7 @@ impl Default for ApiServerBuilder {
             layer: None,
             audit_capacity: DEFAULT_AUDIT_CAPACITY,
             housekeeping: HousekeepingTask::ALL.to_vec(),
+            housekeeping_delay: HOUSEKEEPING_DELAY,
         }
     }
 }
@@ -103,6 +108,13 @@ impl ApiServerBuilder {
     /// it.
     pub fn audit_capacity(mut self, records: usize) -> Self {
         self.audit_capacity = records;
+        self
+    }
+
+    /// Sets how long housekeeping waits after a change before it acts on it; the default is 30 ms, about what a real cluster's controllers
+    /// need. Without a delay, clients do not see the states in between: a namespace is gone before its owner can finalize it.
+    pub fn housekeeping_delay(mut self, delay: Duration) -> Self {
+        self.housekeeping_delay = delay;
         self
     }
 

@@ -111,7 +111,7 @@ impl ApiServerBuilder {
         let mut tasks = JoinSet::new();
         let tls = acceptor.is_some();
         for task in self.housekeeping {
-            tasks.spawn(task.run(registry.clone()));
+            tasks.spawn(task.run(registry.clone(), self.housekeeping_delay));
         }
         let handler_state = state.clone();
         let handler: listener::Handler = Arc::new(move |request, client_cert| {

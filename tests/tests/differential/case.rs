@@ -40,7 +40,8 @@ pub(crate) struct Step {
     pub(crate) compact: bool,
     /// Variables for long texts: a text and how often it is repeated.
     pub(crate) repeat: BTreeMap<String, (String, usize)>,
-    /// A JSON pointer to the part of a long response that is compared. A list item may be given by its name.
+    /// A JSON pointer to the part of a long response that is compared, which must exist unless the response is an error. A list item may be
+    /// given by its name.
     pub(crate) pick: Option<String>,
     /// Requests that are sent when kubectl has printed its first line.
     pub(crate) meanwhile: Vec<Step>,
@@ -50,8 +51,9 @@ pub(crate) struct Step {
     pub(crate) save: BTreeMap<String, String>,
     /// Why the embedded server responds differently.
     pub(crate) differs: Option<String>,
-    /// Names (or prefixes followed by `*`) of items that only the real server's response contains. There must be no other difference.
-    pub(crate) lacks: Vec<String>,
+    /// Items that only the real server's response contains: names (or prefixes followed by `*`) by the JSON pointer of their list. There
+    /// must be no other difference.
+    pub(crate) lacks: BTreeMap<String, Vec<String>>,
 }
 
 impl Step {

@@ -1,14 +1,17 @@
-//! Normalizes responses: removes values that differ between any two servers.
+//! Normalizes responses: replaces values that differ between any two servers.
+//!
+//! Uids and the resource versions of objects are numbered by their first appearance in a case, so that the comparison shows whether a write
+//! changed an object and whether a uid is that of the object that was created before. Other such values are replaced by a placeholder, at
+//! the places where they occur and nowhere else.
 
 use crate::yaml;
-use regex::Regex;
-use serde_json::{Value, json};
+use regex::{Captures, Regex};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Fields with server-specific values. Only their presence is compared.
 const SERVER_SPECIFIC_FIELDS: &[&str] = &[
-    "uid",
-    "resourceVersion",
     "creationTimestamp",
     "deletionTimestamp",
     "lastTransitionTime",
@@ -41,17 +44,16 @@ const BUILD_INFO_FIELDS: &[&str] = &["goVersion", "gitCommit", "compiler"];
 /// The text that replaces server-specific values.
 const PLACEHOLDER: &str = "~";
 
-const UID: &str = r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b";
+static UID: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b").unwrap());
 /// A name that a server generated from the prefix `abc-`.
 const GENERATED_NAME: &str = r"(?i)\babc-[a-z0-9]{5}\b";
 
 /// Patterns of server-specific parts of texts, and their replacements.
 static TEXT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
-        (UID, "UID"),
         (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
-        (r"\b10\.0\.\d+\.\d+\b", "IP"),
         (GENERATED_NAME, "abc-XXXXX"),
         (r":[0-9]{5}/(TCP|UDP|SCTP)\b", ":PORT/$1"),
         (r"current: \d+", "current: N"),
@@ -63,7 +65,6 @@ static TEXT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"Duplicate value: 3[0-2]\d{3}\b", "Duplicate value: PORT"),
         (r"nodePort: \{(\w+) \d+\}", "nodePort: {$1 PORT}"),
         (r"nodePort:3[0-2]\d{3}\b", "nodePort:PORT"),
-        (r"^(\d+[smhd]){1,2}$", "AGE"),
         (r"(?m)^( *- )(\d+[smhd]){1,2}$", "${1}AGE"),
         (r#"resourceVersion\\?":\s?\\?"\d+"#, "resourceVersion: N"),
         // managedFields in YAML.
@@ -83,7 +84,6 @@ static TEXT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 /// Patterns in kubectl's output, and their replacements. Random values come first, because some of them look like an age.
 static OUTPUT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
-        (UID, "UID"),
         (GENERATED_NAME, "abc-XXXXX"),
         (r"(?m)^eyJ[\w-]+\.[\w-]+\.[\w-]+$", "TOKEN"),
         (
@@ -108,97 +108,185 @@ static OUTPUT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 
 /// Padding between columns, which depends on the widest value.
 static COLUMN_PADDING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\S) {2,}").unwrap());
+/// An age in a cell of a table.
+static AGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^(\d+[smhd]){1,2}$").unwrap());
+/// An address of the service network, which the server allocated.
+static CLUSTER_IP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b10\.0\.\d+\.\d+\b").unwrap());
 
-/// Normalizes a response body for the comparison.
-pub(crate) fn body(mut value: Value) -> Value {
-    // YAML is parsed, since line folding and quotes differ between YAML writers.
-    if let Some(text) = value.as_str().filter(|text| text.starts_with("apiVersion: "))
-        && let Some(read) = yaml::read(text)
-    {
-        value = json!({ "yaml": read });
-    }
-    normalize(&mut value);
-    value
+/// What the text of a field may contain.
+#[derive(Clone, Copy, PartialEq)]
+enum TextPlace {
+    /// What the client sent, or what does not depend on the server.
+    Field,
+    /// A cell of a table: ages and allocated addresses.
+    Cell,
+    /// A message: allocated addresses.
+    Message,
 }
 
-/// Normalizes kubectl's output for the comparison, as a list of lines.
-pub(crate) fn kubectl_output(text: &str) -> Value {
-    let mut text = COLUMN_PADDING.replace_all(text, "$1 ").into_owned();
-    for (pattern, replacement) in OUTPUT_REPLACEMENTS.iter() {
-        text = pattern.replace_all(&text, *replacement).into_owned();
+impl TextPlace {
+    /// Returns the place of a field's value.
+    fn of_field(self, name: &str) -> Self {
+        match name {
+            "cells" => Self::Cell,
+            "message" | "warnings" => Self::Message,
+            _ => self,
+        }
     }
-    if text.contains(IP_REPAIR_EVENT) {
-        let lines = text.lines().filter(|line| !line.contains(IP_REPAIR_EVENT));
-        text = lines.collect::<Vec<_>>().join("\n");
-        text = NO_EVENTS.replace(&text, "Events: <none>").into_owned();
+}
+
+/// Normalizes the responses of one server to one case. It remembers the numbers of uids and resource versions.
+#[derive(Clone, Default)]
+pub(crate) struct Normalizer {
+    uids: Numbers,
+    versions: Numbers,
+}
+
+/// Numbers texts by their first appearance.
+#[derive(Clone, Default)]
+struct Numbers(HashMap<String, usize>);
+
+impl Numbers {
+    fn number(&mut self, text: &str) -> usize {
+        let next = self.0.len() + 1;
+        *self.0.entry(text.to_owned()).or_insert(next)
     }
-    text.lines().map(str::trim_end).collect()
+}
+
+impl Normalizer {
+    /// Normalizes a response body for the comparison.
+    pub(crate) fn body(&mut self, mut value: Value) -> Value {
+        // YAML is parsed, since line folding and quotes differ between YAML writers.
+        if let Some(text) = value.as_str().filter(|text| text.starts_with("apiVersion: "))
+            && let Some(read) = yaml::read(text)
+        {
+            value = json!({ "yaml": read });
+        }
+        self.normalize(&mut value, TextPlace::Field);
+        value
+    }
+
+    /// Normalizes kubectl's output for the comparison, as a list of lines.
+    pub(crate) fn kubectl_output(&mut self, text: &str) -> Value {
+        let mut text = COLUMN_PADDING.replace_all(text, "$1 ").into_owned();
+        // Uids come first, because parts of some look like an age.
+        text = self.number_uids(&text);
+        for (pattern, replacement) in OUTPUT_REPLACEMENTS.iter() {
+            text = pattern.replace_all(&text, *replacement).into_owned();
+        }
+        if text.contains(IP_REPAIR_EVENT) {
+            let lines = text.lines().filter(|line| !line.contains(IP_REPAIR_EVENT));
+            text = lines.collect::<Vec<_>>().join("\n");
+            text = NO_EVENTS.replace(&text, "Events: <none>").into_owned();
+        }
+        text.lines().map(str::trim_end).collect()
+    }
+
+    fn normalize(&mut self, value: &mut Value, place: TextPlace) {
+        match value {
+            Value::Object(fields) => self.normalize_fields(fields, place),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.normalize(item, place)),
+            Value::String(text) => {
+                *text = self.normalize_text(text, place);
+                sort_messages(text);
+            }
+            _ => {}
+        }
+    }
+
+    fn normalize_fields(&mut self, fields: &mut Map<String, Value>, place: TextPlace) {
+        let retry_after = fields.get("retryAfterSeconds").and_then(Value::as_u64);
+        if retry_after.is_some_and(|seconds| (1..=3).contains(&seconds))
+            && fields
+                .get("causes")
+                .is_some_and(|causes| causes[0]["reason"] == VERSION_TOO_LARGE)
+        {
+            fields.insert("retryAfterSeconds".to_owned(), json!(PLACEHOLDER));
+        }
+        // Lists and bookmarks have versions too. On the real server they depend on writes of its own.
+        let is_object = fields.contains_key("name");
+        // Keys are normalized too: those of managedFields contain uids of owners.
+        *fields = std::mem::take(fields)
+            .into_iter()
+            .map(|(key, value)| (self.normalize_text(&key, TextPlace::Field), value))
+            .collect();
+        for (key, value) in fields {
+            match (key.as_str(), &mut *value) {
+                ("nodePort" | "healthCheckNodePort", Value::Number(_)) => *value = json!(PLACEHOLDER),
+                ("resourceVersion", Value::String(version)) if is_version(version) => {
+                    *version = if is_object {
+                        format!("VERSION-{}", self.versions.number(version))
+                    } else {
+                        PLACEHOLDER.to_owned()
+                    };
+                }
+                (key, value) if BUILD_INFO_FIELDS.contains(&key) => *value = json!(PLACEHOLDER),
+                (key, value) if SERVER_SPECIFIC_FIELDS.contains(&key) => {
+                    self.replace_with_placeholder(value);
+                }
+                (key, value) => self.normalize(value, place.of_field(key)),
+            }
+            if let (true, Value::Array(items)) = (UNORDERED.contains(&key.as_str()), value) {
+                items.sort_by_cached_key(Value::to_string);
+            }
+        }
+    }
+
+    fn normalize_text(&mut self, text: &str, place: TextPlace) -> String {
+        let sorted = QUOTED_JSON.replace_all(text, |found: &Captures<'_>| {
+            let quoted = serde_json::from_str::<String>(&found[1]).ok();
+            let value = quoted.and_then(|quoted| serde_json::from_str::<Value>(&quoted).ok());
+            let Some(mut value) = value else {
+                return found[0].to_owned();
+            };
+            self.normalize(&mut value, place);
+            format!("Invalid value: {}", json!(value.to_string()))
+        });
+        let mut text = self.number_uids(&sorted);
+        for (pattern, replacement) in TEXT_REPLACEMENTS.iter() {
+            text = pattern.replace_all(&text, *replacement).into_owned();
+        }
+        if place == TextPlace::Cell {
+            text = AGE.replace_all(&text, "AGE").into_owned();
+        }
+        if place != TextPlace::Field {
+            text = CLUSTER_IP.replace_all(&text, "IP").into_owned();
+        }
+        text
+    }
+
+    fn number_uids(&mut self, text: &str) -> String {
+        let numbered = UID.replace_all(text, |uid: &Captures<'_>| {
+            format!("UID-{}", self.uids.number(&uid[0]))
+        });
+        numbered.into_owned()
+    }
+
+    /// Replaces a non-empty value with a placeholder.
+    fn replace_with_placeholder(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) if text.is_empty() || text == "None" => {}
+            Value::String(_) => *value = json!(PLACEHOLDER),
+            Value::Array(items) => items
+                .iter_mut()
+                .for_each(|item| self.replace_with_placeholder(item)),
+            other => self.normalize(other, TextPlace::Field),
+        }
+    }
+}
+
+/// Whether a server chose this resource version.
+fn is_version(text: &str) -> bool {
+    !["", "0"].contains(&text) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The reason of an event that the real server creates sporadically, when its cluster IP repair loop runs while an address is allocated.
 const IP_REPAIR_EVENT: &str = "ClusterIPNotAllocated";
 static NO_EVENTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"Events:\n +Type .*\n +-.*\z").unwrap());
 
-fn normalize(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            // Keys are normalized too: those of managedFields contain uids of owners.
-            let retry_after = fields.get("retryAfterSeconds").and_then(Value::as_u64);
-            if retry_after.is_some_and(|seconds| (1..=3).contains(&seconds))
-                && fields
-                    .get("causes")
-                    .is_some_and(|causes| causes[0]["reason"] == VERSION_TOO_LARGE)
-            {
-                fields.insert("retryAfterSeconds".to_owned(), json!(PLACEHOLDER));
-            }
-            let all_fields = std::mem::take(fields).into_iter();
-            *fields = all_fields
-                .map(|(key, value)| (normalize_text(&key), value))
-                .collect();
-            for (key, value) in fields {
-                if matches!(key.as_str(), "nodePort" | "healthCheckNodePort") && value.is_number()
-                    || BUILD_INFO_FIELDS.contains(&key.as_str())
-                {
-                    *value = json!(PLACEHOLDER);
-                } else if SERVER_SPECIFIC_FIELDS.contains(&key.as_str()) {
-                    replace_with_placeholder(value);
-                } else {
-                    normalize(value);
-                }
-                if let (true, Value::Array(items)) = (UNORDERED.contains(&key.as_str()), value) {
-                    items.sort_by_cached_key(Value::to_string);
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(normalize),
-        Value::String(text) => {
-            *text = normalize_text(text);
-            sort_messages(text);
-        }
-        _ => {}
-    }
-}
-
 /// JSON that a message quotes. The real server keeps the field order of its Go structs.
 static QUOTED_JSON: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"Invalid value: ("\{(?:[^"\\]|\\.)*")"#).unwrap());
-
-fn normalize_text(text: &str) -> String {
-    let sorted = QUOTED_JSON.replace_all(text, |found: &regex::Captures<'_>| {
-        let quoted = serde_json::from_str::<String>(&found[1]).ok();
-        let value = quoted.and_then(|quoted| serde_json::from_str::<Value>(&quoted).ok());
-        let Some(mut value) = value else {
-            return found[0].to_owned();
-        };
-        normalize(&mut value);
-        format!("Invalid value: {}", json!(value.to_string()))
-    });
-    let mut text = sorted.into_owned();
-    for (pattern, replacement) in TEXT_REPLACEMENTS.iter() {
-        text = pattern.replace_all(&text, *replacement).into_owned();
-    }
-    text
-}
 
 /// Sorts the errors that a message lists, since the real server collects some of them from a map.
 fn sort_messages(text: &mut String) {
@@ -229,19 +317,29 @@ fn sort_messages(text: &mut String) {
     }
 }
 
-/// Replaces a non-empty value with a placeholder.
-fn replace_with_placeholder(value: &mut Value) {
-    match value {
-        Value::String(text) if text.is_empty() || text == "None" => {}
-        Value::String(_) => *value = json!(PLACEHOLDER),
-        Value::Array(items) => items.iter_mut().for_each(replace_with_placeholder),
-        other => normalize(other),
-    }
+#[test]
+fn uid_is_not_mistaken_for_an_age() {
+    let printed = Normalizer::default()
+        .kubectl_output("  UID:  0455130d-3e78-4112-9e7b-0bf455130d61\nfoo  Active  5m3s\nabc-2d4s5\n");
+    assert_eq!(printed, json!(["  UID: UID-1", "foo Active AGE", "abc-XXXXX"]));
 }
 
 #[test]
-fn uid_is_not_mistaken_for_an_age() {
-    let printed =
-        kubectl_output("  UID:  0455130d-3e78-4112-9e7b-0bf455130d61\nfoo  Active  5m3s\nabc-2d4s5\n");
-    assert_eq!(printed, json!(["  UID: UID", "foo Active AGE", "abc-XXXXX"]));
+fn uids_and_versions_are_numbered_and_quantities_are_kept() {
+    let mut normalizer = Normalizer::default();
+    let object = |uid: &str, version: &str| json!({ "metadata": { "name": "a", "uid": uid, "resourceVersion": version }, "cpu": "67m" });
+    let [one, other] = [
+        "0455130d-3e78-4112-9e7b-0bf455130d61",
+        "1455130d-3e78-4112-9e7b-0bf455130d61",
+    ];
+    let normalized = [(one, "7"), (one, "7"), (other, "9"), (one, "9")]
+        .map(|(uid, version)| normalizer.body(object(uid, version)));
+    let expected = [(1, 1), (1, 1), (2, 2), (1, 2)]
+        .map(|(uid, version)| object(&format!("UID-{uid}"), &format!("VERSION-{version}")));
+    assert_eq!(normalized, expected);
+    assert_eq!(
+        normalizer
+            .body(json!({ "metadata": { "resourceVersion": "12" }, "rows": [{ "cells": ["a", "67m"] }] })),
+        json!({ "metadata": { "resourceVersion": "~" }, "rows": [{ "cells": ["a", "AGE"] }] })
+    );
 }

@@ -6,15 +6,20 @@
 mod examples;
 mod exhaustive;
 mod mutations;
+mod persisted;
+mod races;
 mod rare_fields;
 mod statuses;
 
 use crate::case::{Step, folder};
+use crate::normalize::Normalizer;
 use crate::server::{StepResult, TestServer, substitute};
 use crate::{compare, recording};
 use examples::{definition, examples, more_examples};
 pub(crate) use exhaustive::compare as compare_exhaustively;
 use mutations::{Mutation, junk_values, pointers, unusual_metadata};
+pub(crate) use persisted::compare as compare_persisted;
+pub(crate) use races::compare as compare_races;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
@@ -63,6 +68,7 @@ pub(crate) async fn compare(ours: &TestServer, theirs: &TestServer) -> String {
         let mut random = RequestGenerator(StdRng::seed_from_u64(number));
         let namespace = format!("random-{chapter}");
         let mut variables = [BTreeMap::new(), BTreeMap::new()];
+        let [mut our_normalizer, mut their_normalizer] = [Normalizer::default(), Normalizer::default()];
         for (server, variables) in [ours, theirs].into_iter().zip(&mut variables) {
             let body = json!({ "metadata": { "name": namespace } });
             let (_, raw) = server.run_step(&post("/api/v1/namespaces", body)).await;
@@ -77,8 +83,10 @@ pub(crate) async fn compare(ours: &TestServer, theirs: &TestServer) -> String {
             };
             let [our_step, their_step] =
                 [&variables[0], &variables[1]].map(|variables| substitute(&step, variables));
-            let ((our_result, our_raw), (their_result, their_raw)) =
-                futures::join!(ours.run_step(&our_step), theirs.run_step(&their_step));
+            let ((our_result, our_raw), (their_result, their_raw)) = futures::join!(
+                ours.run_next_step(&our_step, &mut our_normalizer),
+                theirs.run_next_step(&their_step, &mut their_normalizer)
+            );
             for (variables, raw) in variables.iter_mut().zip([our_raw, their_raw]) {
                 save_text(variables, "continue", &raw["metadata"]["continue"]);
             }

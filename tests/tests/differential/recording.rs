@@ -1,4 +1,5 @@
-//! The recorded responses of the real server: one file per suite, one line per response.
+//! The recorded responses, normalized: one file per suite. `recorded/` has the real server's, one line per response; `differing/` has the
+//! embedded server's to the steps that are known to differ, so that they do not change unnoticed.
 
 use crate::case::{Suite, folder};
 use crate::server::StepResult;
@@ -21,25 +22,61 @@ fn file(suite: &str) -> PathBuf {
 /// Reads the recording of a suite; empty if there is none.
 pub(crate) fn read(suite: &Suite) -> Recording {
     let text = std::fs::read_to_string(file(&suite.name)).unwrap_or_else(|_| "{}".to_owned());
-    let mut recording: Recording = serde_json::from_str(&text).unwrap();
-    for (_, body) in recording.values_mut().flatten() {
-        *body = crate::normalize::body(body.take());
-    }
-    recording
+    serde_json::from_str(&text).unwrap()
 }
 
 /// Writes the recording of a suite.
 pub(crate) fn write(suite: &Suite, results: &[Vec<StepResult>]) {
-    let mut text = "{\n".to_owned();
-    for (at, (case, results)) in suite.cases.iter().zip(results).enumerate() {
-        let lines: Vec<String> = results
-            .iter()
-            .map(|StepResult(code, body)| serde_json::to_string(&(code, body)).unwrap())
-            .collect();
-        let comma = if at + 1 < suite.cases.len() { "," } else { "" };
-        let name = serde_json::to_string(&case.name).unwrap();
-        text += &[&name, ": [\n", &lines.join(",\n"), "\n]", comma, "\n"].concat();
+    let lines = |results: &Vec<StepResult>| results.iter().map(response_line).collect();
+    let cases = suite.cases.iter().zip(results);
+    let cases = cases.map(|(case, results)| (case.name.as_str(), lines(results)));
+    std::fs::write(file(&suite.name), list_by_name(cases)).unwrap();
+}
+
+/// The embedded server's responses to steps that differ, by case name and step.
+pub(crate) type Differing = BTreeMap<String, BTreeMap<usize, (u16, Value)>>;
+
+/// Reads the embedded server's responses to the steps of a suite that differ; empty if there are none.
+pub(crate) fn read_differing(suite: &Suite) -> Differing {
+    let text = std::fs::read_to_string(differing_file(&suite.name)).unwrap_or_else(|_| "{}".to_owned());
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Writes the embedded server's responses to the steps of a suite that differ.
+pub(crate) fn write_differing(suite: &Suite, results: &[Vec<StepResult>]) {
+    let mut differing = Differing::new();
+    for (case, results) in suite.cases.iter().zip(results) {
+        let steps = case.steps.iter().zip(results).enumerate();
+        for (at, (_, StepResult(code, body))) in steps.filter(|(_, (step, _))| step.differs.is_some()) {
+            let of_case = differing.entry(case.name.clone()).or_default();
+            of_case.insert(at, (*code, body.clone()));
+        }
     }
-    text += "}\n";
-    std::fs::write(file(&suite.name), text).unwrap();
+    let file = differing_file(&suite.name);
+    if differing.is_empty() {
+        let _ = std::fs::remove_file(file);
+        return;
+    }
+    std::fs::create_dir_all(folder().join("differing")).unwrap();
+    let text = serde_json::to_string_pretty(&differing).unwrap();
+    std::fs::write(file, text + "\n").unwrap();
+}
+
+fn differing_file(suite: &str) -> PathBuf {
+    folder().join(format!("differing/{suite}.json"))
+}
+
+fn response_line(StepResult(code, body): &StepResult) -> String {
+    serde_json::to_string(&(code, body)).unwrap()
+}
+
+/// Returns a JSON object of lists, one item a line.
+fn list_by_name<'a>(lists: impl Iterator<Item = (&'a str, Vec<String>)>) -> String {
+    let lists: Vec<String> = lists
+        .map(|(name, lines)| {
+            let name = serde_json::to_string(name).unwrap();
+            format!("{name}: [\n{}\n]", lines.join(",\n"))
+        })
+        .collect();
+    format!("{{\n{}\n}}\n", lists.join(",\n"))
 }

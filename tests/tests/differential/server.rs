@@ -1,7 +1,7 @@
 //! A server under comparison, and a client that runs the steps of cases against it.
 
 use crate::case::{Case, Step};
-use crate::normalize;
+use crate::normalize::Normalizer;
 use http::Request;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
@@ -97,7 +97,7 @@ impl TestServer {
             let StepResult(code, body) = self.run_step(&step).await.0;
             assert_eq!(code, 201, "{}: {body}", case.name);
         }
-        let mut results = vec![];
+        let (mut results, mut normalizer) = (vec![], Normalizer::default());
         for step in &case.steps {
             for (name, (text, times)) in &step.repeat {
                 variables.insert(name.clone(), text.repeat(*times));
@@ -106,7 +106,7 @@ impl TestServer {
             if step.compact {
                 (self.compact)();
             }
-            let (result, raw) = self.run_step(&step).await;
+            let (result, raw) = self.run_next_step(&step, &mut normalizer).await;
             for (name, pointer) in &step.save {
                 let value = raw.pointer(pointer).unwrap_or(&Value::Null);
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -117,16 +117,28 @@ impl TestServer {
         results
     }
 
-    /// Runs a step. Returns the normalized result, and the body as received.
+    /// Runs a single step. Returns the normalized result, and the body as received.
     pub(crate) async fn run_step(&self, step: &Step) -> (StepResult, Value) {
+        self.run_next_step(step, &mut Normalizer::default()).await
+    }
+
+    /// As [`run_step`](Self::run_step), for a step that follows others with the same normalizer.
+    pub(crate) async fn run_next_step(
+        &self,
+        step: &Step,
+        normalizer: &mut Normalizer,
+    ) -> (StepResult, Value) {
         let start = Instant::now();
         loop {
+            // Only the last of several responses is compared and may number what it shows.
+            let mut attempt = normalizer.clone();
             let (code, raw) = match &step.kubectl {
-                Some(arguments) => self.kubectl(arguments, step).await,
+                Some(arguments) => self.kubectl(arguments, step, &mut attempt).await,
                 None => self.send(step).await,
             };
             if step.until.is_none_or(|until| until == code) || start.elapsed() > STEP_TIMEOUT {
-                return (StepResult(code, normalize::body(raw.clone())), raw);
+                *normalizer = attempt;
+                return (StepResult(code, normalizer.body(raw.clone())), raw);
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -193,8 +205,10 @@ impl TestServer {
             None => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         };
         let value = match &step.pick {
-            Some(pick) => select_pointer(value, pick),
-            None => value,
+            // An error is compared whole.
+            Some(pick) if code < 300 => select_pointer(value, pick)
+                .unwrap_or_else(|| panic!("{}: the response has nothing at {pick}", step.title())),
+            _ => value,
         };
         // Warnings and unusual headers are part of the result; without them it is the plain body.
         let mut extras = serde_json::Map::new();
@@ -213,7 +227,7 @@ impl TestServer {
         (code, value)
     }
 
-    async fn kubectl(&self, arguments: &[String], step: &Step) -> (u16, Value) {
+    async fn kubectl(&self, arguments: &[String], step: &Step, normalizer: &mut Normalizer) -> (u16, Value) {
         let program = binaries::Binaries::find()
             .unwrap()
             .folder()
@@ -240,11 +254,11 @@ impl TestServer {
         if let Some(lines) = step.events {
             let printed = self.read_watch_lines(&mut child, lines, &step.meanwhile).await;
             child.kill().await.unwrap();
-            return (0, json!({ "stdout": normalize::kubectl_output(&printed) }));
+            return (0, json!({ "stdout": normalizer.kubectl_output(&printed) }));
         }
         let output = child.wait_with_output().await.unwrap();
         let code = output.status.code().and_then(|code| u16::try_from(code).ok());
-        let text = |bytes: &[u8]| normalize::kubectl_output(&String::from_utf8_lossy(bytes));
+        let mut text = |bytes: &[u8]| normalizer.kubectl_output(&String::from_utf8_lossy(bytes));
         let printed = json!({ "stdout": text(&output.stdout), "stderr": text(&output.stderr) });
         (code.unwrap_or(999), printed)
     }
@@ -285,8 +299,8 @@ async fn client(mut kubeconfig: Kubeconfig, token: Option<&str>) -> Client {
     Client::try_from(config).unwrap()
 }
 
-/// Returns the value at a JSON pointer. A list item may be given by its name.
-fn select_pointer(mut value: Value, pointer: &str) -> Value {
+/// Returns the value at a JSON pointer, if there is one. A list item may be given by its name.
+fn select_pointer(mut value: Value, pointer: &str) -> Option<Value> {
     for step in pointer.split('/').skip(1) {
         let name = step.replace("~1", "/").replace("~0", "~");
         value = match value {
@@ -301,10 +315,9 @@ fn select_pointer(mut value: Value, pointer: &str) -> Value {
                 names.into_iter().any(|one| *one == name)
             }),
             mut value => value.get_mut(&name).map(Value::take),
-        }
-        .unwrap_or_default();
+        }?;
     }
-    value
+    Some(value)
 }
 
 /// Returns all values of a header.

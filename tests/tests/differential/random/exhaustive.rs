@@ -37,11 +37,11 @@ enum Operation {
 }
 
 /// An example object that exists on both servers.
-struct StoredExample {
+pub(super) struct StoredExample {
     /// Paths of the resource's collection and of the object.
-    all: String,
+    pub(super) all: String,
     one: String,
-    object: Value,
+    pub(super) object: Value,
     /// The object as returned by each server.
     live: Vec<Value>,
     /// How many of [`OPERATIONS`] are sent.
@@ -49,7 +49,7 @@ struct StoredExample {
 }
 
 /// Creates all examples on the servers. Panics if a server rejects one.
-async fn create_examples(subjects: &[&TestServer]) -> Vec<StoredExample> {
+pub(super) async fn create_examples(subjects: &[&TestServer]) -> Vec<StoredExample> {
     let usual = [examples(), more_examples()].concat();
     let usual = usual.into_iter().map(|example| (example, OPERATIONS.len()));
     // The examples have many fields, so only half of the operations are sent for rare ones.

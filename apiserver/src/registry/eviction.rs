@@ -1,0 +1,246 @@
+//! Eviction of pods: a deletion that PodDisruptionBudgets can refuse.
+
+use super::{DeleteResult, Registry, Target, WriteContext};
+use crate::auth::User;
+use crate::kinds::Kind;
+use crate::meta::{self, has_condition, set_condition};
+use crate::request::{DeleteOptions, WriteOptions};
+use crate::selectors::LabelSelector;
+use crate::status::{ApiError, details};
+use crate::storage::Store;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Maximum number of evictions that the disruption controller has not confirmed.
+const MAX_DISRUPTED_PODS: usize = 2000;
+/// When a client may retry while the controller has not seen the newest budget.
+const RETRY_AFTER_SECONDS: u64 = 10;
+
+const REFUSED: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
+const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
+
+/// The result of an eviction that is not an error.
+pub(crate) enum Eviction {
+    /// The pod is deleted, or about to be.
+    Evicted,
+    /// Several budgets select the pod: the API server answers 201 with a Status that is a failure.
+    SeveralBudgets,
+}
+
+impl Registry {
+    /// Evicts a pod: deletes it, unless its PodDisruptionBudget does not allow a disruption.
+    ///
+    /// Pods that do not run are deleted whatever the budget. A pod that is not ready is deleted if its budget allows it (`AlwaysAllow`) or
+    /// is met without it. Each other eviction takes one of the budget's allowed disruptions.
+    pub(crate) fn evict(&self, target: &Target, options: &DeleteOptions) -> Result<Eviction, ApiError> {
+        let pod = self.get(target)?;
+        let mut options = options.clone();
+        let bind_to_version = |options: &mut DeleteOptions| {
+            let version = meta::resource_version(pod.value()).to_owned();
+            options.resource_version.get_or_insert(version);
+        };
+        if is_disrupted_already(pod.value()) {
+            if !is_terminal(pod.value()) {
+                bind_to_version(&mut options);
+            }
+            self.add_condition_and_delete(target, &options)?;
+            return Ok(Eviction::Evicted);
+        }
+        let budgets = self.resource("policy", "poddisruptionbudgets")?;
+        let matching = self.budgets_of(&budgets, pod.value());
+        let [budget] = matching.as_slice() else {
+            if !matching.is_empty() {
+                return Ok(Eviction::SeveralBudgets);
+            }
+            self.add_condition_and_delete(target, &options)?;
+            return Ok(Eviction::Evicted);
+        };
+        let name = meta::name(budget).to_owned();
+        let is_unguarded = !has_condition(pod.value(), "Ready") && allows_unready(budget);
+        let was_unversioned = options.resource_version.is_none();
+        if is_unguarded {
+            // Only while it is not ready.
+            bind_to_version(&mut options);
+        } else {
+            let budget = Target::new(&budgets, &target.namespace, &name);
+            self.take_disruption(&budget, &target.name, options.dry_run)?;
+        }
+        match self.add_condition_and_delete(target, &options) {
+            Err(error) if error.code == 409 && is_unguarded && was_unversioned => {
+                Err(budget_not_processed(&name))
+            }
+            deleted => deleted.map(|_| Eviction::Evicted),
+        }
+    }
+
+    fn budgets_of(&self, budgets: &Arc<Kind>, pod: &Value) -> Vec<Value> {
+        let listing = self
+            .store
+            .list(&budgets.table(), &Store::key(meta::namespace(pod), ""), "", None);
+        let objects = listing.map(|page| page.objects).unwrap_or_default();
+        let budgets = objects.iter().map(|budget| budget.value());
+        let matching = budgets.filter(|budget| {
+            let selector = LabelSelector::from_value(&budget["spec"]["selector"]);
+            selector.is_some_and(|selector| selector.matches(pod))
+        });
+        matching.cloned().collect()
+    }
+
+    /// Takes one of the allowed disruptions of a budget for a pod.
+    fn take_disruption(&self, budget: &Target, pod: &str, dry_run: bool) -> Result<(), ApiError> {
+        let user = User::system();
+        let options = WriteOptions {
+            field_manager: "kube-apiserver".to_owned(),
+            dry_run,
+            ..WriteOptions::default()
+        };
+        let context = WriteContext::new(&user, &options);
+        self.guaranteed_update(budget, "status", false, context, |old| {
+            let mut new = old.cloned().unwrap_or_default();
+            check_disruption(budget, &new)?;
+            let left = count(&new, "disruptionsAllowed") - 1;
+            let observed = new["status"]["observedGeneration"].clone();
+            let status = meta::entry_mut(&mut new, "status");
+            status.insert("disruptionsAllowed".into(), json!(left));
+            let disrupted = status.entry("disruptedPods").or_insert_with(|| json!({}));
+            disrupted[pod] = json!(meta::now());
+            if left == 0 {
+                set_condition(&mut new, DISRUPTION_ALLOWED, "False", "InsufficientPods", "");
+                set_observed_generation(&mut new, &observed);
+            }
+            Ok(new.into())
+        })?;
+        Ok(())
+    }
+
+    /// Deletes the pod. If something delays that, its status says why it is being deleted.
+    fn add_condition_and_delete(
+        &self,
+        target: &Target,
+        options: &DeleteOptions,
+    ) -> Result<DeleteResult, ApiError> {
+        let mut options = options.clone();
+        if !options.dry_run {
+            let updated = self.try_update_as_server(target, |pod| {
+                super::delete::check_preconditions(&target.kind, &target.name, pod, &options)?;
+                set_condition(
+                    pod,
+                    "DisruptionTarget",
+                    "True",
+                    "EvictionByEvictionAPI",
+                    "Eviction API: evicting",
+                );
+                Ok(())
+            })?;
+            if let Some(version) = &mut options.resource_version {
+                meta::resource_version(updated.value()).clone_into(version);
+            }
+        }
+        self.delete(target, &options)
+    }
+}
+
+/// Whether the pod counts as disrupted already, so that its eviction needs no budget.
+fn is_disrupted_already(pod: &Value) -> bool {
+    pod["status"]["phase"] == "Pending" || is_terminal(pod)
+}
+
+fn is_terminal(pod: &Value) -> bool {
+    meta::is_being_deleted(pod)
+        || ["Succeeded", "Failed"]
+            .map(Value::from)
+            .contains(&pod["status"]["phase"])
+}
+
+/// Whether the budget allows the eviction of a pod that is not ready, without a disruption of its own.
+fn allows_unready(budget: &Value) -> bool {
+    let desired = count(budget, "desiredHealthy");
+    budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+        || desired > 0 && count(budget, "currentHealthy") >= desired
+}
+
+fn count(budget: &Value, field: &str) -> i64 {
+    budget["status"][field].as_i64().unwrap_or(0)
+}
+
+/// Refuses if the budget allows no disruption.
+fn check_disruption(target: &Target, budget: &Value) -> Result<(), ApiError> {
+    let name = &target.name;
+    let generation = budget["metadata"]["generation"].as_i64().unwrap_or(0);
+    if count(budget, "observedGeneration") < generation {
+        return Err(budget_not_processed(name));
+    }
+    let allowed = count(budget, "disruptionsAllowed");
+    let disrupted = budget["status"]["disruptedPods"].as_object().map_or(0, Map::len);
+    let forbidden = |why: &str| {
+        let mut error = ApiError::new(
+            403,
+            "Forbidden",
+            format!("poddisruptionbudget.policy {name:?} is forbidden: {why}"),
+        );
+        error.details = Some(details(name, "policy", "poddisruptionbudget"));
+        error
+    };
+    if allowed < 0 {
+        return Err(forbidden("pdb disruptions allowed is negative"));
+    }
+    if disrupted > MAX_DISRUPTED_PODS {
+        return Err(forbidden(
+            "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
+        ));
+    }
+    if allowed > 0 {
+        return Ok(());
+    }
+    Err(refused(&reason(name, budget)))
+}
+
+/// The reason why a budget allows no disruption.
+fn reason(name: &str, budget: &Value) -> String {
+    let conditions = budget["status"]["conditions"].as_array().into_iter().flatten();
+    let mut conditions = conditions.filter(|condition| condition["type"] == DISRUPTION_ALLOWED);
+    let condition = conditions
+        .next()
+        .filter(|condition| condition["status"] == "False");
+    let text = |key: &str| {
+        condition
+            .and_then(|condition| condition[key].as_str())
+            .unwrap_or_default()
+    };
+    let (message, condition_reason) = (text("message"), text("reason"));
+    let (desired, current) = (count(budget, "desiredHealthy"), count(budget, "currentHealthy"));
+    if !message.is_empty() && condition_reason == "SyncFailed" {
+        format!(
+            "The disruption budget {name} does not allow evicting pods currently because it failed sync: {message}"
+        )
+    } else if current <= desired {
+        format!("The disruption budget {name} needs {desired} healthy pods and has {current} currently")
+    } else if message.is_empty() {
+        format!("The disruption budget {name} does not allow evicting pods currently")
+    } else {
+        format!(
+            "The disruption budget {name} does not allow evicting pods currently ({condition_reason}): {message}"
+        )
+    }
+}
+
+/// The error for a budget that the disruption controller has not processed, or for a pod that changed meanwhile: the client should retry.
+fn budget_not_processed(name: &str) -> ApiError {
+    let cause = format!("The disruption budget {name} is still being processed by the server.");
+    refused(&cause).with_retry_after(RETRY_AFTER_SECONDS)
+}
+
+fn refused(cause: &str) -> ApiError {
+    let mut error = ApiError::new(429, "TooManyRequests", REFUSED);
+    error.details = Some(json!({ "causes": [{ "reason": "DisruptionBudget", "message": cause }] }));
+    error
+}
+
+fn set_observed_generation(budget: &mut Value, observed: &Value) {
+    let conditions = budget["status"]["conditions"].as_array_mut();
+    for condition in conditions.into_iter().flatten() {
+        if condition["type"] == DISRUPTION_ALLOWED {
+            condition["observedGeneration"] = observed.clone();
+        }
+    }
+}
