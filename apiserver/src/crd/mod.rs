@@ -3,8 +3,10 @@
 pub(crate) mod api_approval;
 mod controller;
 mod definition;
+mod names;
 
 pub(crate) use controller::run;
+pub(crate) use definition::version_priority;
 pub use definition::{CrdVersion, CustomResourceDefinition, PrinterColumn};
 
 use crate::meta::{self, now};

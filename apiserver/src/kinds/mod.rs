@@ -4,6 +4,7 @@ mod catalog;
 mod fields;
 
 pub use catalog::Catalog;
+pub(crate) use catalog::DefinitionKinds;
 
 use crate::crd::CustomResourceDefinition;
 use crate::status;
@@ -145,6 +146,14 @@ impl Kind {
             Some(definition) => definition.list_kind.clone(),
             None => format!("{}List", self.kind),
         }
+    }
+
+    /// Returns the verbs that discovery shows: objects of a definition that is being deleted cannot be created or changed.
+    pub(crate) fn served_verbs(&self) -> Vec<&str> {
+        let definition = self.definition.as_ref();
+        let is_terminating = definition.is_some_and(|definition| definition.terminating);
+        let is_served = |verb: &&str| !is_terminating || !matches!(*verb, "patch" | "create" | "update");
+        self.verbs.iter().map(String::as_str).filter(is_served).collect()
     }
 
     /// Looks up a subresource.
