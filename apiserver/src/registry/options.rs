@@ -1,5 +1,6 @@
 //! Options of requests: list and watch options, write options, delete options.
 
+use super::to_request_version;
 use crate::http::Query;
 use crate::kinds::Kind;
 use crate::selectors::{FieldSelector, LabelSelector};
@@ -38,8 +39,19 @@ impl ListOptions {
 
     /// True if the object matches the selectors. Without selectors the object is not decoded.
     pub(crate) fn matches(&self, kind: &Kind, object: &Object) -> bool {
-        !self.has_selectors()
-            || self.labels.matches(object.value()) && self.fields.matches(kind, object.value())
+        if !self.has_selectors() {
+            return true;
+        }
+        if !self.labels.matches(object.value()) {
+            return false;
+        }
+        // Selectable fields of custom resources may have defaults.
+        let converted = kind
+            .definition
+            .as_ref()
+            .and_then(|_| to_request_version(kind, object.value()));
+        self.fields
+            .matches(kind, converted.as_ref().unwrap_or_else(|| object.value()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The scale subresource: the number of replicas, in the same form for every kind.
 
 use super::managed_fields::track_scale;
-use super::{Registry, Target, WriteContext};
+use super::{Registry, Target, WriteContext, to_request_version};
 use crate::apply;
 use crate::kinds::Kind;
 use crate::meta;
@@ -23,6 +23,8 @@ impl Registry {
     /// Returns the scale of an object.
     pub fn scale(&self, target: &Target, object: &Value) -> Result<Value, ApiError> {
         let paths = scale_paths(&target.kind)?;
+        let converted = to_request_version(&target.kind, object);
+        let object = converted.as_ref().unwrap_or(object);
         let mut metadata = Map::new();
         for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
             if let Some(value) = object["metadata"].get(key) {

@@ -144,7 +144,7 @@ impl Registry {
                 created: false,
                 warnings: warnings.clone(),
             };
-            if is_noop_update(&new, before) {
+            if is_noop_update(&new, before) && !convert::is_stored_differently(kind, old.value(), before) {
                 return Ok(written(old));
             }
             if context.options.dry_run {
