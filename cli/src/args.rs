@@ -3,7 +3,7 @@
 use std::{net::IpAddr, path::PathBuf};
 
 use cargo_metadata::semver::Version;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::{
@@ -156,6 +156,9 @@ pub struct ApiServer {
     /// Authorization modes; a request is allowed if one of them allows it
     #[arg(long, value_enum, value_delimiter = ',', default_value = "RBAC")]
     pub authorization_mode: Vec<AuthorizationMode>,
+    /// Serve requests without credentials as `system:anonymous`; the authorization mode `AlwaysAllow` switches this off
+    #[arg(long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub anonymous_auth: bool,
     /// Write the administrator's kubeconfig to this file
     #[arg(long, value_name = "FILE", default_value = "kubeconfig.json")]
     pub kubeconfig: PathBuf,

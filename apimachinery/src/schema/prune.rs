@@ -33,7 +33,7 @@ pub(super) fn prune(
                 let known = schema["properties"].get(name).or_else(|| {
                     schema
                         .get("additionalProperties")
-                        .filter(|schema| **schema != false)
+                        .filter(|schema| !schema.is_null())
                 });
                 match known {
                     Some(schema) => prune(value, schema, false, &below, unknown),

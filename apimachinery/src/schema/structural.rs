@@ -88,7 +88,8 @@ fn visit(
         .as_object()
         .is_some_and(|properties| !properties.is_empty());
     let values = &schema["additionalProperties"];
-    if has_properties && (values.is_object() || *values == true) {
+    // True beside properties has no effect that would contradict them.
+    if has_properties && (values.is_object() || *values == false) {
         errors.push(FieldError::forbidden(
             &at("additionalProperties"),
             "additionalProperties and properties are mutual exclusive",

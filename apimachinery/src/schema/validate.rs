@@ -267,6 +267,7 @@ impl Validator<'_> {
                 format!("{path}.{name}")
             }
         };
+        let forbids_others = schema["additionalProperties"] == false;
         for (name, value) in fields {
             let schema = schema["properties"].get(name).or_else(|| {
                 schema
@@ -275,6 +276,11 @@ impl Validator<'_> {
             });
             if let Some(schema) = schema {
                 result.merge(self.validate(value, old.and_then(|old| old.get(name)), schema, &below(name)));
+            } else if forbids_others {
+                let message = format!("{} in body is a forbidden property", below(name));
+                result
+                    .errors
+                    .push(FieldError::invalid(path, name.as_str(), message));
             }
         }
         for name in schema["required"]

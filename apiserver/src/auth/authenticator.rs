@@ -14,6 +14,8 @@ pub struct Authenticator {
     pub tokens: HashMap<String, User>,
     /// Issues and verifies the tokens of service accounts.
     pub accounts: ServiceAccountTokens,
+    /// Whether requests without credentials are served as `system:anonymous`.
+    pub anonymous: bool,
 }
 
 impl Authenticator {
@@ -21,7 +23,7 @@ impl Authenticator {
     ///
     /// # Errors
     ///
-    /// 401 for an unknown token.
+    /// 401 for an unknown token, and for a request without credentials if anonymous authentication is off.
     pub fn authenticate(
         &self,
         store: &Store,
@@ -41,7 +43,8 @@ impl Authenticator {
                 .user_for_token(store, token)
                 .map(add_authenticated_group)
                 .ok_or_else(ApiError::unauthorized),
-            _ => Ok(User::anonymous()),
+            _ if self.anonymous => Ok(User::anonymous()),
+            _ => Err(ApiError::unauthorized()),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::meta::{self, has_condition};
 use crate::schema::Schema;
 use serde_json::Value;
+use std::cmp::Reverse;
 
 /// A parsed CustomResourceDefinition.
 #[derive(Debug)]
@@ -15,6 +16,9 @@ pub struct CustomResourceDefinition {
     pub stored_version: String,
     /// All versions, served or not.
     pub versions: Vec<CrdVersion>,
+    /// Stored custom resources may lack defaults, or have fields that their schema no longer has: they are defaulted and pruned when they
+    /// are read.
+    pub normalizes_stored: bool,
     /// The definition is being deleted: custom resources can be updated and deleted, but not created.
     pub terminating: bool,
 }
@@ -74,12 +78,13 @@ impl CustomResourceDefinition {
     /// Parses a stored definition.
     pub fn parse(object: &Value) -> Self {
         let spec = &object["spec"];
-        let versions: Vec<CrdVersion> = list(&spec["versions"]).iter().map(CrdVersion::parse).collect();
+        let mut versions: Vec<CrdVersion> = list(&spec["versions"]).iter().map(CrdVersion::parse).collect();
+        set_deprecation_warnings(object, &mut versions);
         let stored = list(&spec["versions"])
             .iter()
             .find(|version| version["storage"] == true);
-        let kind = text(&spec["names"]["kind"]);
-        let list_kind = text(&spec["names"]["listKind"]);
+        let kind = text(&names(object)["kind"]);
+        let list_kind = text(&names(object)["listKind"]);
         Self {
             name: meta::name(object).to_owned(),
             list_kind: if list_kind.is_empty() {
@@ -88,6 +93,7 @@ impl CustomResourceDefinition {
                 list_kind
             },
             stored_version: stored.map(|version| text(&version["name"])).unwrap_or_default(),
+            normalizes_stored: normalizes_stored(object),
             versions,
             terminating: has_condition(object, "Terminating"),
         }
@@ -102,6 +108,75 @@ impl CustomResourceDefinition {
     pub fn selectable(&self, version: &str) -> &[String] {
         self.version(version).map_or(&[], |version| &version.selectable)
     }
+}
+
+/// Objects are stored defaulted and pruned by the schema of the request's version, except for the status that a create drops. So they are
+/// complete if the definition never changed, has one version and no default for a status that is a subresource.
+fn normalizes_stored(object: &Value) -> bool {
+    let versions = list(&object["spec"]["versions"]);
+    let defaults_status = |version: &Value| {
+        let schema = &version["schema"]["openAPIV3Schema"];
+        !version["subresources"]["status"].is_null() && !schema["properties"]["status"]["default"].is_null()
+    };
+    object["metadata"]["generation"].as_i64() != Some(1)
+        || versions.len() > 1
+        || versions.iter().any(defaults_status)
+}
+
+/// Returns the accepted names, or the requested ones before any are accepted.
+pub(crate) fn names(object: &Value) -> &Value {
+    let accepted = &object["status"]["acceptedNames"];
+    match accepted["plural"].as_str() {
+        None | Some("") => &object["spec"]["names"],
+        Some(_) => accepted,
+    }
+}
+
+/// Sets the warning of each deprecated version that has none of its own. It recommends the newest version, if it is newer.
+fn set_deprecation_warnings(object: &Value, versions: &mut [CrdVersion]) {
+    let group = text(&object["spec"]["group"]);
+    let kind = text(&names(object)["kind"]);
+    let usable = versions
+        .iter()
+        .filter(|version| version.served && version.deprecation.is_none());
+    let newest = usable
+        .map(|version| version.name.clone())
+        .max_by(|a, b| version_priority(a).cmp(&version_priority(b)));
+    for (version, spec) in versions.iter_mut().zip(list(&object["spec"]["versions"])) {
+        if version.deprecation.is_none() || spec["deprecationWarning"].is_string() {
+            continue;
+        }
+        let mut warning = format!("{group}/{} {kind} is deprecated", version.name);
+        let is_newer = |other: &&String| version_priority(other) > version_priority(&version.name);
+        if let Some(newest) = newest.as_ref().filter(is_newer) {
+            warning += &format!("; use {group}/{newest} {kind}");
+        }
+        version.deprecation = Some(warning);
+    }
+}
+
+/// The priority of a version in Kubernetes: stable, then beta, then alpha, each by descending number; other names come last, by name.
+pub(crate) fn version_priority(version: &str) -> (u8, u64, u64, Reverse<&str>) {
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let unknown = (0, 0, 0, Reverse(version));
+    let Some(rest) = version.strip_prefix('v') else {
+        return unknown;
+    };
+    let major = digits(rest);
+    let Ok(number) = major.parse() else {
+        return unknown;
+    };
+    let stage = &rest[major.len()..];
+    let minor = |text: &str| text.parse().ok();
+    if stage.is_empty() {
+        return (3, number, 0, Reverse(version));
+    }
+    for (name, rank) in [("beta", 2), ("alpha", 1)] {
+        if let Some(minor) = stage.strip_prefix(name).and_then(minor) {
+            return (rank, number, minor, Reverse(version));
+        }
+    }
+    unknown
 }
 
 impl CrdVersion {
@@ -163,4 +238,19 @@ pub(crate) fn list(value: &Value) -> &[Value] {
 
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_sort_by_kube_aware_priority() {
+        let mut versions = ["v1alpha1", "foo", "bar", "v1", "v2beta1", "v10", "v1beta2"];
+        versions.sort_by_key(|version| Reverse(version_priority(version)));
+        assert_eq!(
+            versions,
+            ["v10", "v1", "v2beta1", "v1beta2", "v1alpha1", "bar", "foo"]
+        );
+    }
 }

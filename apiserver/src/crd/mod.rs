@@ -4,7 +4,7 @@ pub(crate) mod api_approval;
 mod definition;
 
 pub use definition::{CrdVersion, CustomResourceDefinition, PrinterColumn, ScalePaths};
-pub(crate) use definition::{list, text};
+pub(crate) use definition::{list, names, text, version_priority};
 
 use crate::meta::{self, set_condition};
 use serde_json::Value;

@@ -44,8 +44,9 @@ pub(super) fn document_response(catalog: &Catalog, core: bool) -> ApiResponse {
 
 fn version_entry(catalog: &Catalog, group: &str, version: &str) -> Value {
     let resources: Vec<Value> = catalog
+        .group(group)
         .iter()
-        .filter(|kind| kind.group == group && kind.version == version)
+        .filter(|kind| kind.version == version)
         .map(|kind| resource_entry(kind))
         .collect();
     json!({ "version": version, "freshness": "Current", "resources": resources })
@@ -53,7 +54,7 @@ fn version_entry(catalog: &Catalog, group: &str, version: &str) -> Value {
 
 fn resource_entry(kind: &Kind) -> Value {
     let mut resource = json!({
-        "resource": kind.plural, "singularResource": kind.singular, "verbs": kind.verbs,
+        "resource": kind.plural, "singularResource": kind.singular, "verbs": kind.served_verbs(),
         "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
         "responseKind": { "group": kind.group, "version": kind.version, "kind": kind.kind },
     });

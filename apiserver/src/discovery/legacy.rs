@@ -1,6 +1,7 @@
 //! Unaggregated discovery: one document per group and version.
 
 use super::health;
+use crate::crd::version_priority;
 use crate::kinds::{Catalog, Kind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -45,7 +46,7 @@ pub(super) fn api_versions(address: &str) -> Value {
 
 /// Returns the document of `/apis`.
 pub(super) fn api_group_list(catalog: &Catalog) -> Value {
-    let groups: Vec<Value> = group_versions(catalog)
+    let groups: Vec<Value> = unaggregated_group_versions(catalog)
         .iter()
         .filter(|(group, _)| !group.is_empty())
         .map(|(group, versions)| group_entry(group, versions))
@@ -66,16 +67,17 @@ pub(super) fn api_group(catalog: &Catalog, name: &str) -> Option<Value> {
 /// Returns the document of `/api/VERSION` or `/apis/GROUP/VERSION`.
 pub(super) fn api_resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
     let kinds: Vec<&Kind> = catalog
+        .group(group)
         .iter()
         .map(|kind| &**kind)
-        .filter(|kind| kind.group == group && kind.version == version)
+        .filter(|kind| kind.version == version)
         .collect();
     let group_version = kinds.first()?.api_version();
     let mut resources = vec![];
     for kind in kinds {
         let mut entry = json!({
             "name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced, "kind": kind.kind,
-            "verbs": kind.verbs,
+            "verbs": kind.served_verbs(),
         });
         if !kind.short_names.is_empty() {
             entry["shortNames"] = json!(kind.short_names);
@@ -136,17 +138,37 @@ fn group_entry(group: &str, versions: &[String]) -> Value {
     })
 }
 
-/// Returns the groups with their versions, in the order of discovery.
+/// Returns the groups with their versions, in the order of aggregated discovery.
 pub(super) fn group_versions(catalog: &Catalog) -> Vec<(String, Vec<String>)> {
-    let mut groups: Vec<(String, Vec<String>)> = vec![];
-    for kind in catalog.iter() {
-        match groups.iter_mut().find(|(group, _)| *group == kind.group) {
-            Some((_, versions)) if versions.contains(&kind.version) => {}
-            Some((_, versions)) => versions.push(kind.version.clone()),
-            None => groups.push((kind.group.clone(), vec![kind.version.clone()])),
+    let group = |name: &str| {
+        let kinds = catalog.group(name);
+        let mut versions: Vec<String> = vec![];
+        for kind in kinds {
+            if !versions.contains(&kind.version) {
+                versions.push(kind.version.clone());
+            }
         }
-    }
-    groups
+        // Built-in versions are in order; several definitions may define versions of one group.
+        if kinds.iter().all(|kind| kind.definition.is_some()) {
+            versions.sort_by(|a, b| version_priority(b).cmp(&version_priority(a)));
+        }
+        (name.to_owned(), versions)
+    };
+    catalog.group_names().map(group).collect()
+}
+
+/// Returns the groups in the order of unaggregated discovery. kube-apiserver sorts the groups of definitions by the names of their
+/// APIServices, which start with the version.
+fn unaggregated_group_versions(catalog: &Catalog) -> Vec<(String, Vec<String>)> {
+    let groups = group_versions(catalog).into_iter();
+    let is_custom = |name: &str| catalog.group(name).iter().all(|kind| kind.definition.is_some());
+    let (mut custom, mut all): (Vec<_>, Vec<_>) = groups.partition(|(group, _)| is_custom(group));
+    custom.sort_by_cached_key(|(group, versions)| {
+        let names = versions.iter().map(|version| format!("{version}.{group}"));
+        names.min()
+    });
+    all.extend(custom);
+    all
 }
 
 #[cfg(test)]

@@ -1,75 +1,273 @@
 //! The controller of CustomResourceDefinitions: accepts names, updates the served kinds, deletes the custom resources of deleted
 //! definitions.
+//!
+//! It processes the definitions that changed, so its work does not grow with the number of definitions.
 
-use super::reconcile_on_changes;
+use super::definition_names::AcceptedNames;
 use crate::auth::User;
 use crate::crd::{CLEANUP_FINALIZER, api_approval};
-use crate::kinds::{Kind, served_kinds};
+use crate::kinds::{DefinitionKinds, Kind, served_kinds};
 use crate::meta::{self, has_condition, set_condition};
 use crate::registry::{Registry, Target, WriteContext};
 use crate::request::{DeleteOptions, ListOptions, WriteOptions};
-use crate::storage::Object;
-use serde_json::{Value, json};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// How soon a deleted definition is processed again while finalizers hold its objects.
 const FINALIZER_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-pub(super) async fn run(registry: &Registry) {
+pub(super) async fn run(registry: Arc<Registry>, delay: Duration) {
     let Ok(kind) = registry.resource("apiextensions.k8s.io", "customresourcedefinitions") else {
         return;
     };
-    let changes = registry.store.subscribe_table(&kind.table());
-    reconcile_on_changes(changes, Duration::ZERO, FINALIZER_RETRY_INTERVAL, || {
-        reconcile(registry, &kind)
-    })
-    .await;
-}
-
-/// Processes all definitions; true if one must be processed again without a change.
-fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
-    let Ok(listing) = registry.list(&Target::new(kind, "", ""), &ListOptions::default()) else {
-        return false;
+    let mut changes = registry.store.subscribe_table(&kind.table());
+    let mut controller = Controller {
+        registry,
+        kind,
+        delay,
+        position: 0,
+        names: AcceptedNames::default(),
+        served: HashMap::new(),
+        conflicts: BTreeMap::new(),
+        terminating: BTreeMap::new(),
     };
-    // The writes below cause another round. Terminating definitions must be served as such before their remaining objects are counted.
-    update_catalog(registry, &listing.objects);
-    let mut needs_retry = false;
-    for object in &listing.objects {
-        let target = Target::new(kind, "", meta::name(object.value()));
-        if meta::is_being_deleted(object.value()) {
-            needs_retry |= !delete_custom_resources(registry, &target, object.value());
-        } else if !is_accepted(object.value()) || !api_approval::is_condition_current(object.value()) {
-            let others: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
-            let taken = TakenNames::of_group(registry, &others, object.value());
-            // If the definition is deleted at the same time, its change causes another round.
-            let (user, options) = (
-                User::system(),
-                WriteOptions {
-                    field_manager: "kube-apiserver".to_owned(),
-                    ..WriteOptions::default()
-                },
-            );
-            let context = WriteContext::new(&user, &options);
-            let _ = registry.guaranteed_update(&target, "status", false, context, |old| {
-                let mut definition = old.cloned().unwrap_or_default();
-                api_approval::set_approval_condition(&mut definition);
-                accept_names(&mut definition, &taken);
-                Ok(definition.into())
-            });
+    loop {
+        changes.mark_unchanged();
+        controller.reconcile();
+        let next = changes.changed();
+        if let Some(due) = controller.terminating.values().min() {
+            let _ = timeout_at(*due, next).await;
+        } else if next.await.is_err() {
+            return;
         }
     }
-    needs_retry
 }
 
-/// Updates the catalog with the kinds of all established definitions.
-fn update_catalog(registry: &Registry, definitions: &[Arc<Object>]) {
-    let established = definitions
-        .iter()
-        .filter(|object| has_condition(object.value(), "Established"));
-    let kinds = established.flat_map(|object| served_kinds(object.value()));
-    let catalog = registry.catalog().with_custom(kinds);
-    registry.replace_catalog(catalog);
+/// What the served kinds of a definition depend on. Definitions that are not established serve none.
+#[derive(Debug, PartialEq)]
+struct ServedState {
+    group: String,
+    uid: String,
+    generation: Value,
+    names: Value,
+    terminating: bool,
+}
+
+impl ServedState {
+    fn of(definition: &Value) -> Option<Self> {
+        has_condition(definition, "Established").then(|| Self {
+            group: group(definition),
+            uid: meta::uid(definition).to_owned(),
+            generation: definition["metadata"]["generation"].clone(),
+            names: definition["status"]["acceptedNames"].clone(),
+            terminating: has_condition(definition, "Terminating"),
+        })
+    }
+}
+
+struct Controller {
+    registry: Arc<Registry>,
+    kind: Arc<Kind>,
+    /// How long a deleted definition is served as terminating before its objects are deleted.
+    delay: Duration,
+    /// The revision up to which changes were read.
+    position: u64,
+    names: AcceptedNames,
+    /// The definitions with served kinds.
+    served: HashMap<String, ServedState>,
+    /// The definitions whose names are taken, with their groups.
+    conflicts: BTreeMap<String, String>,
+    /// The definitions that wait for the deletion of their objects, and when they are processed next.
+    terminating: BTreeMap<String, Instant>,
+}
+
+impl Controller {
+    /// Processes the definitions that changed, and those that wait for them. Kinds are served before the definition's status reports it:
+    /// a client that sees an established definition can use it.
+    fn reconcile(&mut self) {
+        let mut pending = self.changed_definitions();
+        let (mut kinds, mut accepted) = (vec![], vec![]);
+        let mut at = 0;
+        while let Some(name) = pending.get(at).cloned() {
+            at += 1;
+            let object = self.registry.get(&self.target(&name)).ok();
+            let mut definition = object.as_ref().map(|object| object.value().clone());
+            self.conflicts.remove(&name);
+            let due = self.terminating.remove(&name);
+            if let Some(definition) = &mut definition {
+                if meta::is_being_deleted(definition) {
+                    let due = due.unwrap_or_else(|| Instant::now() + self.delay);
+                    self.terminating.insert(name.clone(), due);
+                } else if !is_accepted(definition) || !api_approval::is_condition_current(definition) {
+                    self.accept(definition);
+                    accepted.push(name.clone());
+                }
+                if !has_condition(definition, "NamesAccepted") {
+                    self.conflicts.insert(name.clone(), group(definition));
+                }
+            }
+            kinds.extend(self.update_served(&name, definition.as_ref()));
+            let group = definition.as_ref().map(group);
+            let names = definition
+                .as_ref()
+                .map(|definition| &definition["status"]["acceptedNames"]);
+            if let Some(group) = self.names.record(&name, group.as_deref().zip(names)) {
+                let waiting = self
+                    .conflicts
+                    .iter()
+                    .filter(|(other, of)| **of == group && **other != name);
+                pending.extend(waiting.map(|(other, _)| other.clone()));
+            }
+        }
+        if !kinds.is_empty() {
+            let catalog = self.registry.catalog().with_definitions(kinds);
+            self.registry.replace_catalog(catalog);
+        }
+        for name in accepted {
+            self.write_status(&name);
+        }
+        // Terminating definitions must be served as such before their remaining objects are counted.
+        let now = Instant::now();
+        for (name, due) in self.terminating.clone() {
+            if due > now {
+                continue;
+            }
+            if self.delete_custom_resources(&self.target(&name)) {
+                self.terminating.remove(&name);
+            } else {
+                self.terminating.insert(name, now + FINALIZER_RETRY_INTERVAL);
+            }
+        }
+    }
+
+    /// Returns the names of the definitions that changed since the last call, in the order of their last changes.
+    fn changed_definitions(&mut self) -> Vec<String> {
+        let store = &self.registry.store;
+        let table = self.kind.table();
+        let Ok((changes, until)) = store.changes(&table, self.position, usize::MAX) else {
+            return self.all_definitions();
+        };
+        self.position = until;
+        let mut seen = BTreeSet::new();
+        let newest = changes
+            .iter()
+            .rev()
+            .map(|change| meta::name(change.object.value()));
+        let mut names: Vec<String> = newest
+            .filter(|name| seen.insert(*name))
+            .map(str::to_owned)
+            .collect();
+        names.reverse();
+        names
+    }
+
+    /// After a compaction of the history: returns the names of all definitions, and of those that were served.
+    fn all_definitions(&mut self) -> Vec<String> {
+        let everything = ListOptions::default();
+        let Ok(listing) = self.registry.list(&Target::new(&self.kind, "", ""), &everything) else {
+            return vec![];
+        };
+        self.position = listing.revision;
+        let present = listing
+            .objects
+            .iter()
+            .map(|object| meta::name(object.value()).to_owned());
+        let mut names: BTreeSet<String> = present.collect();
+        names.extend(self.served.keys().cloned());
+        names.extend(self.conflicts.keys().cloned());
+        names.into_iter().collect()
+    }
+
+    fn target(&self, name: &str) -> Target {
+        Target::new(&self.kind, "", name)
+    }
+
+    fn accept(&self, definition: &mut Value) {
+        api_approval::set_approval_condition(definition);
+        self.names.accept(&self.registry.catalog(), definition);
+    }
+
+    /// Returns the served kinds of a definition if they changed.
+    fn update_served(&mut self, name: &str, definition: Option<&Value>) -> Option<DefinitionKinds> {
+        let before = self.served.remove(name);
+        let now = definition.and_then(ServedState::of);
+        let is_same = before == now;
+        let group = now.as_ref().or(before.as_ref()).map(|state| state.group.clone());
+        if let Some(now) = now {
+            self.served.insert(name.to_owned(), now);
+        }
+        if is_same {
+            return None;
+        }
+        let definition = definition.filter(|_| self.served.contains_key(name));
+        let kinds = definition.map(served_kinds).unwrap_or_default();
+        Some(DefinitionKinds {
+            group: group.unwrap_or_default(),
+            name: name.to_owned(),
+            kinds: kinds.into_iter().map(Arc::new).collect(),
+        })
+    }
+
+    /// Writes the accepted names and the conditions. If the definition is changed or deleted at the same time, it is processed again.
+    fn write_status(&self, name: &str) {
+        let options = WriteOptions {
+            field_manager: "kube-apiserver".to_owned(),
+            ..WriteOptions::default()
+        };
+        let user = User::system();
+        let context = WriteContext::new(&user, &options);
+        let target = self.target(name);
+        let _ = self
+            .registry
+            .guaranteed_update(&target, "status", false, context, |old| {
+                let mut definition = old.cloned().unwrap_or_default();
+                self.accept(&mut definition);
+                Ok(definition.into())
+            });
+    }
+
+    /// Deletes the custom resources of a definition, then its finalizer; true if nothing remains.
+    fn delete_custom_resources(&self, target: &Target) -> bool {
+        let registry = &self.registry;
+        let Ok(object) = registry.get(target) else {
+            return true;
+        };
+        let definition = object.value();
+        if !meta::has_finalizer(definition, CLEANUP_FINALIZER) {
+            return true;
+        }
+        let remaining: usize = served_kinds(definition)
+            .into_iter()
+            .take(1)
+            .map(|kind| {
+                let objects = Target::new(&Arc::new(kind), "", "");
+                let options = DeleteOptions::default();
+                let _ = registry.delete_collection(&objects, &ListOptions::default(), &options);
+                registry.store.count(&objects.kind.table())
+            })
+            .sum();
+        let written = registry.update_as_server(target, |definition| {
+            let (status, reason, message) = if remaining == 0 {
+                meta::remove_finalizer(definition, CLEANUP_FINALIZER);
+                ("False", "InstanceDeletionCompleted", "removed all instances")
+            } else {
+                let message = "CustomResource deletion is in progress";
+                ("True", "InstanceDeletionInProgress", message)
+            };
+            set_condition(definition, "Terminating", status, reason, message);
+        });
+        written.is_ok() && remaining == 0
+    }
+}
+
+fn group(definition: &Value) -> String {
+    definition["spec"]["group"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn is_accepted(definition: &Value) -> bool {
@@ -78,139 +276,4 @@ fn is_accepted(definition: &Value) -> bool {
         &definition["status"]["acceptedNames"],
     );
     has_condition(definition, "Established") && names == accepted
-}
-
-/// Accepts the names that are free, and reports conflicts in the conditions.
-fn accept_names(definition: &mut Value, taken: &TakenNames) {
-    let requested = definition["spec"]["names"].clone();
-    let mut accepted = meta::entry_mut(definition, "status")
-        .get("acceptedNames")
-        .cloned()
-        .unwrap_or_else(|| json!({}));
-    let mut conflict = None;
-    for (key, reason, names) in [
-        ("plural", "PluralConflict", &taken.resources),
-        ("singular", "SingularConflict", &taken.resources),
-        ("shortNames", "ShortNamesConflict", &taken.resources),
-        ("kind", "KindConflict", &taken.kinds),
-        ("listKind", "ListKindConflict", &taken.kinds),
-        ("categories", "", &vec![]),
-    ] {
-        let value = &requested[key];
-        let mut all = value
-            .as_array()
-            .into_iter()
-            .flatten()
-            .chain([value])
-            .filter_map(Value::as_str);
-        match all.find(|name| names.iter().any(|taken| taken == name)) {
-            Some(name) => conflict = Some((reason, format!("{name:?} is already in use"))),
-            None if value.is_null() => {}
-            None => accepted[key] = value.clone(),
-        }
-    }
-    meta::entry_mut(definition, "status").insert("acceptedNames".into(), accepted);
-    if let Some((reason, why)) = conflict {
-        set_condition(definition, "NamesAccepted", "False", reason, &why);
-        let message = "not all names are accepted";
-        if !has_condition(definition, "Established") {
-            set_condition(definition, "Established", "False", "NotAccepted", message);
-        }
-        return;
-    }
-    set_condition(
-        definition,
-        "NamesAccepted",
-        "True",
-        "NoConflicts",
-        "no conflicts found",
-    );
-    let message = "the initial names have been accepted";
-    set_condition(definition, "Established", "True", "InitialNamesAccepted", message);
-}
-
-/// The names that are used by other definitions of the group.
-#[derive(Default)]
-struct TakenNames {
-    /// Plural, singular and short names.
-    resources: Vec<String>,
-    /// Kinds and list kinds.
-    kinds: Vec<String>,
-}
-
-impl TakenNames {
-    /// Collects the accepted names of other definitions, and the names of built-in kinds.
-    fn of_group(registry: &Registry, all: &[&Value], definition: &Value) -> Self {
-        let group = &definition["spec"]["group"];
-        let mut taken = Self::default();
-        for other in all {
-            if meta::name(other) == meta::name(definition) || other["spec"]["group"] != *group {
-                continue;
-            }
-            let names = &other["status"]["acceptedNames"];
-            let text = |key: &str| {
-                names[key]
-                    .as_str()
-                    .filter(|name| !name.is_empty())
-                    .map(str::to_owned)
-            };
-            taken
-                .resources
-                .extend(["plural", "singular"].into_iter().filter_map(text));
-            let short = names["shortNames"].as_array().into_iter().flatten();
-            taken
-                .resources
-                .extend(short.filter_map(|name| name.as_str().map(str::to_owned)));
-            taken
-                .kinds
-                .extend(["kind", "listKind"].into_iter().filter_map(text));
-        }
-        for kind in registry.catalog().iter() {
-            if kind.definition.is_none() && *group == kind.group {
-                taken.resources.push(kind.plural.clone());
-                taken.kinds.push(kind.kind.clone());
-            }
-        }
-        taken
-    }
-}
-
-/// Deletes the custom resources of a definition, then its finalizer; true if nothing remains.
-fn delete_custom_resources(registry: &Registry, target: &Target, definition: &Value) -> bool {
-    if !meta::has_finalizer(definition, CLEANUP_FINALIZER) {
-        return true;
-    }
-    let remaining: usize = served_kinds(definition)
-        .into_iter()
-        .take(1)
-        .map(|kind| {
-            let objects = Target::new(&Arc::new(kind), "", "");
-            let options = DeleteOptions::default();
-            let _ = registry.delete_collection(&objects, &ListOptions::default(), &options);
-            registry.store.count(&objects.kind.table())
-        })
-        .sum();
-    let written = registry.update_as_server(target, |definition| {
-        if remaining == 0 {
-            let message = "removed all instances";
-            set_condition(
-                definition,
-                "Terminating",
-                "False",
-                "InstanceDeletionCompleted",
-                message,
-            );
-            meta::remove_finalizer(definition, CLEANUP_FINALIZER);
-        } else {
-            let message = "CustomResource deletion is in progress";
-            set_condition(
-                definition,
-                "Terminating",
-                "True",
-                "InstanceDeletionInProgress",
-                message,
-            );
-        }
-    });
-    written.is_ok() && remaining == 0
 }

@@ -39,6 +39,8 @@ struct GarbageCollector {
     /// The revision up to which all tables were read.
     revision: u64,
     positions: HashMap<String, u64>,
+    /// The tables of kinds that are served anew: they may have changed before.
+    unread: BTreeSet<String>,
     /// The existing objects, by uid.
     locations: HashMap<String, ObjectLocation>,
     /// The dependents of each uid.
@@ -56,6 +58,10 @@ impl GarbageCollector {
         self.update_kinds(registry.catalog(), &mut dirty);
         let (catalog, kinds) = (self.catalog.clone(), self.kinds.clone());
         let (changed, until) = registry.store.changed_since(self.revision);
+        let changed: BTreeSet<String> = changed
+            .into_iter()
+            .chain(std::mem::take(&mut self.unread))
+            .collect();
         for table in changed.iter().filter(|table| kinds.contains_key(*table)) {
             self.read_changes(registry, table, &mut dirty);
         }
@@ -83,15 +89,32 @@ impl GarbageCollector {
         needs_retry
     }
 
-    /// Updates the served kinds. All tables are read again, because tables of kinds that were not served may have changed.
+    /// Updates the served kinds.
     fn update_kinds(&mut self, catalog: Arc<Catalog>, dirty: &mut BTreeSet<String>) {
         if Arc::ptr_eq(&catalog, &self.catalog) {
             return;
         }
-        let kinds = catalog.stored().map(|kind| (kind.table(), kind.clone()));
-        self.kinds = Arc::new(kinds.collect());
+        let kinds = Arc::make_mut(&mut self.kinds);
+        for (before, now) in catalog.changed_groups(&self.catalog) {
+            let mut served = HashSet::new();
+            for kind in now.iter().filter(|kind| kind.is_stored()) {
+                let table = kind.table();
+                if served.contains(&table) || kind.definition.is_none() && kinds.contains_key(&table) {
+                    continue;
+                }
+                served.insert(table.clone());
+                if kinds.insert(table.clone(), kind.clone()).is_none() {
+                    self.unread.insert(table);
+                }
+            }
+            let removed = before.iter().filter(|kind| kind.definition.is_some());
+            for table in removed.map(|kind| kind.table()) {
+                if !served.contains(&table) {
+                    kinds.remove(&table);
+                }
+            }
+        }
         self.catalog = catalog;
-        self.revision = 0;
         dirty.append(&mut self.unresolved);
     }
 

@@ -1,5 +1,6 @@
 //! What a cluster's controllers do to stored objects, each in a task of its own.
 
+mod definition_names;
 mod definitions;
 mod garbage_collector;
 mod namespaces;
@@ -36,7 +37,7 @@ impl HousekeepingTask {
     /// [`ApiServerBuilder::housekeeping_delay`](crate::ApiServerBuilder::housekeeping_delay).
     pub(crate) async fn run(self, registry: Arc<Registry>, delay: Duration) {
         match self {
-            Self::CustomResourceDefinitions => definitions::run(&registry).await,
+            Self::CustomResourceDefinitions => definitions::run(registry, delay).await,
             Self::GarbageCollector => garbage_collector::run(&registry, delay).await,
             Self::Namespaces => namespaces::run(&registry, delay).await,
             Self::StorageProtection => protection::run(&registry, delay).await,

@@ -72,7 +72,17 @@ pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, 
     if kind.definition.is_some() && scope_mismatch && !matches!(info.verb.as_str(), "list" | "watch") {
         return Ok(respond::page_not_found());
     }
-    let target = target(context, kind)?;
+    if kind.definition.is_none() {
+        return handle_kind(context, kind).await;
+    }
+    let response = handle_kind(context, kind).await;
+    with_deprecation(kind, response)
+}
+
+/// Handles the request to a served kind.
+async fn handle_kind(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<ApiResponse, ApiError> {
+    let info = context.info;
+    let mut target = target(context, kind)?;
     let verbs = if info.subresource.is_empty() {
         &kind.verbs
     } else {
@@ -100,17 +110,53 @@ pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, 
     };
     // The method OPTIONS has no verb, but is proxied.
     let is_proxied_options = is_proxied && context.parts.method == http::Method::OPTIONS;
-    if !name_fits || !supports_verb(verbs, &info.verb) && !is_proxied_options {
+    let is_supported = supports_verb(verbs, &info.verb) || is_proxied_options;
+    if kind.definition.is_some() {
+        if !is_supported {
+            return Err(unsupported_verb(kind, &info.verb));
+        }
+        match info.verb.as_str() {
+            "update" | "patch" if !has_name => return Err(ApiError::bad_request("name must be provided")),
+            // The name is that of the body.
+            "create" => target.name.clear(),
+            _ => {}
+        }
+        return dispatch(context, target, kind).await;
+    }
+    if !name_fits || !is_supported {
         return Err(ApiError::method_not_allowed());
     }
+    with_deprecation(kind, dispatch(context, target, kind).await)
+}
+
+/// Adds the deprecation warning of the kind, if any; errors carry it too.
+fn with_deprecation(kind: &Kind, response: Result<ApiResponse, ApiError>) -> Result<ApiResponse, ApiError> {
     let Some(warning) = deprecation(kind) else {
-        return dispatch(context, target, kind).await;
+        return response;
     };
-    // Errors carry the deprecation warning too.
-    let response = dispatch(context, target, kind).await;
-    let mut response = response.unwrap_or_else(|error| respond::error(context.format, &error));
+    let mut response = response.map_err(|error| error.with_warnings(std::slice::from_ref(&warning)))?;
     respond::prepend_warnings(&mut response, &[warning]);
     Ok(response)
+}
+
+/// Returns the error for an Accept header without a supported format. The routes of built-in kinds negotiate before the handler does.
+pub(super) fn not_acceptable(state: &ServerState, info: &RequestInfo, error: ApiError) -> ApiError {
+    let catalog = state.registry.catalog();
+    match catalog.resource(&info.group, &info.version, &info.resource) {
+        Some(kind) if kind.definition.is_some() && error.code == 406 => {
+            let warnings: Vec<String> = deprecation(kind).into_iter().collect();
+            ResponseFormat::not_acceptable().with_warnings(&warnings)
+        }
+        _ => error,
+    }
+}
+
+fn unsupported_verb(kind: &Kind, verb: &str) -> ApiError {
+    let resource = quoted(&kind.group_resource());
+    let message = format!("{verb} is not supported on resources of kind {resource}");
+    let mut error = ApiError::new(405, "MethodNotAllowed", message);
+    error.details = Some(kind.details(""));
+    error
 }
 
 fn deprecation(kind: &Kind) -> Option<String> {

@@ -202,7 +202,8 @@ async fn respond_to(
             };
             resources::handle(&context).await
         }
-        (Err(error), _) | (_, Err(error)) => Err(error),
+        (Err(error), _) => Err(resources::not_acceptable(state, info, error)),
+        (_, Err(error)) => Err(error),
     };
     outcome.unwrap_or_else(|error| {
         draft.message.clone_from(&error.message);

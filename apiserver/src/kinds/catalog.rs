@@ -1,17 +1,55 @@
 //! The catalog of served kinds.
 
 use super::Kind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 const BUILT_IN_KINDS: &str = include_str!("kinds.json");
 
-/// All kinds that are served at one moment. It is replaced as a whole when definitions change.
+/// All kinds that are served at one moment. It is replaced as a whole when definitions change; a copy shares the groups that did not change.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    /// The kinds in the order of discovery.
+    groups: BTreeMap<Arc<str>, Arc<Group>>,
+    /// The names of the groups of built-in kinds, in the order of discovery. Other groups follow, by name.
+    built_in_groups: Arc<[Arc<str>]>,
+}
+
+/// The kinds of an API group: built-in ones in the order of discovery, then those of definitions, by the definition's name.
+#[derive(Debug, Default)]
+struct Group {
     kinds: Vec<Arc<Kind>>,
-    by_path: BTreeMap<(String, String, String), Arc<Kind>>,
+    by_path: HashMap<String, Arc<Kind>>,
+}
+
+impl Group {
+    fn new(kinds: Vec<Arc<Kind>>) -> Self {
+        let path = |kind: &Arc<Kind>| path(&kind.version, &kind.plural);
+        let by_path = kinds.iter().map(|kind| (path(kind), kind.clone())).collect();
+        Self { kinds, by_path }
+    }
+
+    /// Returns the group with the kinds of a definition replaced.
+    fn with_definition(&self, name: &str, kinds: Vec<Arc<Kind>>) -> Self {
+        let definition = |kind: &Arc<Kind>| kind.definition.clone();
+        let is_before =
+            |kind: &&Arc<Kind>| definition(kind).is_none_or(|definition| *definition.name < *name);
+        let is_after =
+            |kind: &&Arc<Kind>| definition(kind).is_some_and(|definition| *definition.name > *name);
+        let before = self.kinds.iter().filter(is_before).cloned();
+        let after = self.kinds.iter().filter(is_after).cloned();
+        Self::new(before.chain(kinds).chain(after).collect())
+    }
+}
+
+/// The kinds of a definition, to replace earlier ones in a catalog.
+#[derive(Debug)]
+pub(crate) struct DefinitionKinds {
+    /// The definition's API group.
+    pub(crate) group: String,
+    /// The definition's name.
+    pub(crate) name: String,
+    /// The served kinds; none if the definition is gone.
+    pub(crate) kinds: Vec<Arc<Kind>>,
 }
 
 impl Catalog {
@@ -22,71 +60,118 @@ impl Catalog {
     /// Returns an error if the embedded table is invalid, which a test rules out.
     pub fn built_in() -> Result<Self, serde_json::Error> {
         let kinds: Vec<Kind> = serde_json::from_str(BUILT_IN_KINDS)?;
-        Ok(Self::new(kinds.into_iter().map(Arc::new).collect()))
-    }
-
-    fn new(kinds: Vec<Arc<Kind>>) -> Self {
-        let path = |kind: &Arc<Kind>| (kind.group.clone(), kind.version.clone(), kind.plural.clone());
-        let by_path = kinds.iter().map(|kind| (path(kind), kind.clone())).collect();
-        Self { kinds, by_path }
-    }
-
-    /// Returns the built-in kinds of this catalog together with these custom ones.
-    pub fn with_custom(&self, custom: impl IntoIterator<Item = Kind>) -> Self {
-        let built_in = self.kinds.iter().filter(|kind| kind.definition.is_none());
-        Self::new(
-            built_in
-                .cloned()
-                .chain(custom.into_iter().map(Arc::new))
+        let mut names: Vec<Arc<str>> = vec![];
+        let mut groups: BTreeMap<Arc<str>, Vec<Arc<Kind>>> = BTreeMap::new();
+        for kind in kinds {
+            let name: Arc<str> = kind.group.as_str().into();
+            if !groups.contains_key(&name) {
+                names.push(name.clone());
+            }
+            groups.entry(name).or_default().push(Arc::new(kind));
+        }
+        let groups = groups.into_iter();
+        Ok(Self {
+            groups: groups
+                .map(|(name, kinds)| (name, Arc::new(Group::new(kinds))))
                 .collect(),
-        )
+            built_in_groups: names.into(),
+        })
+    }
+
+    /// Returns this catalog with the kinds of these definitions replaced.
+    pub(crate) fn with_definitions(&self, definitions: Vec<DefinitionKinds>) -> Self {
+        let mut catalog = self.clone();
+        for DefinitionKinds { group, name, kinds } in definitions {
+            let changed = match catalog.groups.get(group.as_str()) {
+                Some(present) => present.with_definition(&name, kinds),
+                None => Group::new(kinds),
+            };
+            if changed.kinds.is_empty() {
+                catalog.groups.remove(group.as_str());
+            } else {
+                catalog.groups.insert(group.into(), Arc::new(changed));
+            }
+        }
+        catalog
     }
 
     /// Looks up a kind by its resource path.
     pub fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Kind>> {
-        self.by_path
-            .get(&(group.to_owned(), version.to_owned(), plural.to_owned()))
+        self.groups.get(group)?.by_path.get(&path(version, plural))
     }
 
     /// Looks up a kind by API version and kind.
     pub fn kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Kind>> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-        self.kinds
+        self.group(group)
             .iter()
-            .find(|known| known.kind == kind && known.group == group && known.version == version)
+            .find(|known| known.kind == kind && known.version == version)
     }
 
     /// Looks up any version of a resource.
     pub fn any_version(&self, group: &str, plural: &str) -> Option<&Arc<Kind>> {
-        self.kinds
-            .iter()
-            .find(|kind| kind.group == group && kind.plural == plural)
+        self.group(group).iter().find(|kind| kind.plural == plural)
     }
 
     /// Whether the group has this version.
     pub fn has_version(&self, group: &str, version: &str) -> bool {
-        self.kinds
-            .iter()
-            .any(|kind| kind.group == group && kind.version == version)
+        self.group(group).iter().any(|kind| kind.version == version)
+    }
+
+    /// Lists the kinds of a group, in the order of discovery.
+    pub fn group(&self, name: &str) -> &[Arc<Kind>] {
+        self.groups.get(name).map_or(&[], |group| &group.kinds)
+    }
+
+    /// Lists the names of the groups, in the order of discovery.
+    pub fn group_names(&self) -> impl Iterator<Item = &str> {
+        let is_custom = |name: &&Arc<str>| !self.built_in_groups.contains(name);
+        let built_in = self.built_in_groups.iter();
+        built_in
+            .chain(self.groups.keys().filter(is_custom))
+            .map(|name| &**name)
     }
 
     /// Lists all kinds, in the order of discovery.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Kind>> {
-        self.kinds.iter()
+        self.group_names().flat_map(|name| self.group(name))
     }
 
     /// Lists one kind for each storage table.
     pub fn stored(&self) -> impl Iterator<Item = &Arc<Kind>> {
-        let mut seen = std::collections::BTreeSet::new();
-        self.kinds
-            .iter()
+        let mut seen = BTreeSet::new();
+        self.iter()
             .filter(move |kind| kind.is_stored() && seen.insert(kind.table()))
     }
+
+    /// Lists the groups that differ from those of an older catalog: the older kinds and the present ones.
+    pub(crate) fn changed_groups<'a>(
+        &'a self,
+        older: &'a Self,
+    ) -> impl Iterator<Item = (&'a [Arc<Kind>], &'a [Arc<Kind>])> {
+        let is_same = |name: &str| match (self.groups.get(name), older.groups.get(name)) {
+            (Some(now), Some(before)) => Arc::ptr_eq(now, before),
+            _ => false,
+        };
+        let removed = older
+            .group_names()
+            .filter(|name| !self.groups.contains_key(*name));
+        self.group_names()
+            .chain(removed)
+            .filter(move |name| !is_same(name))
+            .map(|name| (older.group(name), self.group(name)))
+    }
+}
+
+fn path(version: &str, plural: &str) -> String {
+    format!("{version}/{plural}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crd::CustomResourceDefinition;
+    use serde_json::json;
 
     #[test]
     fn built_in_kinds_are_complete() {
@@ -102,5 +187,61 @@ mod tests {
             catalog.kind("events.k8s.io/v1", "Event").unwrap().table(),
             "events"
         );
+    }
+
+    fn definition(group: &str, plural: &str, versions: &[&str]) -> DefinitionKinds {
+        let name = format!("{plural}.{group}");
+        let parsed = Arc::new(CustomResourceDefinition::parse(
+            &json!({ "metadata": { "name": name } }),
+        ));
+        let kind = |version: &&str| {
+            let names = (plural, plural, plural);
+            let kind = Kind::custom(
+                (group, version),
+                names,
+                true,
+                (vec![], vec![]),
+                &["get"],
+                vec![],
+                parsed.clone(),
+            );
+            Arc::new(kind)
+        };
+        DefinitionKinds {
+            group: group.to_owned(),
+            name: name.clone(),
+            kinds: versions.iter().map(kind).collect(),
+        }
+    }
+
+    #[test]
+    fn definitions_are_replaced_one_by_one_and_other_groups_are_shared() {
+        let built_in = Catalog::built_in().unwrap();
+        let first = built_in.with_definitions(vec![
+            definition("z.dev", "bs", &["v1"]),
+            definition("z.dev", "as", &["v1"]),
+            definition("a.dev", "cs", &["v1"]),
+        ]);
+        let custom = |catalog: &Catalog| -> Vec<String> {
+            let kinds = catalog.iter().filter(|kind| kind.definition.is_some());
+            kinds
+                .map(|kind| format!("{} {}", kind.group_resource(), kind.version))
+                .collect()
+        };
+        assert_eq!(custom(&first), ["cs.a.dev v1", "as.z.dev v1", "bs.z.dev v1"]);
+        let second = first.with_definitions(vec![
+            definition("z.dev", "as", &["v2", "v1"]),
+            definition("z.dev", "bs", &[]),
+        ]);
+        assert_eq!(custom(&second), ["cs.a.dev v1", "as.z.dev v2", "as.z.dev v1"]);
+        assert_eq!(second.changed_groups(&first).count(), 1);
+        assert!(second.resource("z.dev", "v1", "bs").is_none() && second.has_version("z.dev", "v2"));
+        let third = second.with_definitions(vec![definition("z.dev", "as", &[])]);
+        assert!(third.any_version("z.dev", "as").is_none());
+        let changed: Vec<usize> = third
+            .changed_groups(&second)
+            .map(|(before, _)| before.len())
+            .collect();
+        assert_eq!(changed, [2]);
     }
 }

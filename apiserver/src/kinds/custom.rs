@@ -1,8 +1,9 @@
 //! The kinds of a CustomResourceDefinition.
 
 use super::{Kind, Subresource};
-use crate::crd::{CrdVersion, CustomResourceDefinition, list, text};
+use crate::crd::{CrdVersion, CustomResourceDefinition, list, names, text, version_priority};
 use serde_json::Value;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 const VERBS: &[&str] = &[
@@ -20,13 +21,13 @@ const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
 /// Returns one kind per served version, in order of decreasing version priority.
 pub(crate) fn served_kinds(object: &Value) -> Vec<Kind> {
     let definition = Arc::new(CustomResourceDefinition::parse(object));
-    let (spec, names) = (&object["spec"], &object["spec"]["names"]);
+    let (spec, names) = (&object["spec"], names(object));
     let mut served: Vec<&CrdVersion> = definition
         .versions
         .iter()
         .filter(|version| version.served)
         .collect();
-    served.sort_by_key(|version| std::cmp::Reverse(version_priority(&version.name)));
+    served.sort_by_key(|version| Reverse(version_priority(&version.name)));
     let strings = |value: &Value| list(value).iter().map(text).collect();
     served
         .into_iter()
@@ -66,40 +67,10 @@ fn subresources(version: &CrdVersion, group: &str, kind: &str) -> Vec<Subresourc
     status.into_iter().chain(scale).collect()
 }
 
-/// The priority of a version in Kubernetes: stable, then beta, then alpha, each by descending number; other names come last.
-fn version_priority(version: &str) -> (u8, u64, u64) {
-    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
-    let Some(rest) = version.strip_prefix('v') else {
-        return (0, 0, 0);
-    };
-    let major = digits(rest);
-    let Ok(number) = major.parse() else {
-        return (0, 0, 0);
-    };
-    let stage = &rest[major.len()..];
-    let minor = |text: &str| text.parse().ok();
-    if stage.is_empty() {
-        return (3, number, 0);
-    }
-    for (name, rank) in [("beta", 2), ("alpha", 1)] {
-        if let Some(minor) = stage.strip_prefix(name).and_then(minor) {
-            return (rank, number, minor);
-        }
-    }
-    (0, 0, 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn versions_sort_by_kube_aware_priority() {
-        let mut versions = ["v1alpha1", "foo", "v1", "v2beta1", "v10", "v1beta2"];
-        versions.sort_by_key(|version| std::cmp::Reverse(version_priority(version)));
-        assert_eq!(versions, ["v10", "v1", "v2beta1", "v1beta2", "v1alpha1", "foo"]);
-    }
 
     #[test]
     fn definition_yields_one_kind_per_served_version() {

@@ -1,10 +1,13 @@
 //! The served kinds: built-in ones from a generated table, and those of CustomResourceDefinitions.
 
 mod catalog;
+pub(crate) mod convert;
 mod custom;
 mod fields;
 
 pub use catalog::Catalog;
+pub(crate) use catalog::DefinitionKinds;
+pub use convert::to_request_version;
 pub(crate) use custom::served_kinds;
 
 use crate::crd::CustomResourceDefinition;
@@ -147,6 +150,14 @@ impl Kind {
             Some(definition) => definition.list_kind.clone(),
             None => format!("{}List", self.kind),
         }
+    }
+
+    /// Returns the verbs that discovery shows: objects of a definition that is being deleted cannot be created or changed.
+    pub(crate) fn served_verbs(&self) -> Vec<&str> {
+        let definition = self.definition.as_ref();
+        let is_terminating = definition.is_some_and(|definition| definition.terminating);
+        let is_served = |verb: &&str| !is_terminating || !matches!(*verb, "patch" | "create" | "update");
+        self.verbs.iter().map(String::as_str).filter(is_served).collect()
     }
 
     /// Looks up a subresource.

@@ -1,10 +1,10 @@
 //! The delete verb: immediate deletion, or marking an object that finalizers or a grace period hold.
 
 use super::retry::RetryDeadline;
-use super::{Listing, Registry, Target, convert, prepare};
+use super::{Listing, Registry, Target, prepare};
 use crate::admission::{self, Operation};
 use crate::auth::User;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, convert};
 use crate::meta;
 use crate::request::{DeleteOptions, ListOptions};
 use crate::status::{ApiError, details};

@@ -5,7 +5,6 @@
 //! synchronous and short; no lock is held across a call.
 
 mod apply;
-mod convert;
 mod create;
 mod decode;
 mod delete;
@@ -26,8 +25,6 @@ mod update;
 mod validate;
 mod write;
 
-pub(crate) use convert::needs_conversion;
-pub use convert::to_request_version;
 pub use delete::DeleteResult;
 pub(crate) use eviction::Eviction;
 pub(crate) use patch::check_media_type;

@@ -5,6 +5,7 @@ use super::{Registry, Target, WriteContext};
 use crate::apply;
 use crate::crd::ScalePaths;
 use crate::kinds::Kind;
+use crate::kinds::to_request_version;
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use serde_json::{Map, Value, json};
@@ -13,6 +14,8 @@ impl Registry {
     /// Returns the scale of an object.
     pub fn scale(&self, target: &Target, object: &Value) -> Result<Value, ApiError> {
         let paths = scale_paths(&target.kind)?;
+        let converted = to_request_version(&target.kind, object);
+        let object = converted.as_ref().unwrap_or(object);
         let mut metadata = Map::new();
         for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
             if let Some(value) = object["metadata"].get(key) {

@@ -5,10 +5,10 @@ use super::managed_fields::track_fields;
 use super::object_size::check_size;
 use super::unchanged::is_noop_update;
 use super::validate::{validate, validate_subresource};
-use super::{Registry, Target, WriteResult, convert, metadata, prepare};
+use super::{Registry, Target, WriteResult, metadata, prepare};
 use crate::admission::{self, Attributes, Operation};
 use crate::auth::User;
-use crate::kinds::Catalog;
+use crate::kinds::{Catalog, convert};
 use crate::meta;
 use crate::request::WriteOptions;
 use crate::status::{ApiError, Cause};
@@ -180,7 +180,12 @@ impl Registry {
                 let message = "resourceVersion should not be set on objects to be created";
                 return Err(ApiError::new(500, "", message));
             }
-            Change::Update { old, before } if is_noop_update(&object, before) => return Ok(Ok(old.clone())),
+            Change::Update { old, before }
+                if is_noop_update(&object, before)
+                    && !convert::is_stored_differently(kind, old.value(), before) =>
+            {
+                return Ok(Ok(old.clone()));
+            }
             _ => {}
         }
         if dry_run {

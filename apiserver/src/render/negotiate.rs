@@ -100,14 +100,19 @@ impl ResponseFormat {
         format.ok_or_else(|| {
             // The media type is supported, but not with these parameters.
             if clauses.iter().any(|(_, clause)| encoding(clause).is_some()) {
-                let message = "only the following media types are accepted: application/json, application/yaml, \
-                    application/vnd.kubernetes.protobuf";
-                return ApiError::new(406, "NotAcceptable", message);
+                return Self::not_acceptable();
             }
             let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
                 application/vnd.kubernetes.protobuf";
             ApiError::generic(406, "NotAcceptable", message)
         })
+    }
+
+    /// The 406 of a handler, which names the media types.
+    pub(crate) fn not_acceptable() -> ApiError {
+        let message = "only the following media types are accepted: application/json, application/yaml, \
+            application/vnd.kubernetes.protobuf";
+        ApiError::new(406, "NotAcceptable", message)
     }
 
     fn parse_clause(clause: &str, pretty: bool) -> Option<Self> {

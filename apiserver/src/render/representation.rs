@@ -3,7 +3,7 @@
 use super::negotiate::{IncludeObject, ResponseFormat};
 use super::tables;
 use crate::kinds::Kind;
-use crate::registry::to_request_version;
+use crate::kinds::to_request_version;
 use crate::strategy;
 use serde_json::{Value, json};
 
@@ -15,18 +15,29 @@ pub(crate) fn table(
     metadata: &Value,
     with_columns: bool,
 ) -> Value {
-    let mut table = tables::build_table(kind, objects.iter().copied(), metadata, with_columns);
+    let converted: Vec<Option<Value>> = objects
+        .iter()
+        .map(|object| to_request_version(kind, object))
+        .collect();
+    // The cells of built-in kinds are those of the stored version.
+    let shown = objects
+        .iter()
+        .zip(&converted)
+        .map(|(object, converted)| match converted {
+            Some(converted) if kind.definition.is_some() => converted,
+            _ => *object,
+        });
+    let mut table = tables::build_table(kind, shown, metadata, with_columns);
     // A nil slice in Go: the kind has no printer columns of its own.
     if objects.is_empty() && table["columnDefinitions"][1]["name"] == "Created At" {
         table["rows"] = Value::Null;
     }
     let rows = table["rows"].as_array_mut().into_iter().flatten();
-    for (row, object) in rows.zip(objects) {
+    for ((row, object), converted) in rows.zip(objects).zip(converted) {
         match format.include_object {
             IncludeObject::Metadata => {}
             IncludeObject::None => row["object"] = Value::Null,
             IncludeObject::Object => {
-                let converted = to_request_version(kind, object);
                 row["object"] = converted.unwrap_or_else(|| (*object).clone());
             }
         }

@@ -3,7 +3,8 @@
 use super::negotiate::{Encoding, Representation, ResponseFormat};
 use super::representation::{go_type, metadata_only, set_meta_version, table};
 use crate::kinds::Kind;
-use crate::registry::{Listing, needs_conversion, to_request_version};
+use crate::kinds::{convert::needs_conversion, to_request_version};
+use crate::registry::Listing;
 use crate::status::ApiError;
 use crate::storage::Object;
 use crate::yaml;

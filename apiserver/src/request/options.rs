@@ -1,7 +1,7 @@
 //! Options of requests: list and watch options, write options, delete options.
 
 use super::{ContinueToken, Query};
-use crate::kinds::Kind;
+use crate::kinds::{Kind, to_request_version};
 use crate::selectors::{FieldSelector, LabelSelector};
 use crate::status::{ApiError, Cause};
 use crate::storage::Object;
@@ -38,11 +38,19 @@ impl ListOptions {
 
     /// True if the object matches the selectors. Without selectors the object is not decoded.
     pub(crate) fn matches(&self, kind: &Kind, object: &Object) -> bool {
-        !self.has_selectors()
-            || self.labels.matches(object.value())
-                && self
-                    .fields
-                    .matches(|field| kind.field_value(object.value(), field))
+        if !self.has_selectors() {
+            return true;
+        }
+        if !self.labels.matches(object.value()) {
+            return false;
+        }
+        // Selectable fields of custom resources may have defaults.
+        let converted = kind
+            .definition
+            .as_ref()
+            .and_then(|_| to_request_version(kind, object.value()));
+        let object = converted.as_ref().unwrap_or_else(|| object.value());
+        self.fields.matches(|field| kind.field_value(object, field))
     }
 
     /// Returns the past version at which a list is read or a watch starts; None if any version will do.

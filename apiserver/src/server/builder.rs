@@ -19,6 +19,7 @@ pub struct ApiServerBuilder {
     pub(super) client_ca: Option<String>,
     pub(super) tokens: HashMap<String, User>,
     pub(super) modes: Vec<AuthorizationMode>,
+    pub(super) anonymous_auth: bool,
     pub(super) version: VersionInfo,
     pub(super) layer: Option<Arc<dyn Layer>>,
     pub(super) audit_capacity: usize,
@@ -40,6 +41,7 @@ impl Default for ApiServerBuilder {
             client_ca: None,
             tokens: HashMap::new(),
             modes: vec![AuthorizationMode::Rbac],
+            anonymous_auth: true,
             version: VersionInfo::default(),
             layer: None,
             audit_capacity: DEFAULT_AUDIT_CAPACITY,
@@ -64,7 +66,7 @@ impl ApiServerBuilder {
 
     /// Sets the TLS mode; the default is a generated certificate.
     ///
-    /// Without TLS, kubectl sends no token and is `system:anonymous`.
+    /// Without TLS, kubectl sends no token and is `system:anonymous`, or unauthorized if anonymous authentication is off.
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = tls;
         self
@@ -90,6 +92,13 @@ impl ApiServerBuilder {
     pub fn token_file(mut self, text: &str) -> Result<Self, String> {
         self.tokens.extend(crate::auth::parse_token_file(text)?);
         Ok(self)
+    }
+
+    /// Sets whether requests without credentials are served as `system:anonymous`; the default is true. Like in kube-apiserver,
+    /// [`AuthorizationMode::AlwaysAllow`] switches it off: otherwise every client could do everything.
+    pub fn anonymous_auth(mut self, enabled: bool) -> Self {
+        self.anonymous_auth = enabled;
+        self
     }
 
     /// Sets the authorization modes; the default is RBAC.

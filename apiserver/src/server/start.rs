@@ -2,7 +2,10 @@
 
 use super::{ApiServer, ApiServerBuilder, TlsInput, listener, tls};
 use crate::audit::AuditLog;
-use crate::auth::{Authenticator, Authorizer, ImpersonationModeCache, ServiceAccountTokens, User, bootstrap};
+use crate::auth::{
+    Authenticator, AuthorizationMode, Authorizer, ImpersonationModeCache, ServiceAccountTokens, User,
+    bootstrap,
+};
 use crate::http::{ServerState, serve};
 use crate::kinds::Catalog;
 use crate::registry::{Registry, Target, WriteContext};
@@ -100,6 +103,7 @@ impl ApiServerBuilder {
             authenticator: Authenticator {
                 tokens,
                 accounts: ServiceAccountTokens::default(),
+                anonymous: self.anonymous_auth && !self.modes.contains(&AuthorizationMode::AlwaysAllow),
             },
             impersonation_modes: ImpersonationModeCache::default(),
             audit: AuditLog::new(self.audit_capacity),

@@ -110,6 +110,33 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     causes
 }
 
+/// Upper limit of the length of a deprecation warning, in bytes.
+const MAX_DEPRECATION_WARNING_BYTES: usize = 256;
+
+fn check_deprecation_warning(version: &Value, path: &str, causes: &mut Vec<Cause>) {
+    let value = &version["deprecationWarning"];
+    let Some(warning) = value.as_str() else { return };
+    let mut refuse =
+        |why: &str| causes.push(Cause::invalid(format!("{path}.deprecationWarning"), value, why));
+    if version["deprecated"] != true {
+        return refuse("can only be set for deprecated versions");
+    }
+    if warning.len() > MAX_DEPRECATION_WARNING_BYTES {
+        refuse(&format!(
+            "must be <= {MAX_DEPRECATION_WARNING_BYTES} characters long"
+        ));
+    }
+    if warning.is_empty() {
+        refuse("must not be an empty string");
+    }
+    let is_printable = |c: char| c == ' ' || !c.is_control() && !c.is_whitespace();
+    if let Some((at, _)) = warning.char_indices().find(|(_, c)| !is_printable(*c)) {
+        refuse(&format!(
+            "must only contain printable UTF-8 characters; non-printable character found at index {at}"
+        ));
+    }
+}
+
 fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
     let stored = versions(object)
         .filter(|version| version["storage"] == true)
@@ -135,6 +162,7 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
                 causes.push(Cause::invalid("spec.version", &version["name"], reason));
             }
         }
+        check_deprecation_warning(version, &path, causes);
         let parent = if is_only { "spec" } else { path.as_str() };
         check_columns(version, parent, causes);
         check_selectable(version, parent, causes);

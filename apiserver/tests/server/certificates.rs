@@ -18,16 +18,16 @@ use tokio_rustls::client::TlsStream;
 const REVIEWS: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
 /// A certificate authority for client certificates.
-struct TestAuthority {
+pub(crate) struct TestAuthority {
     issuer: Issuer<'static, KeyPair>,
-    pem: String,
+    pub(crate) pem: String,
 }
 
 /// A certificate and its key.
-type ClientCertificate = (CertificateDer<'static>, PrivateKeyDer<'static>);
+pub(crate) type ClientCertificate = (CertificateDer<'static>, PrivateKeyDer<'static>);
 
 impl TestAuthority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut parameters = CertificateParams::new(vec![]).unwrap();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
@@ -36,7 +36,12 @@ impl TestAuthority {
         Self { issuer, pem }
     }
 
-    fn sign(&self, name: &str, groups: &[&str], purpose: ExtendedKeyUsagePurpose) -> ClientCertificate {
+    pub(crate) fn sign(
+        &self,
+        name: &str,
+        groups: &[&str],
+        purpose: ExtendedKeyUsagePurpose,
+    ) -> ClientCertificate {
         let mut parameters = CertificateParams::new(vec![]).unwrap();
         parameters.extended_key_usages = vec![purpose];
         parameters.distinguished_name.push(DnType::CommonName, name);
@@ -83,7 +88,7 @@ async fn connect(
 }
 
 /// Sends a request; returns the status code and body. Fails if TLS ends the connection.
-async fn request(
+pub(crate) async fn request(
     server: &ApiServer,
     certificate: Option<ClientCertificate>,
     token: &str,
@@ -106,7 +111,9 @@ async fn request(
         .split_once("\r\n\r\n")
         .ok_or(std::io::ErrorKind::ConnectionReset)?;
     let code = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Ok((code, serde_json::from_str(body).unwrap()))
+    // Health checks are plain text.
+    let body = serde_json::from_str(body).unwrap_or_else(|_| body.into());
+    Ok((code, body))
 }
 
 fn self_subject_review() -> (&'static str, &'static str, Value) {

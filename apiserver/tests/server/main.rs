@@ -1,5 +1,6 @@
 //! Tests of the server over sockets, with an independent HTTP client.
 
+mod anonymous;
 mod authorization;
 mod bad_input;
 mod certificates;

@@ -48,8 +48,14 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
             args::AuthorizationMode::AlwaysAllow => AuthorizationMode::AlwaysAllow,
         })
         .collect();
+    if args.anonymous_auth && modes.contains(&AuthorizationMode::AlwaysAllow) {
+        context.message(format_args!(
+            "anonymous authentication is off: AlwaysAllow cannot be combined with it"
+        ))?;
+    }
     let mut server = builder
         .authorization(&modes)
+        .anonymous_auth(args.anonymous_auth)
         .start()
         .await
         .map_err(|error| start_error(args, &error))?;

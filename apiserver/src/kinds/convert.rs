@@ -1,6 +1,7 @@
 //! Conversion between the storage version and the version of the request.
 
-use crate::kinds::Kind;
+use super::Kind;
+use crate::crd::CustomResourceDefinition;
 use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;
 
@@ -20,11 +21,16 @@ pub(crate) fn needs_conversion(kind: &Kind) -> bool {
     let definition = kind.definition.as_ref();
     kind.group == "events.k8s.io"
         || kind.counts_explicit_empty_fields()
-        || definition.is_some_and(|definition| definition.stored_version != kind.version)
+        || definition.is_some_and(|definition| {
+            definition.normalizes_stored || definition.stored_version != kind.version
+        })
 }
 
 /// Converts a stored object to the version of the kind; None if it is already in that form.
 pub fn to_request_version(kind: &Kind, object: &Value) -> Option<Value> {
+    if let Some(definition) = &kind.definition {
+        return custom_to_request_version(kind, definition, object);
+    }
     let version = kind.api_version();
     if object["apiVersion"] == version && object["kind"] == kind.kind {
         return if kind.counts_explicit_empty_fields() {
@@ -40,20 +46,49 @@ pub fn to_request_version(kind: &Kind, object: &Value) -> Option<Value> {
             types::normalize(&mut object, ty);
         }
     }
-    // Fields that this version does not declare are not shown, but stay in storage.
-    if let Some(version) = kind
-        .definition
-        .as_ref()
-        .and_then(|definition| definition.version(&kind.version))
-    {
-        version.schema.prune(&mut object);
-    }
     object["apiVersion"] = version.into();
     Some(object)
 }
 
+/// Like kube-apiserver, prunes and defaults a stored custom resource by the schema of its stored version, then prunes it by that of the
+/// requested version. None if this changes nothing.
+fn custom_to_request_version(
+    kind: &Kind,
+    definition: &CustomResourceDefinition,
+    object: &Value,
+) -> Option<Value> {
+    let stored_version = object["apiVersion"].as_str().unwrap_or_default();
+    let stored_version = stored_version.rsplit('/').next().unwrap_or_default();
+    let is_same_version = stored_version == kind.version;
+    if is_same_version && !definition.normalizes_stored {
+        return None;
+    }
+    let mut converted = object.clone();
+    if definition.normalizes_stored
+        && let Some(version) = definition.version(stored_version)
+    {
+        version.schema.prune(&mut converted);
+        version.schema.drop_nulls(&mut converted);
+        version.schema.default(&mut converted);
+    }
+    if !is_same_version {
+        // Fields that this version does not declare are not shown.
+        if let Some(version) = definition.version(&kind.version) {
+            version.schema.prune(&mut converted);
+        }
+        converted["apiVersion"] = kind.api_version().into();
+    }
+    (converted != *object).then_some(converted)
+}
+
+/// True if a custom resource in the version of the request, as read from storage, is stored in another form: then a write that changes
+/// nothing stores it anew.
+pub(crate) fn is_stored_differently(kind: &Kind, stored: &Value, read: &Value) -> bool {
+    kind.definition.is_some() && to_storage(kind, read.clone(), &ExplicitEmptyFields::default()) != *stored
+}
+
 /// Converts an object of a request to the storage version of its kind.
-pub(super) fn to_stored_version(kind: &Kind, mut object: Value) -> Value {
+pub(crate) fn to_stored_version(kind: &Kind, mut object: Value) -> Value {
     if kind.group == "events.k8s.io" {
         rename(
             &mut object,
@@ -66,7 +101,7 @@ pub(super) fn to_stored_version(kind: &Kind, mut object: Value) -> Value {
 }
 
 /// Converts an object of a request to the form in which it is stored.
-pub(super) fn to_storage(kind: &Kind, mut object: Value, empties: &ExplicitEmptyFields) -> Value {
+pub(crate) fn to_storage(kind: &Kind, mut object: Value, empties: &ExplicitEmptyFields) -> Value {
     if kind.counts_explicit_empty_fields() {
         empties.restore_ca_bundles(&mut object);
     }
@@ -82,7 +117,6 @@ pub(super) fn to_storage(kind: &Kind, mut object: Value, empties: &ExplicitEmpty
         && let Some(stored) = definition.version(&definition.stored_version)
     {
         stored.schema.prune(&mut object);
-        stored.schema.default(&mut object);
     }
     object
 }
