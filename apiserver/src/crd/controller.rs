@@ -1,7 +1,7 @@
 //! The controller of CustomResourceDefinitions: accepts names, updates the served kinds, deletes the custom resources of deleted
 //! definitions.
 
-use super::{CLEANUP_FINALIZER, api_approval, definition, has_condition, set_condition};
+use super::{CLEANUP_FINALIZER, api_approval, api_services, definition, has_condition, set_condition};
 use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta;
@@ -39,6 +39,7 @@ fn reconcile(registry: &Registry, kind: &Arc<Kind>) -> bool {
     };
     // The writes below cause another round. Terminating definitions must be served as such before their remaining objects are counted.
     update_catalog(registry, &listing.objects);
+    api_services::sync(registry);
     let mut needs_retry = false;
     for object in &listing.objects {
         let target = Target::new(kind, "", meta::name(object.value()));

@@ -1,6 +1,7 @@
 //! CustomResourceDefinitions and the kinds that they define.
 
 pub(crate) mod api_approval;
+mod api_services;
 mod controller;
 mod definition;
 

@@ -9,6 +9,7 @@ use crate::http::{ApiResponse, Query, RequestInfo, ResponseFormat, respond};
 use crate::server::ServerState;
 use http::header::ACCEPT;
 use http::request::Parts;
+use serde::Serialize;
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -28,11 +29,11 @@ pub(crate) fn handle(
         [""] => Some(json!({ "paths": legacy::root_paths(&catalog) })),
         ["api"] if aggregated => return aggregated::document_response(&catalog, true),
         ["apis"] if aggregated => return aggregated::document_response(&catalog, false),
-        ["api"] => Some(legacy::api_versions(&state.address())),
-        ["api", version] => legacy::api_resource_list(&catalog, "", version),
-        ["apis"] => Some(legacy::api_group_list(&catalog)),
-        ["apis", group] => legacy::api_group(&catalog, group),
-        ["apis", group, version] => legacy::api_resource_list(&catalog, group, version),
+        ["api"] => return ordered(form, Some(legacy::api_versions(state.address()))),
+        ["api", version] => return ordered(form, legacy::api_resource_list(&catalog, "", version)),
+        ["apis"] => return ordered(form, Some(legacy::api_group_list(&catalog))),
+        ["apis", group] => return ordered(form, legacy::api_group(&catalog, group)),
+        ["apis", group, version] => return ordered(form, legacy::api_resource_list(&catalog, group, version)),
         ["version"] => Some(state.version.to_json()),
         ["openapi", "v3"] => Some(openapi::v3_index(&catalog)),
         ["openapi", "v3", "api", version] => openapi::v3_document(&catalog, "", version),
@@ -55,6 +56,14 @@ pub(crate) fn handle(
     };
     match document {
         Some(value) => respond::value(200, form, &value),
+        None => respond::page_not_found(),
+    }
+}
+
+/// Responds with a document, with its fields in the order of its type.
+fn ordered(form: ResponseFormat, document: Option<impl Serialize>) -> ApiResponse {
+    match document {
+        Some(document) => respond::serialized(200, form, &document),
         None => respond::page_not_found(),
     }
 }

@@ -1,5 +1,6 @@
-//! Background controllers: the garbage collector and the namespace controller.
+//! Background controllers: the garbage collector, the namespace controller, and the conditions of FlowSchemas.
 
+mod flow_schemas;
 mod garbage_collector;
 mod namespace_controller;
 
@@ -12,6 +13,10 @@ const FINALIZER_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Runs the controllers until the future is dropped.
 pub(crate) async fn run(registry: Arc<Registry>) {
+    tokio::join!(collect(registry.clone()), flow_schemas::run(registry));
+}
+
+async fn collect(registry: Arc<Registry>) {
     let mut changes = registry.store.subscribe();
     let mut collector = garbage_collector::GarbageCollector::default();
     loop {

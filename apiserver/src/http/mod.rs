@@ -5,6 +5,7 @@
 //! pods), `respond` (writing the response), `layer` (interception of requests in tests).
 
 mod body;
+mod component_statuses;
 mod connect;
 mod layer;
 mod negotiate;

@@ -2,7 +2,7 @@
 
 use super::respond::{self, ApiResponse};
 use super::subresources::{bind, evict, handle_subresource, review, token};
-use super::{Encoding, Query, RequestInfo, ResponseFormat, body, connect};
+use super::{Encoding, Query, RequestInfo, ResponseFormat, body, component_statuses, connect};
 use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta::names;
@@ -26,6 +26,9 @@ const FRESH_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// The deprecation warning for Endpoints.
 const ENDPOINTS_DEPRECATION: &str =
     "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+
+/// The deprecation warning for ComponentStatuses.
+const COMPONENTS_DEPRECATION: &str = "v1 ComponentStatus is deprecated in v1.19+";
 
 /// The subresources that read or write the object itself, as the empty name does.
 const OBJECT_SUBRESOURCES: &[&str] = &[
@@ -114,9 +117,11 @@ pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, 
 fn deprecation(kind: &Kind) -> Option<String> {
     match &kind.definition {
         Some(definition) => definition.version(&kind.version)?.deprecation.clone(),
-        None => {
-            (kind.group.is_empty() && kind.plural == "endpoints").then(|| ENDPOINTS_DEPRECATION.to_owned())
-        }
+        None => match (kind.group.as_str(), kind.plural.as_str()) {
+            ("", "endpoints") => Some(ENDPOINTS_DEPRECATION.to_owned()),
+            ("", "componentstatuses") => Some(COMPONENTS_DEPRECATION.to_owned()),
+            _ => None,
+        },
     }
 }
 
@@ -130,6 +135,7 @@ async fn dispatch(
     let is_object = OBJECT_SUBRESOURCES.contains(&info.subresource.as_str());
     match (info.verb.as_str(), info.subresource.as_str()) {
         _ if connect::is_connection(info) => connect::handle(context, &target),
+        _ if kind.is_virtual() => component_statuses::handle(context, &target).await,
         ("list", "") => list(context, &target).await,
         ("watch", "") => watch(context, target).await,
         ("get", "scale") => scale(context, &target),

@@ -1,5 +1,6 @@
 //! Conversion between the storage version and the version of the request.
 
+use super::autoscaler_versions;
 use crate::kinds::Kind;
 use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;
@@ -19,6 +20,7 @@ const EVENT_FIELDS: &[(&str, &str)] = &[
 pub(crate) fn needs_conversion(kind: &Kind) -> bool {
     let definition = kind.definition.as_ref();
     kind.group == "events.k8s.io"
+        || is_old_autoscaler(kind)
         || kind.counts_explicit_empty_fields()
         || definition.is_some_and(|definition| definition.stored_version != kind.version)
 }
@@ -34,6 +36,9 @@ pub fn to_request_version(kind: &Kind, object: &Value) -> Option<Value> {
         };
     }
     let mut object = object.clone();
+    if is_old_autoscaler(kind) {
+        return Some(autoscaler_versions::to_v1(object));
+    }
     if kind.group == "events.k8s.io" {
         rename(&mut object, EVENT_FIELDS.iter().copied());
         if let Some(ty) = types::builtin(&version, &kind.kind) {
@@ -54,6 +59,9 @@ pub fn to_request_version(kind: &Kind, object: &Value) -> Option<Value> {
 
 /// Converts an object of a request to the storage version of its kind.
 pub(super) fn to_stored_version(kind: &Kind, mut object: Value) -> Value {
+    if is_old_autoscaler(kind) {
+        return autoscaler_versions::to_v2(object);
+    }
     if kind.group == "events.k8s.io" {
         rename(
             &mut object,
@@ -85,6 +93,11 @@ pub(super) fn to_storage(kind: &Kind, mut object: Value, empties: &ExplicitEmpty
         stored.schema.default(&mut object);
     }
     object
+}
+
+/// Whether the kind is the version of autoscalers that is not stored.
+pub(super) fn is_old_autoscaler(kind: &Kind) -> bool {
+    kind.group == "autoscaling" && kind.version == "v1"
 }
 
 fn stored_version(kind: &Kind) -> String {

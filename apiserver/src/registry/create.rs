@@ -131,6 +131,9 @@ impl Registry {
             self.set_limit_range_defaults(kind, &mut object);
             let early_warnings = warnings::before_create(kind, &object);
             prepare::prepare_for_create(kind, &mut object);
+            if kind.kind == "CertificateSigningRequest" {
+                crate::strategy::set_requester(&mut object, context.user);
+            }
             // For a generated name, kube-apiserver works on a copy: label defaulting does not reach it.
             if facts.unlabelled && named {
                 crate::strategy::default_job_labels(kind, &mut object);
@@ -178,7 +181,10 @@ impl Registry {
                 &target.key(),
                 convert::to_storage(kind, object, &facts.empties),
             ) {
-                Ok(object) => return Ok(written(object)),
+                Ok(object) => {
+                    self.sync_service_addresses(kind, None, Some(object.value()));
+                    return Ok(written(object));
+                }
                 Err(_) if !named && prefix.is_some() => {}
                 Err(WriteConflict::Exists | WriteConflict::Changed) => {
                     return Err(self.already_exists(&target).with_warnings(&warnings));

@@ -146,7 +146,8 @@ fn with_field_write<T>(
         }
     };
     let reset: &[&[&str]] = match (subresource, kind.definition.is_some()) {
-        ("status", true) => &[&["spec"], &["metadata"]],
+        (part, false) if kind.kind == "CertificateSigningRequest" => signing_request_reset_fields(part),
+        ("status", _) if kind.keeps_metadata_in_status_updates() => &[&["spec"], &["metadata"]],
         ("status", false) if kind.keeps_labels_in_status_updates() => &[&["spec"], &["metadata", "labels"]],
         ("status", false) => &[&["spec"]],
         // The managers of these writes keep fields that the server drops afterwards.
@@ -164,6 +165,15 @@ fn with_field_write<T>(
         types: &types,
         reset: &FieldSet::of_fields(reset),
     })
+}
+
+/// The fields of a CertificateSigningRequest that a write cannot change.
+fn signing_request_reset_fields(subresource: &str) -> &'static [&'static [&'static str]] {
+    match subresource {
+        "status" => &[&["spec"], &["status", "conditions"]],
+        "approval" => &[&["spec"], &["status", "certificate"]],
+        _ => &[&["spec"], &["status"]],
+    }
 }
 
 fn apply_error(error: ApplyError) -> ApiError {

@@ -4,6 +4,7 @@
 //! `read`, `update`, `delete`. Everything here is synchronous and short; no lock is held across a call.
 
 mod apply;
+mod autoscaler_versions;
 mod continue_token;
 mod convert;
 mod create;
@@ -21,7 +22,9 @@ mod prepare;
 mod rbac_escalation;
 mod read;
 mod retry;
+mod runtime_classes;
 mod scale;
+mod service_addresses;
 mod update;
 mod validate;
 

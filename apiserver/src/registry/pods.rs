@@ -89,7 +89,7 @@ impl Registry {
         }
         spec.insert("priority".into(), json!(priority));
         spec.insert("preemptionPolicy".into(), json!(preemption));
-        check_runtime_class(kind, pod)?;
+        self.admit_runtime_class(kind, pod)?;
         let labels = self.topology_labels(pod["spec"]["nodeName"].as_str().unwrap_or_default());
         extend_metadata(pod, "labels", &labels);
         Ok(())
@@ -150,27 +150,6 @@ fn check_bindable(target: &Target, pod: &Value) -> Result<(), ApiError> {
     error.message = format!("Operation cannot be fulfilled on pods/binding {name:?}: {why}");
     error.details = Some(details(name, "", "pods/binding"));
     Err(error)
-}
-
-/// Refuses runtime classes other than the default, which has no overhead: this server knows no others.
-fn check_runtime_class(kind: &Kind, pod: &Value) -> Result<(), ApiError> {
-    let (spec, name) = (&pod["spec"], meta::name(pod));
-    match spec["runtimeClassName"].as_str() {
-        None => {}
-        Some("") => return Err(ApiError::new(500, "", "resource name may not be empty")),
-        Some(class) => {
-            let why = format!("pod rejected: RuntimeClass {} not found", quoted(class));
-            return Err(ApiError::forbidden(kind, name, why));
-        }
-    }
-    if spec["overhead"]
-        .as_object()
-        .is_some_and(|overhead| !overhead.is_empty())
-    {
-        let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
-        return Err(ApiError::forbidden(kind, name, why));
-    }
-    Ok(())
 }
 
 /// Adds labels or annotations to the metadata.

@@ -171,12 +171,16 @@ impl Registry {
         let (table, key) = (target.kind.table(), target.key());
         if prepare::is_ready_to_delete(&target.kind, &new) {
             let removed = self.store.delete(&table, &key, old)?;
+            self.sync_service_addresses(&target.kind, Some(old.value()), None);
             // The response shows the object as the update requested it.
             let object = Object::new(convert::to_stored_version(&target.kind, new), removed.revision);
             return Ok(Arc::new(object));
         }
-        self.store
-            .update(&table, &key, old, convert::to_storage(&target.kind, new, empties))
+        let updated = self
+            .store
+            .update(&table, &key, old, convert::to_storage(&target.kind, new, empties))?;
+        self.sync_service_addresses(&target.kind, Some(old.value()), Some(updated.value()));
+        Ok(updated)
     }
 
     fn create_on_update(

@@ -1,6 +1,6 @@
 //! Validation of objects beyond the generic metadata rules.
 
-use super::{Registry, ScalePaths};
+use super::{Registry, ScalePaths, convert};
 use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta;
@@ -44,7 +44,14 @@ fn validate_builtin(
     subresource: &str,
 ) -> Vec<Cause> {
     let mut causes = repeated_metadata_causes(object, old);
-    causes.extend(strategy::validate(kind, object, old, empties, subresource));
+    if convert::is_old_autoscaler(kind) {
+        // The rules are those of the stored version.
+        let stored = |object: &Value| convert::to_stored_version(kind, object.clone());
+        let (object, old) = (stored(object), old.map(stored));
+        causes.extend(strategy::validate(kind, &object, old.as_ref(), empties, subresource));
+    } else {
+        causes.extend(strategy::validate(kind, object, old, empties, subresource));
+    }
     causes
 }
 
@@ -78,7 +85,7 @@ pub(super) fn validate_subresource(
             causes
         }
         ("status", None) if kind.kind == "CustomResourceDefinition" => vec![],
-        ("status" | "ephemeralcontainers" | "resize", None) => {
+        ("status" | "approval" | "ephemeralcontainers" | "resize", None) => {
             validate_builtin(kind, object, Some(old), empties, subresource)
         }
         _ => validate(kind, object, Some(old), empties),
