@@ -202,6 +202,10 @@ fn storage_version_hash(kind: &Kind) -> String {
         // Events of both groups are stored in the core version, autoscalers of both versions in the newer one.
         None if kind.group == "events.k8s.io" => ("", "v1"),
         None if kind.group == "autoscaling" => ("autoscaling", "v2"),
+        // kube-apiserver still stores these in a version that it does not serve by default.
+        None if kind.kind == "CustomResourceDefinition" || kind.kind.starts_with("MutatingAdmissionPolicy") => {
+            (kind.group.as_str(), "v1beta1")
+        }
         None => (kind.group.as_str(), kind.version.as_str()),
     };
     let text = format!("{group}/{version}/{}", kind.kind);
@@ -248,6 +252,16 @@ mod tests {
         for (api_version, kind, hash) in [
             ("v1", "ConfigMap", "qFsyl6wFWjQ="),
             ("apps/v1", "Deployment", "8aSe+NMegvE="),
+            (
+                "admissionregistration.k8s.io/v1",
+                "MutatingAdmissionPolicy",
+                "LYmCf+UMVdg=",
+            ),
+            (
+                "apiextensions.k8s.io/v1",
+                "CustomResourceDefinition",
+                "jfWCUB31mvA=",
+            ),
             ("autoscaling/v1", "HorizontalPodAutoscaler", "qwQve8ut294="),
             ("events.k8s.io/v1", "Event", "r2yiGXH7wu8="),
         ] {
