@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 const PRINTERS: &str = "pkg/printers/internalversion/printers.go";
 /// The table of APIServices, in the kube-aggregator module.
 const API_SERVICE_TABLE: &str = "pkg/registry/apiservice/etcd/etcd.go";
+/// A kind whose printer kube-apiserver does not use.
+const UNPRINTED: &str = "CSIStorageCapacity";
 /// zstd's compression level.
 const ZSTD_LEVEL: i32 = 19;
 
@@ -147,6 +149,7 @@ impl Columns<'_> {
                 && let Some((name, function)) = call.trim_end_matches(')').split_once(", ")
                 && let Some(kind) = printed_kind(printers, function)
                 && kinds.contains(kind)
+                && kind != UNPRINTED
                 && seen.insert(kind)
             {
                 writeln!(text, "kind {kind}")?;

@@ -34,12 +34,10 @@ impl Catalog {
     /// Returns the built-in kinds of this catalog together with these custom ones.
     pub fn with_custom(&self, custom: impl IntoIterator<Item = Kind>) -> Self {
         let built_in = self.kinds.iter().filter(|kind| kind.definition.is_none());
-        Self::new(
-            built_in
-                .cloned()
-                .chain(custom.into_iter().map(Arc::new))
-                .collect(),
-        )
+        let mut custom: Vec<Arc<Kind>> = custom.into_iter().map(Arc::new).collect();
+        // Groups of the same priority are discovered in the order of their names.
+        custom.sort_by(|a, b| a.group.cmp(&b.group));
+        Self::new(built_in.cloned().chain(custom).collect())
     }
 
     /// Looks up a kind by its resource path.

@@ -95,9 +95,33 @@ pub(super) fn to_storage(kind: &Kind, mut object: Value, empties: &ExplicitEmpty
     object
 }
 
+/// Converts an object of the kind's version to another one of its versions; none if both have the same fields.
+pub(super) fn between_versions(kind: &Kind, object: &Value, version: &str) -> Option<Value> {
+    if kind.group != "autoscaling" || kind.kind != "HorizontalPodAutoscaler" {
+        return None;
+    }
+    match (kind.version.as_str(), version) {
+        ("v1", "autoscaling/v2") => Some(autoscaler_versions::to_v2(object.clone())),
+        ("v2", "autoscaling/v1") => Some(autoscaler_versions::to_v1(object.clone())),
+        _ => None,
+    }
+}
+
+/// Sets what the conversion to the stored version and back sets.
+pub(super) fn round_trip(kind: &Kind, object: &mut Value) {
+    if is_old_autoscaler(kind) {
+        let managed = object["metadata"]["managedFields"].take();
+        let mut converted = autoscaler_versions::to_v1(autoscaler_versions::to_v2(object.take()));
+        if !managed.is_null() {
+            converted["metadata"]["managedFields"] = managed;
+        }
+        *object = converted;
+    }
+}
+
 /// Whether the kind is the version of autoscalers that is not stored.
 pub(super) fn is_old_autoscaler(kind: &Kind) -> bool {
-    kind.group == "autoscaling" && kind.version == "v1"
+    (kind.group.as_str(), kind.kind.as_str(), kind.version.as_str()) == ("autoscaling", "HorizontalPodAutoscaler", "v1")
 }
 
 fn stored_version(kind: &Kind) -> String {

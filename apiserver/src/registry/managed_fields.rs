@@ -1,6 +1,6 @@
 //! Tracking of field managers (`metadata.managedFields`).
 
-use super::{Target, WriteContext, WriteOptions};
+use super::{Target, WriteContext, WriteOptions, convert};
 use crate::apply::{self, ApplyError, FieldSet, Write};
 use crate::kinds::Kind;
 use crate::meta::now;
@@ -20,6 +20,7 @@ pub(super) fn track_fields(
         "" => "unknown",
         manager => manager,
     };
+    convert::round_trip(kind, object);
     if undeclared_field(kind, object).is_some() {
         // Ownership can no longer be computed.
         crate::meta::metadata_mut(object).remove("managedFields");
@@ -107,6 +108,7 @@ pub(super) fn track_scale(
         subresource: "scale",
         time: &now(),
         types: &types,
+        convert: &|_, _| None,
         reset: &FieldSet::of_fields(&[]),
     };
     if options.applied {
@@ -163,6 +165,7 @@ fn with_field_write<T>(
         subresource,
         time: &now(),
         types: &types,
+        convert: &|object, version| convert::between_versions(kind, object, version),
         reset: &FieldSet::of_fields(reset),
     })
 }

@@ -35,7 +35,7 @@ pub(super) fn field_manager(object: &Value) -> &'static str {
 pub(super) fn set_service_network_ready(registry: &Registry) -> Result<(), ApiError> {
     let kind = registry.resource("networking.k8s.io", "servicecidrs")?;
     let condition = json!({
-        "type": "Ready", "status": "True", "lastTransitionTime": meta::now(), "reason": "",
+        "type": "Ready", "status": "True", "lastTransitionTime": meta::now(),
         "message": "Kubernetes default Service CIDR is ready",
     });
     let configuration = json!({

@@ -10,7 +10,7 @@ const RESERVED_WORDS: [&str; 22] = [
     "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "namespace", "null",
     "package", "return", "true", "var", "void", "while", "",
 ];
-const REASONS: [&str; 4] = ["Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"];
+const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 
 pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subresource: &str) {
     if !subresource.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subr
 
 pub(super) fn validate_mutating_policy(check: &mut Check, policy: &Value) {
     let spec = &policy["spec"];
-    validate_common(check, spec, &["CREATE", "UPDATE"]);
+    validate_common(check, spec, &["*", "CONNECT", "CREATE", "UPDATE"]);
     if spec["mutations"].as_array().is_none_or(Vec::is_empty) {
         check.push(FieldError::required("spec.mutations", "mutations must contain at least one item"));
     }

@@ -82,9 +82,8 @@ fn validate_request(check: &mut Check, request: &Value, path: &str) {
             let detail = "must not be specified when allocationMode is 'All'";
             check.push(FieldError::invalid(&field, count, detail));
         }
-        "All" => {}
         "ExactCount" if count <= 0 => check.push(FieldError::invalid(&field, count, "must be greater than zero")),
-        "ExactCount" => {}
+        "All" | "ExactCount" => {}
         other => {
             let field = format!("{path}.allocationMode");
             check.push(FieldError::not_supported(&field, other, ["All", "ExactCount"]));

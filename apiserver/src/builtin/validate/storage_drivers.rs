@@ -1,5 +1,6 @@
 //! Validation of what CSI drivers use: CSIDrivers, CSINodes, CSIStorageCapacities, VolumeAttachments and VolumeAttributesClasses.
 
+use super::container::quantity_value;
 use super::{Check, items, names, storage, text};
 use crate::field::FieldError;
 use serde_json::Value;
@@ -116,7 +117,11 @@ pub(super) fn validate_capacity(check: &mut Check, capacity: &Value, old: Option
     check.validate_label_selector(&capacity["nodeTopology"], "nodeTopology");
     let class = text(capacity, "storageClassName");
     check.push_messages("storageClassName", class, &names::subdomain_errors(class));
-    check.reject_negative_quantity(&capacity["capacity"], "capacity");
+    let amount = &capacity["capacity"];
+    if quantity_value(amount).is_some_and(|amount| amount < 0.0) {
+        let detail = "must be greater than or equal to 0";
+        check.push(FieldError::invalid("capacity", amount.clone(), detail));
+    }
     let Some(old) = old else { return };
     for name in ["nodeTopology", "storageClassName"] {
         if capacity[name] != old[name] {
@@ -143,7 +148,10 @@ pub(super) fn validate_attachment(check: &mut Check, attachment: &Value, old: Op
     check.push_messages("spec.nodeName", node, &names::subdomain_errors(node));
     for name in ["attachError", "detachError"] {
         let error = &attachment["status"][name];
-        check.require_non_negative(error, &["errorCode"], &format!("status.{name}"));
+        if let Some(code) = error["errorCode"].as_i64().filter(|code| *code < 0) {
+            let detail = format!("must be between 0 and {}, inclusive", i32::MAX);
+            check.push(FieldError::invalid(&format!("status.{name}.errorCode"), code, detail));
+        }
     }
     if let Some(volume) = volume {
         check.push_messages("spec.source.persistentVolumeName", volume, &names::subdomain_errors(volume));

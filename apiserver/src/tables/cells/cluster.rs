@@ -36,11 +36,6 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
                 age,
             ]
         }
-        "CSIStorageCapacity" => vec![
-            name,
-            json!(text(object, "storageClassName")),
-            json!(text_or(text(object, "capacity"), UNSET)),
-        ],
         "VolumeAttachment" => vec![
             name,
             json!(text(spec, "attacher")),
