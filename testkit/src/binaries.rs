@@ -11,6 +11,8 @@ pub const KUBE_APISERVER: &str = "kube-apiserver";
 pub const ETCD: &str = "etcd";
 /// The controllers of Kubernetes; not every folder in `KUBEBUILDER_ASSETS` has it.
 pub const KUBE_CONTROLLER_MANAGER: &str = "kube-controller-manager";
+/// The scheduler; not every folder in `KUBEBUILDER_ASSETS` has it.
+pub const KUBE_SCHEDULER: &str = "kube-scheduler";
 /// The command line client.
 pub const KUBECTL: &str = "kubectl";
 

@@ -1,6 +1,7 @@
-//! Generates the tables of kinds and of bootstrap roles for the embedded API server, from the discovery documents and roles in the
+//! Generates the tables of kinds and of bootstrap objects for the embedded API server, from the discovery documents and roles in the
 //! k8s.io/kubernetes module.
 
+use crate::api_bootstrap;
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -8,15 +9,17 @@ use std::process::Command;
 
 const MODULE: &str = "k8s.io/kubernetes@v1.36.3";
 
-/// Writes `kinds.json` and `bootstrap.json`; with `check`, fails if they are stale.
+/// Writes `kinds.json` and both `bootstrap.json`; with `check`, fails if they are stale.
 pub(crate) fn run(check: bool) -> Result<()> {
     let module = module_folder()?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src");
     let rows = read_file(&source.join("kinds/rows.txt"))?;
     let discovery = serde_json::from_str(&read_file(&module.join("api/discovery/aggregated_v2.json"))?)?;
+    let kinds = kinds(&rows, &discovery)?;
+    write_or_check(&source.join("kinds/kinds.json"), &lines(&kinds), check)?;
     write_or_check(
-        &source.join("kinds/kinds.json"),
-        &lines(&kinds(&rows, &discovery)?),
+        &source.join("server/bootstrap.json"),
+        &lines(&api_bootstrap::objects(&kinds)?),
         check,
     )?;
     write_or_check(

@@ -18,17 +18,22 @@ const SOURCES: &[(&str, &[&str])] = &[
             "autoscaling/v1",
             "autoscaling/v2",
             "batch/v1",
+            "certificates/v1",
             "coordination/v1",
             "core/v1",
             "discovery/v1",
             "events/v1",
+            "flowcontrol/v1",
             "networking/v1",
+            "node/v1",
             "policy/v1",
             "rbac/v1",
+            "resource/v1",
             "scheduling/v1",
             "storage/v1",
         ],
     ),
+    ("k8s.io/kube-aggregator@v0.36.3", &["pkg/apis/apiregistration/v1"]),
     (
         "k8s.io/apimachinery@v0.36.3",
         &[
@@ -134,6 +139,7 @@ fn short_name(name: &str) -> String {
         "k8s.io.apimachinery.pkg.api.",
         "k8s.io.apimachinery.pkg.util.",
         "k8s.io.apimachinery.pkg.",
+        "k8s.io.kube_aggregator.pkg.apis.",
         "k8s.io.api.",
     ];
     let rest = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix));

@@ -11,6 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const PRINTERS: &str = "pkg/printers/internalversion/printers.go";
+/// The table of APIServices, in the kube-aggregator module.
+const API_SERVICE_TABLE: &str = "pkg/registry/apiservice/etcd/etcd.go";
+/// A kind whose printer kube-apiserver does not use.
+const UNPRINTED: &str = "CSIStorageCapacity";
 /// zstd's compression level.
 const ZSTD_LEVEL: i32 = 19;
 
@@ -19,7 +23,9 @@ pub(crate) fn run(check: bool) -> Result<()> {
     let version = control_plane_build::kubernetes_version();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
-    let api = download_module("k8s.io/api", &version.replacen("v1.", "v0.", 1))?;
+    let staging_version = version.replacen("v1.", "v0.", 1);
+    let api = download_module("k8s.io/api", &staging_version)?;
+    let aggregator = download_module("k8s.io/kube-aggregator", &staging_version)?;
     let schemas = schemas(&kubernetes)?;
     let served: Vec<Value> =
         serde_json::from_str(&fs::read_to_string(root.join("apiserver/src/kinds/kinds.json"))?)?;
@@ -29,6 +35,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
         check,
     )?;
     let printers = fs::read_to_string(kubernetes.join(PRINTERS))?;
+    let api_service_table = fs::read_to_string(aggregator.join(API_SERVICE_TABLE))?;
     let columns = Columns {
         version,
         schemas: &schemas,
@@ -36,7 +43,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     };
     write_or_check(
         &root.join("apiserver/src/render/tables/columns.txt"),
-        &columns.render(&printers, &served)?,
+        &(columns.render(&printers, &served)? + &columns.render_api_service(&api_service_table)?),
         check,
     )
 }
@@ -131,7 +138,11 @@ impl Columns<'_> {
             if let Some((name, _)) = line.split_once(" := []metav1.TableColumnDefinition{") {
                 lists.insert(name, vec![]);
                 current = Some(name);
-            } else if line == "}" {
+            } else if let Some((name, _)) = line.split_once(" = append(")
+                && line.ends_with("[]metav1.TableColumnDefinition{")
+            {
+                current = Some(name);
+            } else if line.starts_with('}') {
                 current = None;
             } else if let (Some(name), true) = (current, line.starts_with("{Name:")) {
                 lists.entry(name).or_default().push(self.column(line)?);
@@ -139,6 +150,7 @@ impl Columns<'_> {
                 && let Some((name, function)) = call.trim_end_matches(')').split_once(", ")
                 && let Some(kind) = printed_kind(printers, function)
                 && kinds.contains(kind)
+                && kind != UNPRINTED
                 && seen.insert(kind)
             {
                 writeln!(text, "kind {kind}")?;
@@ -146,6 +158,17 @@ impl Columns<'_> {
                     writeln!(text, "  {column}")?;
                 }
             }
+        }
+        Ok(text)
+    }
+
+    /// Renders the columns of APIServices, which the aggregator prints itself.
+    fn render_api_service(&self, source: &str) -> Result<String> {
+        let mut text = String::from("kind APIService\n");
+        let columns = source.lines().map(str::trim);
+        for line in columns.filter(|line| line.starts_with("{Name: ")) {
+            let line = line.replace("swaggerMetadataDescriptions[", "metav1.ObjectMeta{}.SwaggerDoc()[");
+            writeln!(text, "  {}", self.column(&line)?)?;
         }
         Ok(text)
     }
@@ -187,6 +210,7 @@ impl Columns<'_> {
         };
         let (group, version) = match package.split_at(package.rfind('v').unwrap_or(0)) {
             ("api", version) => ("core", version),
+            (_, "resourceapi") => ("resource", "v1"),
             known => known,
         };
         let reachable = format!("{group}.{version}.{name}");

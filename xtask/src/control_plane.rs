@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use kubewright_testkit::binaries::{
-    Binaries, BinariesError, ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBECTL,
+    Binaries, BinariesError, ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBECTL,
 };
 use kubewright_testkit::control_plane_build;
 use std::fs::{self, File};
@@ -12,13 +12,14 @@ use std::process::Command;
 use std::time::Instant;
 
 /// The programs, with the Go packages that they are built from.
-const PROGRAMS: [(&str, &str); 4] = [
+const PROGRAMS: [(&str, &str); 5] = [
     (ETCD, "go.etcd.io/etcd/server/v3"),
     (KUBE_APISERVER, "k8s.io/kubernetes/cmd/kube-apiserver"),
     (
         KUBE_CONTROLLER_MANAGER,
         "k8s.io/kubernetes/cmd/kube-controller-manager",
     ),
+    (KUBE_SCHEDULER, "k8s.io/kubernetes/cmd/kube-scheduler"),
     (KUBECTL, "k8s.io/kubernetes/cmd/kubectl"),
 ];
 

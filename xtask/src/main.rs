@@ -1,5 +1,6 @@
 //! Development tasks of the workspace: see `cargo xtask --help`. Results go to stdout, messages to stderr.
 
+mod api_bootstrap;
 mod api_internal;
 mod api_kinds;
 mod api_protobuf;
@@ -42,7 +43,7 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Builds kube-apiserver, kube-controller-manager, etcd and kubectl for the tests, and prints their folder
+    /// Builds kube-apiserver, kube-controller-manager, kube-scheduler, etcd and kubectl for the tests, and prints their folder
     ///
     /// Needs Go, and some minutes for the first build; later runs only check for the programs. The folder is in the cache folder
     /// ($KUBEWRIGHT_CACHE, else $XDG_CACHE_HOME/kubewright, else ~/.cache/kubewright), where `cargo clean` does not remove it.
@@ -51,7 +52,7 @@ enum Task {
         #[arg(long)]
         print: bool,
     },
-    /// Generates the embedded API server's tables of kinds and roles from the k8s.io/kubernetes module, which Go downloads
+    /// Generates the embedded API server's tables of kinds and bootstrap objects from the k8s.io/kubernetes module, which Go downloads
     ApiKinds {
         /// Write nothing; fail if a table is stale
         #[arg(long)]

@@ -12,7 +12,7 @@ const FAKE_GO: &str = r#"#!/bin/sh
 echo "$CGO_ENABLED $*" >> "$0.calls"
 case $1 in
 env) echo go1.26.8 ;;
-build) test -s go.mod && test -s go.sum && touch server kube-apiserver kube-controller-manager kubectl ;;
+build) test -s go.mod && test -s go.sum && touch server kube-apiserver kube-controller-manager kube-scheduler kubectl ;;
 esac
 "#;
 

@@ -1,8 +1,8 @@
 //! Server-side apply: field sets, merging by type, conflicts, and `managedFields`.
 //!
 //! [`apply`] handles apply requests; [`track`] updates `managedFields` for every other write. Both work on the object in the request's API
-//! version. Sets of managers that wrote in other versions are compared with those versions' types, without conversion, which is correct for
-//! custom resources with conversion strategy `None`.
+//! version. Sets of managers that wrote in other versions are compared with those versions' types; the objects are only converted for kinds
+//! whose versions have different fields.
 
 mod atom;
 mod compare;
@@ -43,6 +43,8 @@ pub struct Write<'a, 't> {
     pub time: &'a str,
     /// Returns the type of the kind in an API version; none for a version that is not served.
     pub types: &'a dyn Fn(&str) -> Option<&'t Type>,
+    /// Converts an object to an API version; none if all versions have the same fields.
+    pub convert: &'a dyn Fn(&Value, &str) -> Option<Value>,
     /// The fields that this request cannot change (upstream's reset fields): `status` on the main resource of a kind with a status
     /// subresource; `spec` and `metadata` on the status subresource of a custom resource. Writing them gives no ownership.
     pub reset: &'a FieldSet,
@@ -53,6 +55,7 @@ impl<'a, 't> Write<'a, 't> {
         Updater {
             api_version: self.api_version,
             types: self.types,
+            convert: self.convert,
             reset: self.reset,
         }
     }

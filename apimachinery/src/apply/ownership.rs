@@ -14,6 +14,8 @@ pub(super) struct Updater<'a, 't> {
     pub(super) api_version: &'a str,
     /// Returns the type of the kind in a version; none for a version that has been removed.
     pub(super) types: &'a dyn Fn(&str) -> Option<&'t Type>,
+    /// Converts an object to a version; none if all versions have the same fields.
+    pub(super) convert: &'a dyn Fn(&Value, &str) -> Option<Value>,
     /// The fields that a request of this kind cannot change.
     pub(super) reset: &'a FieldSet,
 }
@@ -49,7 +51,13 @@ impl<'t> Updater<'_, 't> {
         let mut conflicts = BTreeMap::new();
         for (manager, owned) in managers.iter().filter(|(manager, _)| *manager != by) {
             let changes = by_version.entry(owned.api_version.clone()).or_insert_with(|| {
-                let ty = (self.types)(&owned.api_version).unwrap_or(&Type::Any);
+                let version = &owned.api_version;
+                let ty = (self.types)(version).unwrap_or(&Type::Any);
+                let converted = ((self.convert)(live, version), (self.convert)(new, version));
+                let (live, new) = (
+                    converted.0.as_ref().unwrap_or(live),
+                    converted.1.as_ref().unwrap_or(new),
+                );
                 compare(live, new, ty).filtered(filter)
             });
             let conflict = owned.set.intersection(&changes.modified.union(&changes.added));

@@ -86,6 +86,7 @@ fn compare_sequences(table: &str) {
                 subresource,
                 time: &time,
                 types: &types,
+                convert: &|_, _| None,
                 reset: if subresource == "status" {
                     &except_status
                 } else {
@@ -191,6 +192,7 @@ fn managed_fields_of_built_in_kinds_match_the_real_server() {
                 subresource,
                 time: &time,
                 types: &types,
+                convert: &|_, _| None,
                 reset,
             };
             let outcome = if step["op"] == "apply" {
@@ -263,6 +265,7 @@ fn managed_fields_of_scale_and_parent_match_the_real_server() {
             subresource: "scale",
             time: "2026-01-01T00:00:00Z",
             types: &types,
+            convert: &|_, _| None,
             reset: &status,
         };
         if after["op"] == "scale-apply" {
@@ -361,6 +364,7 @@ fn typed_write<'a, 't>(
         subresource: "",
         time: "2026-01-01T00:00:00Z",
         types,
+        convert: &|_, _| None,
         reset,
     }
 }

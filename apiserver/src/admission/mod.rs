@@ -60,7 +60,7 @@ pub(crate) fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> Result<
     default_toleration_seconds::mutate(attributes, object);
     default_storage_class::mutate(attributes, object);
     storage_object_in_use_protection::mutate(attributes, object);
-    runtime_class::admit(attributes, object)?;
+    runtime_class::mutate(attributes, object)?;
     default_ingress_class::mutate(attributes, object);
     pod_topology_labels::mutate(attributes, object);
     // Mutating policies and webhooks are called here, after all plugins.
@@ -93,6 +93,12 @@ impl<'a> Attributes<'a> {
     /// True for a create of a kind, not of its subresources.
     fn creates(&self, group: &str, kind: &str) -> bool {
         matches!(self.operation, Operation::Create) && self.is_object(group, kind)
+    }
+
+    /// Returns an object of a cluster-scoped resource.
+    fn get(&self, group: &str, plural: &str, name: &str) -> Option<Arc<Object>> {
+        let kind = self.catalog.any_version(group, plural)?;
+        self.store.get(&kind.table(), name)
     }
 
     /// Returns all objects of a resource in a namespace, or in all if it is empty.

@@ -3,7 +3,7 @@
 use super::legacy::group_versions;
 use crate::kinds::{Catalog, Kind, Subresource};
 use crate::render::{ApiResponse, respond};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 const CONTENT_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
@@ -18,71 +18,155 @@ pub(super) fn is_accepted(accept: &str) -> bool {
     })
 }
 
-/// Returns the document of the core group, or of all other groups.
-pub(super) fn document_response(catalog: &Catalog, core: bool) -> ApiResponse {
-    let items: Vec<Value> = group_versions(catalog)
-        .iter()
-        .filter(|(group, _)| group.is_empty() == core)
-        .map(|(group, versions)| {
-            let versions: Vec<Value> = versions
-                .iter()
-                .map(|version| version_entry(catalog, group, version))
-                .collect();
-            let metadata = if group.is_empty() {
-                json!({})
-            } else {
-                json!({ "name": group })
-            };
-            json!({ "metadata": metadata, "versions": versions })
-        })
-        .collect();
-    let document = json!({
-        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
-    });
-    respond::bytes(200, CONTENT_TYPE, document.to_string())
+/// A list of groups.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupDiscoveryList<'a> {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: Empty,
+    items: Vec<GroupDiscovery<'a>>,
 }
 
-fn version_entry(catalog: &Catalog, group: &str, version: &str) -> Value {
-    let resources: Vec<Value> = catalog
+#[derive(Serialize)]
+struct Empty {}
+
+#[derive(Serialize)]
+struct GroupDiscovery<'a> {
+    metadata: GroupMetadata,
+    versions: Vec<VersionDiscovery<'a>>,
+}
+
+#[derive(Serialize)]
+struct GroupMetadata {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    name: String,
+}
+
+#[derive(Serialize)]
+struct VersionDiscovery<'a> {
+    version: String,
+    resources: Vec<ResourceDiscovery<'a>>,
+    freshness: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceDiscovery<'a> {
+    resource: &'a str,
+    response_kind: ResponseKind<'a>,
+    scope: &'static str,
+    singular_resource: &'a str,
+    verbs: Vec<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    short_names: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    categories: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subresources: Vec<SubresourceDiscovery<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SubresourceDiscovery<'a> {
+    subresource: &'a str,
+    response_kind: ResponseKind<'a>,
+    verbs: &'a [String],
+}
+
+/// The kind of responses. kube-apiserver leaves group and version of built-in kinds empty where they are those of the document.
+#[derive(Serialize)]
+struct ResponseKind<'a> {
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+}
+
+/// Returns the document of the core group, or of all other groups.
+pub(super) fn document_response(catalog: &Catalog, core: bool) -> ApiResponse {
+    let groups = group_versions(catalog).into_iter();
+    let items = groups
+        .filter(|(group, _)| group.is_empty() == core)
+        .map(|(group, versions)| GroupDiscovery {
+            versions: versions
+                .into_iter()
+                .map(|version| version_entry(catalog, &group, version))
+                .collect(),
+            metadata: GroupMetadata { name: group },
+        })
+        .collect();
+    let document = GroupDiscoveryList {
+        kind: "APIGroupDiscoveryList",
+        api_version: "apidiscovery.k8s.io/v2",
+        metadata: Empty {},
+        items,
+    };
+    // Serialization of these types cannot fail.
+    let text = serde_json::to_string(&document).unwrap_or_default();
+    respond::bytes(200, CONTENT_TYPE, text)
+}
+
+fn version_entry<'a>(catalog: &'a Catalog, group: &str, version: String) -> VersionDiscovery<'a> {
+    let resources = catalog
         .group(group)
         .iter()
         .filter(|kind| kind.version == version)
         .map(|kind| resource_entry(kind))
         .collect();
-    json!({ "version": version, "freshness": "Current", "resources": resources })
+    VersionDiscovery {
+        version,
+        resources,
+        freshness: "Current",
+    }
 }
 
-fn resource_entry(kind: &Kind) -> Value {
-    let mut resource = json!({
-        "resource": kind.plural, "singularResource": kind.singular, "verbs": kind.served_verbs(),
-        "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
-        "responseKind": { "group": kind.group, "version": kind.version, "kind": kind.kind },
-    });
-    if !kind.short_names.is_empty() {
-        resource["shortNames"] = json!(kind.short_names);
-    }
-    if !kind.categories.is_empty() {
-        resource["categories"] = json!(kind.categories);
-    }
-    if !kind.subresources.is_empty() {
-        resource["subresources"] = kind
+fn resource_entry(kind: &Kind) -> ResourceDiscovery<'_> {
+    ResourceDiscovery {
+        resource: &kind.plural,
+        response_kind: own_kind(kind, &kind.kind),
+        scope: if kind.namespaced { "Namespaced" } else { "Cluster" },
+        singular_resource: &kind.singular,
+        verbs: kind.served_verbs(),
+        short_names: &kind.short_names,
+        categories: &kind.categories,
+        subresources: kind
             .subresources
             .iter()
             .map(|subresource| subresource_entry(kind, subresource))
-            .collect();
+            .collect(),
     }
-    resource
 }
 
-fn subresource_entry(kind: &Kind, subresource: &Subresource) -> Value {
-    let uses_own_version = subresource.version.is_empty();
-    let (group, version) = if uses_own_version {
-        (&kind.group, &kind.version)
+fn own_kind<'a>(of: &'a Kind, kind: &'a str) -> ResponseKind<'a> {
+    if of.definition.is_none() {
+        return ResponseKind {
+            group: "",
+            version: "",
+            kind,
+        };
+    }
+    ResponseKind {
+        group: &of.group,
+        version: &of.version,
+        kind,
+    }
+}
+
+fn subresource_entry<'a>(kind: &'a Kind, subresource: &'a Subresource) -> SubresourceDiscovery<'a> {
+    let is_own = subresource.version.is_empty()
+        || subresource.group == kind.group && subresource.version == kind.version;
+    let response_kind = if is_own {
+        own_kind(kind, &subresource.kind)
     } else {
-        (&subresource.group, &subresource.version)
+        ResponseKind {
+            group: &subresource.group,
+            version: &subresource.version,
+            kind: &subresource.kind,
+        }
     };
-    json!({
-        "subresource": subresource.name, "verbs": subresource.verbs,
-        "responseKind": { "group": group, "version": version, "kind": subresource.kind },
-    })
+    SubresourceDiscovery {
+        subresource: &subresource.name,
+        response_kind,
+        verbs: &subresource.verbs,
+    }
 }

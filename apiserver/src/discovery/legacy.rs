@@ -6,7 +6,7 @@ use crate::kinds::{Catalog, Kind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 /// Returns the paths that `/` lists.
 pub(super) fn root_paths(catalog: &Catalog) -> Vec<String> {
@@ -36,36 +36,124 @@ pub(super) fn root_paths(catalog: &Catalog) -> Vec<String> {
     root_paths
 }
 
+/// The document of `/api`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ApiVersions {
+    kind: &'static str,
+    versions: [&'static str; 1],
+    #[serde(rename = "serverAddressByClientCIDRs")]
+    server_addresses: [ServerAddress; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ServerAddress {
+    #[serde(rename = "clientCIDR")]
+    client_cidr: &'static str,
+    server_address: String,
+}
+
+/// The document of `/apis`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ApiGroupList {
+    kind: &'static str,
+    api_version: &'static str,
+    groups: Vec<ApiGroup>,
+}
+
+/// The document of `/apis/GROUP`, and an item of `/apis`, which has no kind.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ApiGroup {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_version: Option<&'static str>,
+    name: String,
+    versions: Vec<GroupVersion>,
+    preferred_version: Option<GroupVersion>,
+}
+
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupVersion {
+    group_version: String,
+    version: String,
+}
+
+/// The document of `/api/VERSION` or `/apis/GROUP/VERSION`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ApiResourceList {
+    kind: &'static str,
+    /// The document of the core group has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_version: Option<&'static str>,
+    group_version: String,
+    resources: Vec<ApiResource>,
+}
+
+/// A resource or subresource.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiResource {
+    name: String,
+    singular_name: String,
+    namespaced: bool,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    group: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    version: String,
+    kind: String,
+    verbs: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    short_names: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    categories: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    storage_version_hash: Option<String>,
+}
+
 /// Returns the document of `/api`.
-pub(super) fn api_versions(address: &str) -> Value {
-    json!({
-        "kind": "APIVersions", "versions": ["v1"],
-        "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": address }],
-    })
+pub(super) fn api_versions(address: &str) -> ApiVersions {
+    ApiVersions {
+        kind: "APIVersions",
+        versions: ["v1"],
+        server_addresses: [ServerAddress {
+            client_cidr: "0.0.0.0/0",
+            server_address: address.to_owned(),
+        }],
+    }
 }
 
 /// Returns the document of `/apis`.
-pub(super) fn api_group_list(catalog: &Catalog) -> Value {
-    let groups: Vec<Value> = unaggregated_group_versions(catalog)
-        .iter()
-        .filter(|(group, _)| !group.is_empty())
-        .map(|(group, versions)| group_entry(group, versions))
-        .collect();
-    json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
+pub(super) fn api_group_list(catalog: &Catalog) -> ApiGroupList {
+    let groups = unaggregated_group_versions(catalog).into_iter();
+    ApiGroupList {
+        kind: "APIGroupList",
+        api_version: "v1",
+        groups: groups
+            .filter(|(group, _)| !group.is_empty())
+            .map(|(group, versions)| group_entry(group, versions))
+            .collect(),
+    }
 }
 
 /// Returns the document of `/apis/GROUP`.
-pub(super) fn api_group(catalog: &Catalog, name: &str) -> Option<Value> {
-    let groups = group_versions(catalog);
-    let (group, versions) = groups.iter().find(|(group, _)| group == name)?;
-    let mut entry = group_entry(group, versions);
-    entry["kind"] = json!("APIGroup");
-    entry["apiVersion"] = json!("v1");
-    Some(entry)
+pub(super) fn api_group(catalog: &Catalog, name: &str) -> Option<ApiGroup> {
+    let mut groups = group_versions(catalog).into_iter();
+    let (group, versions) = groups.find(|(group, _)| group == name)?;
+    Some(ApiGroup {
+        kind: Some("APIGroup"),
+        api_version: Some("v1"),
+        ..group_entry(group, versions)
+    })
 }
 
 /// Returns the document of `/api/VERSION` or `/apis/GROUP/VERSION`.
-pub(super) fn api_resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
+pub(super) fn api_resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<ApiResourceList> {
     let kinds: Vec<&Kind> = catalog
         .group(group)
         .iter()
@@ -75,67 +163,72 @@ pub(super) fn api_resource_list(catalog: &Catalog, group: &str, version: &str) -
     let group_version = kinds.first()?.api_version();
     let mut resources = vec![];
     for kind in kinds {
-        let mut entry = json!({
-            "name": kind.plural, "singularName": kind.singular, "namespaced": kind.namespaced, "kind": kind.kind,
-            "verbs": kind.served_verbs(),
+        resources.push(ApiResource {
+            name: kind.plural.clone(),
+            singular_name: kind.singular.clone(),
+            namespaced: kind.namespaced,
+            kind: kind.kind.clone(),
+            verbs: kind.served_verbs().into_iter().map(str::to_owned).collect(),
+            short_names: kind.short_names.clone(),
+            categories: kind.categories.clone(),
+            storage_version_hash: kind.is_stored().then(|| storage_version_hash(kind)),
+            ..ApiResource::default()
         });
-        if !kind.short_names.is_empty() {
-            entry["shortNames"] = json!(kind.short_names);
-        }
-        if !kind.categories.is_empty() {
-            entry["categories"] = json!(kind.categories);
-        }
-        if kind.is_stored() {
-            entry["storageVersionHash"] = json!(storage_version_hash(kind));
-        }
-        resources.push(entry);
         for subresource in &kind.subresources {
-            let mut entry = Map::new();
-            entry.insert(
-                "name".into(),
-                json!(format!("{}/{}", kind.plural, subresource.name)),
-            );
-            entry.insert("singularName".into(), json!(""));
-            entry.insert("namespaced".into(), json!(kind.namespaced));
-            entry.insert("kind".into(), json!(subresource.kind));
-            entry.insert("verbs".into(), json!(subresource.verbs));
-            if !subresource.version.is_empty()
-                && (subresource.group != group || subresource.version != version)
-            {
-                entry.insert("group".into(), json!(subresource.group));
-                entry.insert("version".into(), json!(subresource.version));
-            }
-            resources.push(Value::Object(entry));
+            let is_own = subresource.version.is_empty()
+                || subresource.group == group && subresource.version == version;
+            let shown = |text: &String| if is_own { String::new() } else { text.clone() };
+            resources.push(ApiResource {
+                name: format!("{}/{}", kind.plural, subresource.name),
+                namespaced: kind.namespaced,
+                group: shown(&subresource.group),
+                version: shown(&subresource.version),
+                kind: subresource.kind.clone(),
+                verbs: subresource.verbs.clone(),
+                ..ApiResource::default()
+            });
         }
     }
-    let mut document =
-        json!({ "kind": "APIResourceList", "groupVersion": group_version, "resources": resources });
-    // The document of the core group has no `apiVersion`.
-    if !group.is_empty() {
-        document["apiVersion"] = json!("v1");
-    }
-    Some(document)
+    Some(ApiResourceList {
+        kind: "APIResourceList",
+        api_version: (!group.is_empty()).then_some("v1"),
+        group_version,
+        resources,
+    })
 }
 
 /// Returns the storage version hash, which identifies the version in which objects are stored.
 fn storage_version_hash(kind: &Kind) -> String {
     let (group, version) = match &kind.definition {
         Some(definition) => (kind.group.as_str(), definition.stored_version.as_str()),
-        // Events of both groups are stored in the core version.
+        // Events of both groups are stored in the core version, autoscalers of both versions in the newer one.
         None if kind.group == "events.k8s.io" => ("", "v1"),
+        None if kind.group == "autoscaling" => ("autoscaling", "v2"),
+        // kube-apiserver still stores these in a version that it does not serve by default.
+        None if kind.kind == "CustomResourceDefinition" || kind.kind.starts_with("MutatingAdmissionPolicy") => {
+            (kind.group.as_str(), "v1beta1")
+        }
         None => (kind.group.as_str(), kind.version.as_str()),
     };
     let text = format!("{group}/{version}/{}", kind.kind);
     STANDARD.encode(&digest(&SHA256, text.as_bytes()).as_ref()[..8])
 }
 
-fn group_entry(group: &str, versions: &[String]) -> Value {
-    let version_entry =
-        |version: &String| json!({ "groupVersion": format!("{group}/{version}"), "version": version });
-    json!({
-        "name": group, "versions": versions.iter().map(version_entry).collect::<Vec<_>>(),
-        "preferredVersion": versions.first().map(version_entry),
-    })
+fn group_entry(group: String, versions: Vec<String>) -> ApiGroup {
+    let versions: Vec<GroupVersion> = versions
+        .into_iter()
+        .map(|version| GroupVersion {
+            group_version: format!("{group}/{version}"),
+            version,
+        })
+        .collect();
+    ApiGroup {
+        kind: None,
+        api_version: None,
+        name: group,
+        preferred_version: versions.first().cloned(),
+        versions,
+    }
 }
 
 /// Returns the groups with their versions, in the order of aggregated discovery.
@@ -181,6 +274,17 @@ mod tests {
         for (api_version, kind, hash) in [
             ("v1", "ConfigMap", "qFsyl6wFWjQ="),
             ("apps/v1", "Deployment", "8aSe+NMegvE="),
+            (
+                "admissionregistration.k8s.io/v1",
+                "MutatingAdmissionPolicy",
+                "LYmCf+UMVdg=",
+            ),
+            (
+                "apiextensions.k8s.io/v1",
+                "CustomResourceDefinition",
+                "jfWCUB31mvA=",
+            ),
+            ("autoscaling/v1", "HorizontalPodAutoscaler", "qwQve8ut294="),
             ("events.k8s.io/v1", "Event", "r2yiGXH7wu8="),
         ] {
             assert_eq!(
@@ -188,5 +292,21 @@ mod tests {
                 hash
             );
         }
+    }
+
+    #[test]
+    fn documents_have_the_field_order_of_go() {
+        let catalog = Catalog::built_in().unwrap();
+        let text = serde_json::to_string(&api_resource_list(&catalog, "", "v1")).unwrap();
+        let pods = r#"{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["create","delete","deletecollection","get","list","patch","update","watch"],"shortNames":["po"],"categories":["all"],"storageVersionHash":"xPOwRZ+Yhw8="},{"name":"pods/attach","#;
+        assert!(text.starts_with(r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"bindings","#) && text.contains(pods), "{text}");
+        let text = serde_json::to_string(&api_group(&catalog, "apps")).unwrap();
+        let version = r#"{"groupVersion":"apps/v1","version":"v1"}"#;
+        assert_eq!(
+            text,
+            format!(
+                r#"{{"kind":"APIGroup","apiVersion":"v1","name":"apps","versions":[{version}],"preferredVersion":{version}}}"#
+            )
+        );
     }
 }

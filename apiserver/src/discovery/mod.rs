@@ -13,6 +13,7 @@ use crate::render::{ApiResponse, ResponseFormat, respond};
 use crate::request::{Query, RequestInfo};
 use http::header::ACCEPT;
 use http::request::Parts;
+use serde::Serialize;
 use serde_json::json;
 use std::fmt::Write as _;
 
@@ -41,11 +42,11 @@ pub(crate) fn handle(
         [""] => Some(json!({ "paths": legacy::root_paths(&catalog) })),
         ["api"] if aggregated => return aggregated::document_response(&catalog, true),
         ["apis"] if aggregated => return aggregated::document_response(&catalog, false),
-        ["api"] => Some(legacy::api_versions(served.address)),
-        ["api", version] => legacy::api_resource_list(&catalog, "", version),
-        ["apis"] => Some(legacy::api_group_list(&catalog)),
-        ["apis", group] => legacy::api_group(&catalog, group),
-        ["apis", group, version] => legacy::api_resource_list(&catalog, group, version),
+        ["api"] => return ordered(form, Some(legacy::api_versions(served.address))),
+        ["api", version] => return ordered(form, legacy::api_resource_list(&catalog, "", version)),
+        ["apis"] => return ordered(form, Some(legacy::api_group_list(&catalog))),
+        ["apis", group] => return ordered(form, legacy::api_group(&catalog, group)),
+        ["apis", group, version] => return ordered(form, legacy::api_resource_list(&catalog, group, version)),
         ["version"] => Some(served.version.to_json()),
         ["openapi", "v3"] => Some(openapi::v3_index(&catalog)),
         ["openapi", "v3", "api", version] => openapi::v3_document(&catalog, "", version),
@@ -68,6 +69,14 @@ pub(crate) fn handle(
     };
     match document {
         Some(value) => respond::value(200, form, &value),
+        None => respond::page_not_found(),
+    }
+}
+
+/// Responds with a document, with its fields in the order of its type.
+fn ordered(form: ResponseFormat, document: Option<impl Serialize>) -> ApiResponse {
+    match document {
+        Some(document) => respond::serialized(200, form, &document),
         None => respond::page_not_found(),
     }
 }

@@ -71,6 +71,7 @@ fn component_name(name: &str) -> String {
         "intstr" => "apimachinery.pkg.util",
         "runtime" => "apimachinery.pkg",
         "apiextensions" => "apiextensions-apiserver.pkg.apis",
+        "apiregistration" => "kube-aggregator.pkg.apis",
         _ => "api",
     };
     format!("io.k8s.{package}.{name}")

@@ -3,6 +3,7 @@
 //!
 //! It processes the definitions that changed, so its work does not grow with the number of definitions.
 
+use super::api_services;
 use super::definition_names::AcceptedNames;
 use crate::auth::User;
 use crate::crd::{CLEANUP_FINALIZER, api_approval};
@@ -125,6 +126,7 @@ impl Controller {
         if !kinds.is_empty() {
             let catalog = self.registry.catalog().with_definitions(kinds);
             self.registry.replace_catalog(catalog);
+            api_services::sync(&self.registry);
         }
         for name in accepted {
             self.write_status(&name);

@@ -1,7 +1,9 @@
 //! What a cluster's controllers do to stored objects, each in a task of its own.
 
+mod api_services;
 mod definition_names;
 mod definitions;
+mod flow_schemas;
 mod garbage_collector;
 mod namespaces;
 mod protection;
@@ -14,8 +16,10 @@ use tokio::sync::watch;
 /// A background task of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HousekeepingTask {
-    /// Serves the kinds of CustomResourceDefinitions; deletes the custom resources of deleted definitions.
+    /// Serves the kinds of CustomResourceDefinitions, with their APIServices; deletes the custom resources of deleted definitions.
     CustomResourceDefinitions,
+    /// Sets the condition `Dangling` of FlowSchemas, without delay.
+    FlowSchemas,
     /// Deletes objects after their owners, and finalizes owners that wait for their dependents.
     GarbageCollector,
     /// Deletes the content of terminating namespaces, then the namespaces.
@@ -26,8 +30,9 @@ pub enum HousekeepingTask {
 
 impl HousekeepingTask {
     /// All tasks.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::CustomResourceDefinitions,
+        Self::FlowSchemas,
         Self::GarbageCollector,
         Self::Namespaces,
         Self::StorageProtection,
@@ -38,6 +43,7 @@ impl HousekeepingTask {
     pub(crate) async fn run(self, registry: Arc<Registry>, delay: Duration) {
         match self {
             Self::CustomResourceDefinitions => definitions::run(registry, delay).await,
+            Self::FlowSchemas => flow_schemas::run(registry).await,
             Self::GarbageCollector => garbage_collector::run(&registry, delay).await,
             Self::Namespaces => namespaces::run(&registry, delay).await,
             Self::StorageProtection => protection::run(&registry, delay).await,

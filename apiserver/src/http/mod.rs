@@ -1,9 +1,10 @@
 //! HTTP: maps requests to registry operations, and results to responses.
 //!
 //! Reading order: `serve` (the sequence of steps) with `state`, `resources` (choosing the operation), `subresources` (reviews, tokens,
-//! bindings and evictions), `connect` (subresources that connect to nodes and pods), `layer` (interception of requests in tests). Requests
+//! bindings and evictions), `component_statuses`, `connect` (subresources that connect to nodes and pods), `layer` (interception of requests in tests). Requests
 //! are parsed by `request`, responses are written by `render`.
 
+mod component_statuses;
 mod connect;
 mod layer;
 mod resources;

@@ -1,7 +1,7 @@
 //! Requests to resources: chooses the registry operation and writes the response.
 
 use super::subresources::{bind, evict, handle_subresource, review, token};
-use super::{ServerState, connect};
+use super::{ServerState, component_statuses, connect};
 use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta::names;
@@ -28,6 +28,9 @@ const FRESH_READ_TIMEOUT: Duration = Duration::from_secs(3);
 /// The deprecation warning for Endpoints.
 const ENDPOINTS_DEPRECATION: &str =
     "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+
+/// The deprecation warning for ComponentStatuses.
+const COMPONENTS_DEPRECATION: &str = "v1 ComponentStatus is deprecated in v1.19+";
 
 /// The subresources that read or write the object itself, as the empty name does.
 const OBJECT_SUBRESOURCES: &[&str] = &[
@@ -162,9 +165,11 @@ fn unsupported_verb(kind: &Kind, verb: &str) -> ApiError {
 fn deprecation(kind: &Kind) -> Option<String> {
     match &kind.definition {
         Some(definition) => definition.version(&kind.version)?.deprecation.clone(),
-        None => {
-            (kind.group.is_empty() && kind.plural == "endpoints").then(|| ENDPOINTS_DEPRECATION.to_owned())
-        }
+        None => match (kind.group.as_str(), kind.plural.as_str()) {
+            ("", "endpoints") => Some(ENDPOINTS_DEPRECATION.to_owned()),
+            ("", "componentstatuses") => Some(COMPONENTS_DEPRECATION.to_owned()),
+            _ => None,
+        },
     }
 }
 
@@ -178,6 +183,7 @@ async fn dispatch(
     let is_object = OBJECT_SUBRESOURCES.contains(&info.subresource.as_str());
     match (info.verb.as_str(), info.subresource.as_str()) {
         _ if connect::is_connection(info) => connect::handle(context, &target),
+        _ if kind.is_virtual() => component_statuses::handle(context, &target).await,
         ("list", "") => list(context, &target).await,
         ("watch", "") => watch(context, target).await,
         ("get", "scale") => scale(context, &target),

@@ -1,6 +1,6 @@
 //! Conversion between the storage version and the version of the request.
 
-use super::Kind;
+use super::{Kind, autoscaler_versions};
 use crate::crd::CustomResourceDefinition;
 use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;
@@ -20,6 +20,7 @@ const EVENT_FIELDS: &[(&str, &str)] = &[
 pub(crate) fn needs_conversion(kind: &Kind) -> bool {
     let definition = kind.definition.as_ref();
     kind.group == "events.k8s.io"
+        || is_old_autoscaler(kind)
         || kind.counts_explicit_empty_fields()
         || definition.is_some_and(|definition| {
             definition.normalizes_stored || definition.stored_version != kind.version
@@ -40,6 +41,9 @@ pub fn to_request_version(kind: &Kind, object: &Value) -> Option<Value> {
         };
     }
     let mut object = object.clone();
+    if is_old_autoscaler(kind) {
+        return Some(autoscaler_versions::to_v1(object));
+    }
     if kind.group == "events.k8s.io" {
         rename(&mut object, EVENT_FIELDS.iter().copied());
         if let Some(ty) = types::builtin(&version, &kind.kind) {
@@ -89,6 +93,9 @@ pub(crate) fn is_stored_differently(kind: &Kind, stored: &Value, read: &Value) -
 
 /// Converts an object of a request to the storage version of its kind.
 pub(crate) fn to_stored_version(kind: &Kind, mut object: Value) -> Value {
+    if is_old_autoscaler(kind) {
+        return autoscaler_versions::to_v2(object);
+    }
     if kind.group == "events.k8s.io" {
         rename(
             &mut object,
@@ -119,6 +126,35 @@ pub(crate) fn to_storage(kind: &Kind, mut object: Value, empties: &ExplicitEmpty
         stored.schema.prune(&mut object);
     }
     object
+}
+
+/// Converts an object of the kind's version to another one of its versions; none if both have the same fields.
+pub(crate) fn between_versions(kind: &Kind, object: &Value, version: &str) -> Option<Value> {
+    if kind.group != "autoscaling" || kind.kind != "HorizontalPodAutoscaler" {
+        return None;
+    }
+    match (kind.version.as_str(), version) {
+        ("v1", "autoscaling/v2") => Some(autoscaler_versions::to_v2(object.clone())),
+        ("v2", "autoscaling/v1") => Some(autoscaler_versions::to_v1(object.clone())),
+        _ => None,
+    }
+}
+
+/// Sets what the conversion to the stored version and back sets.
+pub(crate) fn round_trip(kind: &Kind, object: &mut Value) {
+    if is_old_autoscaler(kind) {
+        let managed = object["metadata"]["managedFields"].take();
+        let mut converted = autoscaler_versions::to_v1(autoscaler_versions::to_v2(object.take()));
+        if !managed.is_null() {
+            converted["metadata"]["managedFields"] = managed;
+        }
+        *object = converted;
+    }
+}
+
+/// Whether the kind is the version of autoscalers that is not stored.
+pub(crate) fn is_old_autoscaler(kind: &Kind) -> bool {
+    (kind.group.as_str(), kind.kind.as_str(), kind.version.as_str()) == ("autoscaling", "HorizontalPodAutoscaler", "v1")
 }
 
 fn stored_version(kind: &Kind) -> String {

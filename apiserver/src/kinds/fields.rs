@@ -100,6 +100,8 @@ impl Kind {
             ("", "Service") => &["spec.clusterIP", "spec.type"],
             ("", "ReplicationController") => &["status.replicas"],
             ("batch", "Job") => &["status.successful"],
+            ("certificates.k8s.io", "CertificateSigningRequest") => &["spec.signerName"],
+            ("resource.k8s.io", "ResourceSlice") => &["spec.nodeName", "spec.driver"],
             _ => &[],
         }
     }
@@ -110,6 +112,8 @@ impl Kind {
             format!("field label not supported: {field}")
         } else if (self.group.as_str(), self.kind.as_str()) == ("batch", "Job") {
             format!("field label {field:?} not supported for Job")
+        } else if self.kind == "ResourceSlice" {
+            format!("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {field}")
         } else if self.selectable_fields().is_empty() {
             format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
         } else {

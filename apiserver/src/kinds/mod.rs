@@ -1,5 +1,6 @@
 //! The served kinds: built-in ones from a generated table, and those of CustomResourceDefinitions.
 
+mod autoscaler_versions;
 mod catalog;
 pub(crate) mod convert;
 mod custom;
@@ -177,9 +178,14 @@ impl Kind {
         self.group == "apps" && self.kind == "Deployment"
     }
 
+    /// Whether a write of the status leaves the metadata unchanged, except for `managedFields`.
+    pub(crate) fn keeps_metadata_in_status_updates(&self) -> bool {
+        self.definition.is_some() || self.has_flag("own-metadata")
+    }
+
     /// Whether `metadata.generation` counts changes of the spec.
     pub fn tracks_generation(&self) -> bool {
-        self.definition.is_some() || self.has_flag("generation")
+        self.definition.is_some() || self.has_flag("generation") || self.has_flag("counted-changes")
     }
 
     /// Whether explicitly empty fields that are not stored count as a change of the spec.
@@ -189,7 +195,7 @@ impl Kind {
 
     /// Whether `metadata.generation` starts at 1.
     pub fn starts_at_generation_one(&self) -> bool {
-        self.tracks_generation() || self.has_flag("first-generation")
+        self.tracks_generation() && !self.has_flag("counted-changes") || self.has_flag("first-generation")
     }
 
     /// Whether an update is allowed without a resource version.
@@ -210,7 +216,12 @@ impl Kind {
 
     /// Whether objects are stored; reviews, for example, are not.
     pub fn is_stored(&self) -> bool {
-        self.verbs.iter().any(|verb| verb == "get")
+        self.verbs.iter().any(|verb| verb == "get") && !self.is_virtual()
+    }
+
+    /// Whether objects can be read but are not stored.
+    pub(crate) fn is_virtual(&self) -> bool {
+        self.has_flag("virtual")
     }
 
     fn has_flag(&self, flag: &str) -> bool {

@@ -72,7 +72,9 @@ impl Registry {
             let marked = self.store.update(&table, &key, old, marked)?;
             return self.store.delete(&table, &key, &marked);
         }
-        self.store.delete(&table, &key, old)
+        let deleted = self.store.delete(&table, &key, old)?;
+        self.sync_service_addresses(&target.kind, Some(old.value()), None);
+        Ok(deleted)
     }
 
     /// Deletes all selected objects, and returns their states before the deletion.

@@ -2,7 +2,7 @@
 
 use super::{Target, WriteContext};
 use crate::apply::{self, ApplyError, FieldSet, Write};
-use crate::kinds::Kind;
+use crate::kinds::{Kind, convert};
 use crate::meta::now;
 use crate::request::WriteOptions;
 use crate::status::{ApiError, Cause};
@@ -21,6 +21,7 @@ pub(super) fn track_fields(
         "" => "unknown",
         manager => manager,
     };
+    convert::round_trip(kind, object);
     if undeclared_field(kind, object).is_some() {
         // Ownership can no longer be computed.
         crate::meta::metadata_mut(object).remove("managedFields");
@@ -108,6 +109,7 @@ pub(super) fn track_scale(
         subresource: "scale",
         time: &now(),
         types: &types,
+        convert: &|_, _| None,
         reset: &FieldSet::of_fields(&[]),
     };
     if options.applied {
@@ -147,7 +149,8 @@ fn with_field_write<T>(
         }
     };
     let reset: &[&[&str]] = match (subresource, kind.definition.is_some()) {
-        ("status", true) => &[&["spec"], &["metadata"]],
+        (part, false) if kind.kind == "CertificateSigningRequest" => signing_request_reset_fields(part),
+        ("status", _) if kind.keeps_metadata_in_status_updates() => &[&["spec"], &["metadata"]],
         ("status", false) if kind.keeps_labels_in_status_updates() => &[&["spec"], &["metadata", "labels"]],
         ("status", false) => &[&["spec"]],
         // The managers of these writes keep fields that the server drops afterwards.
@@ -163,8 +166,18 @@ fn with_field_write<T>(
         subresource,
         time: &now(),
         types: &types,
+        convert: &|object, version| convert::between_versions(kind, object, version),
         reset: &FieldSet::of_fields(reset),
     })
+}
+
+/// The fields of a CertificateSigningRequest that a write cannot change.
+fn signing_request_reset_fields(subresource: &str) -> &'static [&'static [&'static str]] {
+    match subresource {
+        "status" => &[&["spec"], &["status", "conditions"]],
+        "approval" => &[&["spec"], &["status", "certificate"]],
+        _ => &[&["spec"], &["status"]],
+    }
 }
 
 fn apply_error(error: ApplyError) -> ApiError {

@@ -100,7 +100,8 @@ fn name_errors(kind: &Kind, name: &str, prefix: bool) -> Vec<String> {
         _ => name.to_owned(),
     };
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("rbac.authorization.k8s.io", _) => names::path_segment(name),
+        ("rbac.authorization.k8s.io" | "apiregistration.k8s.io" | "certificates.k8s.io", _)
+        | ("networking.k8s.io", "IPAddress") => names::path_segment(name),
         ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::label(&shortened),
         // The real server does not validate the names of core events and of disruption budgets.
         ("", "Event") | ("policy", "PodDisruptionBudget") => vec![],

@@ -20,6 +20,7 @@ mod read;
 mod retry;
 mod reviews;
 mod scale;
+mod service_addresses;
 mod unchanged;
 mod update;
 mod validate;

@@ -34,6 +34,7 @@ pub(super) fn prepare_for_update(
     empties: &ExplicitEmptyFields,
 ) {
     match subresource {
+        _ if kind.kind == "CertificateSigningRequest" => strategy::keep_writable_part(object, old, subresource),
         "status" => keep_only_status(kind, object, old),
         "finalize" => keep_only_finalizers(object, old),
         "ephemeralcontainers" => {
@@ -99,14 +100,7 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
         fields.insert("status".into(), status);
     }
     let old_metadata = &old["metadata"];
-    if kind.definition.is_none() {
-        let mut metadata = metadata;
-        copy_field(&mut metadata, old_metadata, "ownerReferences");
-        if kind.keeps_labels_in_status_updates() {
-            copy_field(&mut metadata, old_metadata, "labels");
-        }
-        fields.insert("metadata".into(), metadata);
-    } else {
+    if kind.keeps_metadata_in_status_updates() {
         let managed = metadata["managedFields"].clone();
         let target = meta::metadata_mut(object);
         if managed.is_null() {
@@ -114,6 +108,13 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
         } else {
             target.insert("managedFields".into(), managed);
         }
+    } else {
+        let mut metadata = metadata;
+        copy_field(&mut metadata, old_metadata, "ownerReferences");
+        if kind.keeps_labels_in_status_updates() {
+            copy_field(&mut metadata, old_metadata, "labels");
+        }
+        fields.insert("metadata".into(), metadata);
     }
 }
 

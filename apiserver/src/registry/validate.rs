@@ -3,7 +3,7 @@
 use super::Registry;
 use crate::builtin;
 use crate::crd::ScalePaths;
-use crate::kinds::Kind;
+use crate::kinds::{Kind, convert};
 use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::strategy::{self, AllocationError};
@@ -45,7 +45,14 @@ fn validate_builtin(
     subresource: &str,
 ) -> Vec<Cause> {
     let mut causes = repeated_metadata_causes(object, old);
-    causes.extend(strategy::validate(kind, object, old, empties, subresource));
+    if convert::is_old_autoscaler(kind) {
+        // The rules are those of the stored version.
+        let stored = |object: &Value| convert::to_stored_version(kind, object.clone());
+        let (object, old) = (stored(object), old.map(stored));
+        causes.extend(strategy::validate(kind, &object, old.as_ref(), empties, subresource));
+    } else {
+        causes.extend(strategy::validate(kind, object, old, empties, subresource));
+    }
     causes
 }
 
@@ -79,7 +86,7 @@ pub(super) fn validate_subresource(
             causes
         }
         ("status", None) if kind.kind == "CustomResourceDefinition" => vec![],
-        ("status" | "ephemeralcontainers" | "resize", None) => {
+        ("status" | "approval" | "ephemeralcontainers" | "resize", None) => {
             validate_builtin(kind, object, Some(old), empties, subresource)
         }
         _ => validate(kind, object, Some(old), empties),

@@ -194,13 +194,16 @@ impl Registry {
         }
         check_size(&object)?;
         let (table, key) = (kind.table(), target.key());
-        Ok(match write.change {
+        let is_update = matches!(write.change, Change::Update { .. });
+        // The update removed the last finalizer.
+        let deletes = is_update && prepare::is_ready_to_delete(kind, &object);
+        let stored = match write.change {
             Change::Create { .. } => {
                 self.store
                     .create(&table, &key, convert::to_storage(kind, object, write.empties))
             }
-            // The update removed the last finalizer. The response shows the object as the update requested it.
-            Change::Update { old, .. } if prepare::is_ready_to_delete(kind, &object) => {
+            // The response shows the object as the update requested it.
+            Change::Update { old, .. } if deletes => {
                 let removed = self.store.delete(&table, &key, old);
                 removed.map(|removed| {
                     Arc::new(Object::new(
@@ -215,7 +218,16 @@ impl Registry {
                 old,
                 convert::to_storage(kind, object, write.empties),
             ),
-        })
+        };
+        if let Ok(stored) = &stored {
+            let old = match write.change {
+                Change::Create { .. } => None,
+                Change::Update { old, .. } => Some(old.value()),
+            };
+            let new = Some(stored.value()).filter(|_| !deletes);
+            self.sync_service_addresses(kind, old, new);
+        }
+        Ok(stored)
     }
 
     /// The attributes of an operation for admission.
@@ -250,6 +262,9 @@ fn prepare(write: &Write<'_>, object: &mut Value) -> Vec<String> {
         } => {
             let warnings = warnings::before_create(kind, object);
             prepare::prepare_for_create(kind, object);
+            if kind.kind == "CertificateSigningRequest" {
+                strategy::set_requester(object, write.context.user);
+            }
             if labels_from_template {
                 strategy::default_job_labels(kind, object);
             }

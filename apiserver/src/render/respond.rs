@@ -13,6 +13,7 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -97,6 +98,18 @@ pub(crate) fn prepend_warnings(response: &mut ApiResponse, warnings: &[String]) 
     add_warnings(response, warnings);
     for warning in existing {
         response.headers_mut().append(WARNING, warning);
+    }
+}
+
+/// A response with a document; in JSON, its fields are in the order of its type. Documents are types that always serialize.
+pub(crate) fn serialized(code: u16, format: ResponseFormat, document: &impl Serialize) -> ApiResponse {
+    match format.encoding {
+        Encoding::Json => bytes(code, JSON, serde_json::to_string(document).unwrap_or_default()),
+        Encoding::PrettyJson => {
+            let text = serde_json::to_string_pretty(document).unwrap_or_default();
+            bytes(code, JSON, text)
+        }
+        Encoding::Yaml => value(code, format, &serde_json::to_value(document).unwrap_or_default()),
     }
 }
 

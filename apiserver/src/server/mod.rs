@@ -1,5 +1,6 @@
 //! The server: listener, shared state and background controllers.
 
+mod bootstrap_objects;
 mod builder;
 mod kubeconfig;
 mod listener;

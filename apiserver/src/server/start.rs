@@ -1,5 +1,6 @@
 //! Startup of a server.
 
+use super::bootstrap_objects::{bootstrap_objects, field_manager, set_service_network_ready};
 use super::{ApiServer, ApiServerBuilder, TlsInput, listener, tls};
 use crate::audit::AuditLog;
 use crate::auth::{
@@ -149,6 +150,7 @@ fn create_bootstrap_objects(registry: &Registry, address: SocketAddr) -> Result<
         objects.push(class);
     }
     objects.extend(bootstrap());
+    objects.extend(bootstrap_objects());
     let mut tracking = new_object(
         "v1",
         "ConfigMap",
@@ -163,14 +165,12 @@ fn create_bootstrap_objects(registry: &Registry, address: SocketAddr) -> Result<
     service["spec"] = json!({ "clusterIP": KUBERNETES_SERVICE_IP, "ports": [port], "sessionAffinity": "None", "type": "ClusterIP" });
     objects.push(service);
     let catalog = registry.catalog();
-    let (user, options) = (
-        User::system(),
-        WriteOptions {
-            field_manager: "kube-apiserver".to_owned(),
-            ..WriteOptions::default()
-        },
-    );
+    let user = User::system();
     for object in objects {
+        let options = WriteOptions {
+            field_manager: field_manager(&object).to_owned(),
+            ..WriteOptions::default()
+        };
         let text = |key: &str| object[key].as_str().unwrap_or_default();
         let kind = catalog.kind(text("apiVersion"), text("kind"));
         let kind = kind.ok_or_else(|| {
@@ -183,5 +183,5 @@ fn create_bootstrap_objects(registry: &Registry, address: SocketAddr) -> Result<
         };
         registry.create(&target, object, context)?;
     }
-    Ok(())
+    set_service_network_ready(registry)
 }

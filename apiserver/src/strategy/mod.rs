@@ -11,10 +11,12 @@ mod node_ports;
 mod pods;
 mod secrets;
 mod services;
+mod signing_requests;
 pub(crate) mod warnings;
 
 pub(crate) use node_ports::AllocationError;
 pub(crate) use pods::preserve_pod_status;
+pub(crate) use signing_requests::{keep_writable_part, set_requester};
 
 use crate::builtin;
 use crate::kinds::Kind;
@@ -128,7 +130,8 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
             }
             builtin::apply_defaults(&mut object["status"], &Type::named("core.v1.NodeStatus"));
         }
-        ("autoscaling", "HorizontalPodAutoscaler") => default_cpu_metric(object),
+        ("autoscaling", "HorizontalPodAutoscaler") if kind.version == "v2" => default_cpu_metric(object),
+        ("apiregistration.k8s.io", "APIService") if old.is_none() => set_local_availability(object),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
             custom_resource_definitions::prepare(object, old);
         }
@@ -157,6 +160,17 @@ fn set_claim_template_type(object: &mut Value) {
     for claim in claims.into_iter().flatten() {
         claim["apiVersion"] = json!("v1");
         claim["kind"] = json!("PersistentVolumeClaim");
+    }
+}
+
+/// An APIService without a service is served by this server, and so always available.
+fn set_local_availability(object: &mut Value) {
+    if object["spec"]["service"].is_null() {
+        let condition = json!({
+            "type": "Available", "status": "True", "lastTransitionTime": meta::now(), "reason": "Local",
+            "message": "Local APIServices are always available",
+        });
+        object["status"] = json!({ "conditions": [condition] });
     }
 }
 

@@ -4,19 +4,24 @@
 //! `check.rs` has what all kinds share and `metadata.rs` the validation of object metadata; each kind has its own file or shares one.
 
 mod addresses;
+mod admission_policies;
 mod annotations;
+mod certificates;
 mod check;
 mod claims;
+mod cluster;
 mod cluster_ips;
 mod conditions;
 mod config;
 mod container;
 mod container_status;
 mod cron_job;
+mod devices;
 mod dns;
 mod endpoints;
 mod env;
 mod events;
+mod flow_control;
 mod immutable;
 mod job;
 mod job_indexes;
@@ -48,8 +53,10 @@ mod schedule;
 mod scheduling;
 mod security;
 mod service;
+mod service_network;
 mod status;
 mod storage;
+mod storage_drivers;
 mod tolerations;
 mod url;
 mod volume;
@@ -126,6 +133,31 @@ pub fn validate(
             rbac::validate_role(&mut check, object);
             rbac::validate_aggregation(&mut check, object);
         }
+        "CertificateSigningRequest" => {
+            certificates::validate_signing_request(&mut check, object, old, subresource);
+        }
+        "CSIDriver" => storage_drivers::validate_driver(&mut check, object, old),
+        "CSINode" => storage_drivers::validate_node(&mut check, object, old),
+        "CSIStorageCapacity" => storage_drivers::validate_capacity(&mut check, object, old),
+        "VolumeAttachment" => storage_drivers::validate_attachment(&mut check, object, old, subresource),
+        "VolumeAttributesClass" => storage_drivers::validate_attributes_class(&mut check, object, old),
+        "RuntimeClass" => cluster::validate_runtime_class(&mut check, object, old),
+        "APIService" => cluster::validate_api_service(&mut check, object, subresource),
+        "FlowSchema" => flow_control::validate_flow_schema(&mut check, object, subresource),
+        "PriorityLevelConfiguration" => flow_control::validate_priority_level(&mut check, object, subresource),
+        "IPAddress" => service_network::validate_ip_address(&mut check, object, old),
+        "ServiceCIDR" => service_network::validate_network(&mut check, object, old, subresource),
+        "ValidatingAdmissionPolicy" => {
+            admission_policies::validate_validating_policy(&mut check, object, subresource);
+        }
+        "MutatingAdmissionPolicy" => admission_policies::validate_mutating_policy(&mut check, object),
+        "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding" => {
+            admission_policies::validate_binding(&mut check, object);
+        }
+        "DeviceClass" => devices::validate_class(&mut check, object),
+        "ResourceClaim" => devices::validate_claim(&mut check, object, old, subresource),
+        "ResourceClaimTemplate" => devices::validate_template(&mut check, object, old),
+        "ResourceSlice" => devices::validate_slice(&mut check, object, old),
         "RoleBinding" | "ClusterRoleBinding" => rbac::validate_binding(&mut check, object, old),
         _ => {}
     }

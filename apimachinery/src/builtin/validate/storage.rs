@@ -67,7 +67,7 @@ pub(super) fn validate_storage_class(check: &mut Check, storage_class: &Value, o
 }
 
 /// Validates the parameters of a class: number, total size, no empty keys.
-fn validate_parameters(check: &mut Check, parameters: &Value) {
+pub(super) fn validate_parameters(check: &mut Check, parameters: &Value) {
     const MAX_PARAMETERS: usize = 512;
     const MAX_PARAMETERS_BYTES: usize = 256 << 10;
     if fields(parameters).count() > MAX_PARAMETERS {

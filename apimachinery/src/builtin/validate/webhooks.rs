@@ -84,7 +84,7 @@ fn validate_full_name(check: &mut Check, name: &Value, path: &str) {
     }
 }
 
-fn validate_rule(check: &mut Check, rule: &Value, path: &str) {
+pub(super) fn validate_rule(check: &mut Check, rule: &Value, path: &str) {
     validate_wildcard_list(check, rule, "operations", path, "operations");
     for (operation, path) in items(rule, "operations", path) {
         if let Some(operation) = operation
@@ -246,7 +246,7 @@ fn validate_service_reference(check: &mut Check, service: &Value, path: &str) {
 }
 
 /// Validates match conditions.
-fn validate_match_conditions(check: &mut Check, hook: &Value, path: &str) {
+pub(super) fn validate_match_conditions(check: &mut Check, hook: &Value, path: &str) {
     let count = hook["matchConditions"].as_array().map_or(0, Vec::len);
     if count > MAX_MATCH_CONDITIONS {
         let field = format!("{path}.matchConditions");

@@ -81,6 +81,8 @@ pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
         ("discovery.k8s.io", "EndpointSlice") if object["addressType"] == "FQDN" => {
             warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
         }
+        ("storage.k8s.io", "CSIDriver") => storage::warn_driver(object, &Value::Null, &mut warnings),
+        ("resource.k8s.io", "ResourceSlice") => storage::warn_slice(object, &mut warnings),
         _ => {}
     }
     if let Some((pod_template, path)) = pod_template(kind, object) {
@@ -101,6 +103,11 @@ pub(crate) fn on_update(kind: &Kind, subresource: &str, object: &Value, old: &Va
     }
     if !matches!(subresource, "" | "scale") {
         return warnings;
+    }
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("storage.k8s.io", "CSIDriver") => storage::warn_driver(object, old, &mut warnings),
+        ("resource.k8s.io", "ResourceSlice") => storage::warn_slice(object, &mut warnings),
+        _ => {}
     }
     let generation = |object: &Value| object["metadata"]["generation"].clone();
     // kube-apiserver checks the old template here.

@@ -71,3 +71,28 @@ pub(super) fn warn_storage_class(object: &Value, warnings: &mut Vec<String>) {
         }
     }
 }
+
+/// Warns about tokens that a CSI driver gets in a field that may be logged.
+pub(super) fn warn_driver(driver: &Value, old: &Value, warnings: &mut Vec<String>) {
+    let (spec, before) = (&driver["spec"], &old["spec"]["tokenRequests"]);
+    let requests = &spec["tokenRequests"];
+    let has_requests = requests.as_array().is_some_and(|requests| !requests.is_empty());
+    if has_requests && requests != before && spec["serviceAccountTokenInSecrets"].is_null() {
+        warnings.push(
+            "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens \
+             in volume attributes"
+                .to_owned(),
+        );
+    }
+}
+
+/// Warns about a driver of devices whose name is not in lower case.
+pub(super) fn warn_slice(slice: &Value, warnings: &mut Vec<String>) {
+    let driver = slice["spec"]["driver"].as_str().unwrap_or_default();
+    if driver.to_lowercase() != driver {
+        let driver = crate::quote::quoted(driver);
+        warnings.push(format!(
+            "spec.driver: driver names should be lowercase; {driver} contains uppercase characters"
+        ));
+    }
+}

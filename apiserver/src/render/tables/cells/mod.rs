@@ -1,5 +1,6 @@
 //! The cells of built-in kinds, in the order of their columns.
 
+mod cluster;
 mod config;
 mod jobs;
 mod network;
@@ -22,6 +23,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
         .or_else(|| network::cells(kind, object))
         .or_else(|| storage::cells(kind, object))
         .or_else(|| config::cells(kind, object))
+        .or_else(|| cluster::cells(kind, object))
 }
 
 /// Returns the conditions of a row: whether a pod has completed.
