@@ -21,7 +21,10 @@ impl Registry {
             },
         };
         let (overhead, spec) = (&class["overhead"], meta::entry_mut(pod, "spec"));
-        let sent = spec.get("overhead").and_then(Value::as_object).filter(|sent| !sent.is_empty());
+        let sent = spec
+            .get("overhead")
+            .and_then(Value::as_object)
+            .filter(|sent| !sent.is_empty());
         if overhead.is_object() {
             if sent.is_some_and(|sent| overhead["podFixed"].as_object() != Some(sent)) {
                 let why = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";

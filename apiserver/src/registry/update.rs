@@ -176,9 +176,9 @@ impl Registry {
             let object = Object::new(convert::to_stored_version(&target.kind, new), removed.revision);
             return Ok(Arc::new(object));
         }
-        let updated = self
-            .store
-            .update(&table, &key, old, convert::to_storage(&target.kind, new, empties))?;
+        let updated =
+            self.store
+                .update(&table, &key, old, convert::to_storage(&target.kind, new, empties))?;
         self.sync_service_addresses(&target.kind, Some(old.value()), Some(updated.value()));
         Ok(updated)
     }
