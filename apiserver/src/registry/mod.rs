@@ -25,6 +25,7 @@ mod retry;
 mod runtime_classes;
 mod scale;
 mod service_addresses;
+mod signers;
 mod update;
 mod validate;
 

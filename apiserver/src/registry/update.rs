@@ -133,6 +133,7 @@ impl Registry {
             if !causes.is_empty() {
                 return Err(ApiError::invalid(kind, &target.name, &causes));
             }
+            self.check_signer_permission(target, subresource, (before, &new), context.user)?;
             if !context.options.dry_run {
                 meta::clear_self_link(&mut new);
             }
