@@ -29,7 +29,12 @@ fn start(cluster: &Cluster, program: &'static str, arguments: &[&str]) -> ChildP
 
 /// Returns the lines that report an informer which cannot list or watch.
 fn informer_errors(log: &str) -> Vec<&str> {
-    let failures = ["Failed to watch", "failed to list", "Timed out waiting", "Unable to sync"];
+    let failures = [
+        "Failed to watch",
+        "failed to list",
+        "Timed out waiting",
+        "Unable to sync",
+    ];
     let is_failure = |line: &&str| failures.iter().any(|failure| line.contains(failure));
     log.lines().filter(is_failure).collect()
 }
@@ -43,7 +48,8 @@ fn kind(api_version: &str, kind: &str) -> Value {
 fn controllers_and_scheduler_run_a_deployment() {
     let cluster = Cluster::embedded().expect("an API server");
     let resources = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
-    let ready = json!({ "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is ready" });
+    let ready =
+        json!({ "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is ready" });
     let node = json!({
         "apiVersion": "v1", "kind": "Node", "metadata": { "name": "node" },
         "status": { "capacity": resources, "allocatable": resources, "conditions": [ready] },
@@ -72,20 +78,32 @@ fn controllers_and_scheduler_run_a_deployment() {
     });
     cluster.apply(&deployment).expect("a deployment");
 
-    eventually("the scheduler binds three pods of one ReplicaSet", TIMEOUT, || {
-        for (program, name) in [(&mut manager, KUBE_CONTROLLER_MANAGER), (&mut scheduler, KUBE_SCHEDULER)] {
-            if let Ok(Some(status)) = program.exit_status() {
-                panic!("{name} exited with {status}:\n{}", program.log_tail());
+    eventually(
+        "the scheduler binds three pods of one ReplicaSet",
+        TIMEOUT,
+        || {
+            for (program, name) in [
+                (&mut manager, KUBE_CONTROLLER_MANAGER),
+                (&mut scheduler, KUBE_SCHEDULER),
+            ] {
+                if let Ok(Some(status)) = program.exit_status() {
+                    panic!("{name} exited with {status}:\n{}", program.log_tail());
+                }
             }
-        }
-        let replica_sets = cluster.list(&kind("apps/v1", "ReplicaSet")).expect("replica sets");
-        let pods = cluster.list(&kind("v1", "Pod")).expect("pods");
-        let bound = pods.iter().filter(|pod| pod["spec"]["nodeName"] == "node").count();
-        match (replica_sets.len(), bound) {
-            (1, 3) => Ok(()),
-            found => Err(format!("{found:?}; {}", scheduler.log_tail())),
-        }
-    });
+            let replica_sets = cluster
+                .list(&kind("apps/v1", "ReplicaSet"))
+                .expect("replica sets");
+            let pods = cluster.list(&kind("v1", "Pod")).expect("pods");
+            let bound = pods
+                .iter()
+                .filter(|pod| pod["spec"]["nodeName"] == "node")
+                .count();
+            match (replica_sets.len(), bound) {
+                (1, 3) => Ok(()),
+                found => Err(format!("{found:?}; {}", scheduler.log_tail())),
+            }
+        },
+    );
     // The garbage collector has an informer of every kind that can be listed.
     eventually("all informers have synced", TIMEOUT, || {
         let log = manager.log();

@@ -65,13 +65,20 @@ fn api_services(kinds: &[Value]) -> Result<Vec<Value>> {
             if let Some((group, version, priorities)) = priority(line)
                 && served.contains(&(group, version))
             {
-                services.insert(format!("{version}.{group}"), api_service(group, version, priorities));
+                services.insert(
+                    format!("{version}.{group}"),
+                    api_service(group, version, priorities),
+                );
             }
         }
     }
     // The aggregator serves its own group, which has no APIService.
     if services.len() + 1 != served.len() {
-        bail!("{} groups and versions are served, {} have a priority", served.len(), services.len());
+        bail!(
+            "{} groups and versions are served, {} have a priority",
+            served.len(),
+            services.len()
+        );
     }
     Ok(services.into_values().collect())
 }
@@ -83,7 +90,11 @@ fn priority(line: &str) -> Option<(&str, &str, (i64, i64))> {
     let (version, rest) = rest.split_once("\"}:")?;
     let (group_priority, rest) = rest.trim().strip_prefix("{Group: ")?.split_once(", Version: ")?;
     let version_priority = rest.split('}').next()?;
-    Some((group, version, (group_priority.parse().ok()?, version_priority.parse().ok()?)))
+    Some((
+        group,
+        version,
+        (group_priority.parse().ok()?, version_priority.parse().ok()?),
+    ))
 }
 
 fn api_service(group: &str, version: &str, (group_priority, version_priority): (i64, i64)) -> Value {

@@ -167,7 +167,10 @@ impl Columns<'_> {
         let mut text = String::from("kind APIService\n");
         let columns = source.lines().map(str::trim);
         for line in columns.filter(|line| line.starts_with("{Name: ")) {
-            let line = line.replace("swaggerMetadataDescriptions[", "metav1.ObjectMeta{}.SwaggerDoc()[");
+            let line = line.replace(
+                "swaggerMetadataDescriptions[",
+                "metav1.ObjectMeta{}.SwaggerDoc()[",
+            );
             writeln!(text, "  {}", self.column(&line)?)?;
         }
         Ok(text)

@@ -125,23 +125,37 @@ fn apply_conditional_defaults(ty: &str, object: &mut ObjectFields) {
             );
         }
         "autoscaling.v2.HorizontalPodAutoscalerBehavior" => default_scaling_behavior(object),
+        "core.v1.LimitRangeItem" if object.get("type").is_some_and(|ty| ty == "Container") => {
+            default_limit_range_item(object);
+        }
+        "apiextensions.v1.CustomResourceDefinitionSpec" => default_crd_names(object),
+        _ => apply_defaults_of_cluster_kinds(ty, object),
+    }
+}
+
+/// The same for flow control and devices.
+fn apply_defaults_of_cluster_kinds(ty: &str, object: &mut ObjectFields) {
+    match ty {
         "flowcontrol.v1.FlowSchemaSpec" => default_if_zero(object, &[("matchingPrecedence", 1000)]),
         "flowcontrol.v1.QueuingConfiguration" => {
-            default_if_zero(object, &[("handSize", 8), ("queues", 64), ("queueLengthLimit", 50)]);
+            default_if_zero(
+                object,
+                &[("handSize", 8), ("queues", 64), ("queueLengthLimit", 50)],
+            );
         }
         "resource.v1.ExactDeviceRequest" | "resource.v1.DeviceSubRequest"
-            if object.get("allocationMode").is_none_or(|mode| mode == "ExactCount" || mode == "") =>
+            if object
+                .get("allocationMode")
+                .is_none_or(|mode| mode == "ExactCount" || mode == "") =>
         {
             object.retain(|name, value| name != "allocationMode" || value != "");
             default_if_zero(object, &[("count", 1)]);
         }
         "resource.v1.DeviceTaint" => {
-            object.entry("timeAdded").or_insert_with(|| crate::meta::now().into());
+            object
+                .entry("timeAdded")
+                .or_insert_with(|| crate::meta::now().into());
         }
-        "core.v1.LimitRangeItem" if object.get("type").is_some_and(|ty| ty == "Container") => {
-            default_limit_range_item(object);
-        }
-        "apiextensions.v1.CustomResourceDefinitionSpec" => default_crd_names(object),
         _ => {}
     }
 }
@@ -149,7 +163,10 @@ fn apply_conditional_defaults(ty: &str, object: &mut ObjectFields) {
 /// Sets numbers that are absent or zero.
 fn default_if_zero(object: &mut ObjectFields, defaults: &[(&str, i64)]) {
     for (name, default) in defaults {
-        if object.get(*name).is_none_or(|value| value.is_null() || *value == 0) {
+        if object
+            .get(*name)
+            .is_none_or(|value| value.is_null() || *value == 0)
+        {
             object.insert((*name).to_owned(), json!(default));
         }
     }

@@ -1,6 +1,8 @@
 //! Admission: what the server changes in a write and refuses, beyond the rules of the object's kind. One file a plugin of kube-apiserver,
 //! under its name there; [`mutate`] and [`validate`] call them in its order.
 
+mod certificate_approval;
+mod certificate_signing;
 mod default_class;
 mod default_ingress_class;
 mod default_storage_class;
@@ -11,6 +13,7 @@ mod owner_references_permission_enforcement;
 mod pod_topology_labels;
 mod priority;
 mod runtime_class;
+mod signers;
 mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
 
@@ -71,6 +74,8 @@ pub(crate) fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> Result<
 pub(crate) fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<(), ApiError> {
     limit_ranger::validate(attributes, object)?;
     owner_references_permission_enforcement::validate(attributes, object)?;
+    certificate_approval::validate(attributes)?;
+    certificate_signing::validate(attributes, object)?;
     // Validating policies and webhooks are called here, after all plugins but ResourceQuota.
     Ok(())
 }

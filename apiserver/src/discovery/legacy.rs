@@ -205,7 +205,9 @@ fn storage_version_hash(kind: &Kind) -> String {
         None if kind.group == "events.k8s.io" => ("", "v1"),
         None if kind.group == "autoscaling" => ("autoscaling", "v2"),
         // kube-apiserver still stores these in a version that it does not serve by default.
-        None if kind.kind == "CustomResourceDefinition" || kind.kind.starts_with("MutatingAdmissionPolicy") => {
+        None if kind.kind == "CustomResourceDefinition"
+            || kind.kind.starts_with("MutatingAdmissionPolicy") =>
+        {
             (kind.group.as_str(), "v1beta1")
         }
         None => (kind.group.as_str(), kind.version.as_str()),
@@ -299,7 +301,12 @@ mod tests {
         let catalog = Catalog::built_in().unwrap();
         let text = serde_json::to_string(&api_resource_list(&catalog, "", "v1")).unwrap();
         let pods = r#"{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["create","delete","deletecollection","get","list","patch","update","watch"],"shortNames":["po"],"categories":["all"],"storageVersionHash":"xPOwRZ+Yhw8="},{"name":"pods/attach","#;
-        assert!(text.starts_with(r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"bindings","#) && text.contains(pods), "{text}");
+        assert!(
+            text.starts_with(
+                r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"bindings","#
+            ) && text.contains(pods),
+            "{text}"
+        );
         let text = serde_json::to_string(&api_group(&catalog, "apps")).unwrap();
         let version = r#"{"groupVersion":"apps/v1","version":"v1"}"#;
         assert_eq!(

@@ -46,7 +46,9 @@ pub(crate) fn handle(
         ["api", version] => return ordered(form, legacy::api_resource_list(&catalog, "", version)),
         ["apis"] => return ordered(form, Some(legacy::api_group_list(&catalog))),
         ["apis", group] => return ordered(form, legacy::api_group(&catalog, group)),
-        ["apis", group, version] => return ordered(form, legacy::api_resource_list(&catalog, group, version)),
+        ["apis", group, version] => {
+            return ordered(form, legacy::api_resource_list(&catalog, group, version));
+        }
         ["version"] => Some(served.version.to_json()),
         ["openapi", "v3"] => Some(openapi::v3_index(&catalog)),
         ["openapi", "v3", "api", version] => openapi::v3_document(&catalog, "", version),

@@ -31,8 +31,15 @@ pub(super) async fn run(registry: Arc<Registry>) {
         let levels = list(&levels);
         for schema in list(&schemas) {
             let level = &schema.value()["spec"]["priorityLevelConfiguration"]["name"];
-            let exists = levels.iter().any(|object| object.value()["metadata"]["name"] == *level);
-            set_dangling(&registry, &Target::new(&schemas, "", meta::name(schema.value())), schema.value(), exists);
+            let exists = levels
+                .iter()
+                .any(|object| object.value()["metadata"]["name"] == *level);
+            set_dangling(
+                &registry,
+                &Target::new(&schemas, "", meta::name(schema.value())),
+                schema.value(),
+                exists,
+            );
         }
         let next = tokio::select! {
             next = changes.0.changed() => next,
@@ -45,7 +52,9 @@ pub(super) async fn run(registry: Arc<Registry>) {
 }
 
 fn set_dangling(registry: &Registry, target: &Target, schema: &Value, exists: bool) {
-    let level = schema["spec"]["priorityLevelConfiguration"]["name"].as_str().unwrap_or_default();
+    let level = schema["spec"]["priorityLevelConfiguration"]["name"]
+        .as_str()
+        .unwrap_or_default();
     let (status, reason, found) = if exists {
         ("False", "Found", "and it exists")
     } else {
@@ -56,7 +65,8 @@ fn set_dangling(registry: &Registry, target: &Target, schema: &Value, exists: bo
         crate::quote::quoted(level)
     );
     let conditions = schema["status"]["conditions"].as_array();
-    let is_current = |condition: &Value| condition["type"] == "Dangling" && condition["message"] == message.as_str();
+    let is_current =
+        |condition: &Value| condition["type"] == "Dangling" && condition["message"] == message.as_str();
     if conditions.into_iter().flatten().any(is_current) {
         return;
     }

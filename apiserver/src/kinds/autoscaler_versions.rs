@@ -128,16 +128,28 @@ pub(super) fn to_v1(mut object: Value) -> Value {
     if !items(&status, "conditions").is_empty() {
         annotate(CONDITIONS, go_json(&status["conditions"]));
     }
-    let target = metrics.iter().find_map(|metric| cpu_utilization(metric, "target"));
-    let now = current.iter().rev().find_map(|metric| cpu_utilization(metric, "current"));
+    let target = metrics
+        .iter()
+        .find_map(|metric| cpu_utilization(metric, "target"));
+    let now = current
+        .iter()
+        .rev()
+        .find_map(|metric| cpu_utilization(metric, "current"));
     let pick = |part: &Value, names: &[&str]| -> Map<String, Value> {
         let present = names.iter().filter(|name| !part[**name].is_null());
-        present.map(|name| ((*name).to_owned(), part[*name].clone())).collect()
+        present
+            .map(|name| ((*name).to_owned(), part[*name].clone()))
+            .collect()
     };
     let mut spec = pick(&spec, &["scaleTargetRef", "minReplicas", "maxReplicas"]);
     let mut status = pick(
         &status,
-        &["observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas"],
+        &[
+            "observedGeneration",
+            "lastScaleTime",
+            "currentReplicas",
+            "desiredReplicas",
+        ],
     );
     for (part, name, value) in [
         (&mut spec, "targetCPUUtilizationPercentage", target),
@@ -161,8 +173,14 @@ pub(super) fn to_v2(mut object: Value) -> Value {
         .flat_map(|metrics| metrics.as_array().into_iter().flatten())
         .map(|metric| metric_to_v2(metric, "target"))
         .collect();
-    let cpu = |value: Value, part: &str| json!({ "type": "Resource", "resource": { "name": "cpu", part: value } });
-    let target = |utilization: Value| cpu(json!({ "type": "Utilization", "averageUtilization": utilization }), "target");
+    let cpu =
+        |value: Value, part: &str| json!({ "type": "Resource", "resource": { "name": "cpu", part: value } });
+    let target = |utilization: Value| {
+        cpu(
+            json!({ "type": "Utilization", "averageUtilization": utilization }),
+            "target",
+        )
+    };
     match spec.remove("targetCPUUtilizationPercentage") {
         Some(utilization) if !utilization.is_null() => metrics.push(target(utilization)),
         _ if metrics.is_empty() => metrics.push(target(json!(80))),
@@ -170,7 +188,10 @@ pub(super) fn to_v2(mut object: Value) -> Value {
     }
     spec.insert("metrics".into(), metrics.into());
     if let Some(Value::Object(behavior)) = annotation(BEHAVIOR).filter(|behavior| *behavior != json!({})) {
-        spec.insert("behavior".into(), with_keys(&Value::Object(behavior), lower_first));
+        spec.insert(
+            "behavior".into(),
+            with_keys(&Value::Object(behavior), lower_first),
+        );
     }
     let status = meta::entry_mut(&mut object, "status");
     if let Some(utilization) = status.remove("currentCPUUtilizationPercentage") {
@@ -234,7 +255,11 @@ fn metric_text(metric: &Value, part: &str) -> String {
         let fields = fields.iter().filter(|(_, pointer)| !pointer.starts_with(other));
         let fields: Vec<String> = fields
             .filter_map(|(name, pointer)| {
-                let absent = || ALWAYS_WRITTEN.contains(&(*kind, *name)).then(|| "\"0\"".to_owned());
+                let absent = || {
+                    ALWAYS_WRITTEN
+                        .contains(&(*kind, *name))
+                        .then(|| "\"0\"".to_owned())
+                };
                 let value = source.pointer(pointer).filter(|value| !value.is_null());
                 let value = value.map(go_json).or_else(absent)?;
                 Some(format!("\"{name}\":{value}"))
@@ -263,7 +288,10 @@ fn metric_to_v2(metric: &Value, part: &str) -> Value {
                 && source[*name] == "0"
                 && !source["averageValue"].is_null();
             if !source[*name].is_null() && !is_filler {
-                let place = pointer.split('/').skip(1).fold(&mut *target, |value, key| &mut value[key]);
+                let place = pointer
+                    .split('/')
+                    .skip(1)
+                    .fold(&mut *target, |value, key| &mut value[key]);
                 *place = source[*name].clone();
             }
         }
@@ -287,7 +315,12 @@ fn internal_behavior(behavior: &Value) -> Value {
     for direction in ["scaleUp", "scaleDown"] {
         let rules = &mut behavior[direction];
         if rules.is_object() {
-            for name in ["stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance"] {
+            for name in [
+                "stabilizationWindowSeconds",
+                "selectPolicy",
+                "policies",
+                "tolerance",
+            ] {
                 // Indexing inserts null where the field is absent.
                 let _ = &mut rules[name];
             }
@@ -299,7 +332,9 @@ fn internal_behavior(behavior: &Value) -> Value {
 fn with_keys(value: &Value, rename: fn(&str) -> String) -> Value {
     match value {
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| (rename(name), with_keys(value, rename)));
+            let fields = fields
+                .iter()
+                .map(|(name, value)| (rename(name), with_keys(value, rename)));
             Value::Object(fields.collect())
         }
         Value::Array(items) => items.iter().map(|item| with_keys(item, rename)).collect(),
@@ -384,6 +419,9 @@ mod tests {
     fn autoscaler_without_target_gets_the_default_of_cpu() {
         let object = json!({ "metadata": {}, "spec": { "maxReplicas": 1 } });
         let target = &to_v2(object)["spec"]["metrics"][0]["resource"]["target"];
-        assert_eq!(*target, json!({ "type": "Utilization", "averageUtilization": 80 }));
+        assert_eq!(
+            *target,
+            json!({ "type": "Utilization", "averageUtilization": 80 })
+        );
     }
 }

@@ -154,7 +154,8 @@ pub(crate) fn round_trip(kind: &Kind, object: &mut Value) {
 
 /// Whether the kind is the version of autoscalers that is not stored.
 pub(crate) fn is_old_autoscaler(kind: &Kind) -> bool {
-    (kind.group.as_str(), kind.kind.as_str(), kind.version.as_str()) == ("autoscaling", "HorizontalPodAutoscaler", "v1")
+    (kind.group.as_str(), kind.kind.as_str(), kind.version.as_str())
+        == ("autoscaling", "HorizontalPodAutoscaler", "v1")
 }
 
 fn stored_version(kind: &Kind) -> String {

@@ -34,7 +34,9 @@ pub(super) fn prepare_for_update(
     empties: &ExplicitEmptyFields,
 ) {
     match subresource {
-        _ if kind.kind == "CertificateSigningRequest" => strategy::keep_writable_part(object, old, subresource),
+        _ if kind.kind == "CertificateSigningRequest" => {
+            strategy::keep_writable_part(object, old, subresource);
+        }
         "status" => keep_only_status(kind, object, old),
         "finalize" => keep_only_finalizers(object, old),
         "ephemeralcontainers" => {

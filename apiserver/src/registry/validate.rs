@@ -49,7 +49,13 @@ fn validate_builtin(
         // The rules are those of the stored version.
         let stored = |object: &Value| convert::to_stored_version(kind, object.clone());
         let (object, old) = (stored(object), old.map(stored));
-        causes.extend(strategy::validate(kind, &object, old.as_ref(), empties, subresource));
+        causes.extend(strategy::validate(
+            kind,
+            &object,
+            old.as_ref(),
+            empties,
+            subresource,
+        ));
     } else {
         causes.extend(strategy::validate(kind, object, old, empties, subresource));
     }

@@ -77,9 +77,18 @@ fn set_condition_times(status: &mut Value, old: &[Value]) {
             condition["lastUpdateTime"] = now.clone();
         }
         if condition["lastTransitionTime"].is_null() {
-            let same = |other: &&Value| ["type", "status"].iter().all(|key| other[*key] == condition[*key]);
-            let before = old.iter().find(same).map(|other| other["lastTransitionTime"].clone());
-            condition["lastTransitionTime"] = before.filter(|time| !time.is_null()).unwrap_or_else(|| now.clone());
+            let same = |other: &&Value| {
+                ["type", "status"]
+                    .iter()
+                    .all(|key| other[*key] == condition[*key])
+            };
+            let before = old
+                .iter()
+                .find(same)
+                .map(|other| other["lastTransitionTime"].clone());
+            condition["lastTransitionTime"] = before
+                .filter(|time| !time.is_null())
+                .unwrap_or_else(|| now.clone());
         }
     }
 }
@@ -100,7 +109,10 @@ mod tests {
     fn each_subresource_changes_its_part_only() {
         let approved = json!([{ "type": "Approved", "status": "True", "lastUpdateTime": "t", "lastTransitionTime": "t" }]);
         let old = request(&approved, &json!("old"));
-        let sent = request(&json!([{ "type": "Approved", "status": "True", "message": "m" }]), &json!("new"));
+        let sent = request(
+            &json!([{ "type": "Approved", "status": "True", "message": "m" }]),
+            &json!("new"),
+        );
         let write = |subresource: &str| {
             let mut new = sent.clone();
             new["spec"]["signerName"] = json!("c/d");

@@ -210,21 +210,9 @@ pub(super) const UNCONDITIONAL_DEFAULTS: &[(&str, &str, &str)] = &[
         "conversion",
         r#"{"strategy":"None"}"#,
     ),
-    (
-        "storage.v1.CSIDriverSpec",
-        "attachRequired",
-        "true",
-    ),
-    (
-        "storage.v1.CSIDriverSpec",
-        "podInfoOnMount",
-        "false",
-    ),
-    (
-        "storage.v1.CSIDriverSpec",
-        "storageCapacity",
-        "false",
-    ),
+    ("storage.v1.CSIDriverSpec", "attachRequired", "true"),
+    ("storage.v1.CSIDriverSpec", "podInfoOnMount", "false"),
+    ("storage.v1.CSIDriverSpec", "storageCapacity", "false"),
     (
         "storage.v1.CSIDriverSpec",
         "fsGroupPolicy",
@@ -235,16 +223,8 @@ pub(super) const UNCONDITIONAL_DEFAULTS: &[(&str, &str, &str)] = &[
         "volumeLifecycleModes",
         r#"["Persistent"]"#,
     ),
-    (
-        "storage.v1.CSIDriverSpec",
-        "requiresRepublish",
-        "false",
-    ),
-    (
-        "storage.v1.CSIDriverSpec",
-        "seLinuxMount",
-        "false",
-    ),
+    ("storage.v1.CSIDriverSpec", "requiresRepublish", "false"),
+    ("storage.v1.CSIDriverSpec", "seLinuxMount", "false"),
     (
         "flowcontrol.v1.ExemptPriorityLevelConfiguration",
         "nominalConcurrencyShares",
@@ -265,16 +245,8 @@ pub(super) const UNCONDITIONAL_DEFAULTS: &[(&str, &str, &str)] = &[
         "lendablePercent",
         "0",
     ),
-    (
-        "autoscaling.v1.HorizontalPodAutoscalerSpec",
-        "minReplicas",
-        "1",
-    ),
-    (
-        "apiregistration.v1.ServiceReference",
-        "port",
-        "443",
-    ),
+    ("autoscaling.v1.HorizontalPodAutoscalerSpec", "minReplicas", "1"),
+    ("apiregistration.v1.ServiceReference", "port", "443"),
     (
         "admissionregistration.v1.ValidatingAdmissionPolicySpec",
         "failurePolicy",
@@ -295,11 +267,7 @@ pub(super) const UNCONDITIONAL_DEFAULTS: &[(&str, &str, &str)] = &[
         "namespaceSelector",
         "{}",
     ),
-    (
-        "admissionregistration.v1.MatchResources",
-        "objectSelector",
-        "{}",
-    ),
+    ("admissionregistration.v1.MatchResources", "objectSelector", "{}"),
     (
         "admissionregistration.v1.NamedRuleWithOperations",
         "scope",

@@ -7,8 +7,28 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 const RESERVED_WORDS: [&str; 22] = [
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "namespace", "null",
-    "package", "return", "true", "var", "void", "while", "",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+    "",
 ];
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 
@@ -27,12 +47,19 @@ pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subr
     }
     for (validation, path) in items(spec, "validations", "spec") {
         if text(validation, "expression").trim().is_empty() {
-            check.push(FieldError::required(&format!("{path}.expression"), "expression is not specified"));
+            check.push(FieldError::required(
+                &format!("{path}.expression"),
+                "expression is not specified",
+            ));
         }
         for name in ["messageExpression", "message"] {
             let (value, field) = (text(validation, name), format!("{path}.{name}"));
             if !value.is_empty() && value.trim().is_empty() {
-                check.push(FieldError::invalid(&field, value, "must be non-empty if specified"));
+                check.push(FieldError::invalid(
+                    &field,
+                    value,
+                    "must be non-empty if specified",
+                ));
             } else if name == "message" && value.trim().contains(['\n', '\r']) {
                 check.push(FieldError::invalid(&field, value, "must not contain line breaks"));
             }
@@ -57,10 +84,16 @@ pub(super) fn validate_mutating_policy(check: &mut Check, policy: &Value) {
     let spec = &policy["spec"];
     validate_common(check, spec, &["*", "CONNECT", "CREATE", "UPDATE"]);
     if spec["mutations"].as_array().is_none_or(Vec::is_empty) {
-        check.push(FieldError::required("spec.mutations", "mutations must contain at least one item"));
+        check.push(FieldError::required(
+            "spec.mutations",
+            "mutations must contain at least one item",
+        ));
     }
     for (mutation, path) in items(spec, "mutations", "spec") {
-        const TYPES: [(&str, &str); 2] = [("ApplyConfiguration", "applyConfiguration"), ("JSONPatch", "jsonPatch")];
+        const TYPES: [(&str, &str); 2] = [
+            ("ApplyConfiguration", "applyConfiguration"),
+            ("JSONPatch", "jsonPatch"),
+        ];
         let ty = text(mutation, "patchType");
         if ty.is_empty() {
             check.push(FieldError::required(&format!("{path}.patchType"), ""));
@@ -87,7 +120,10 @@ pub(super) fn validate_mutating_policy(check: &mut Check, policy: &Value) {
             }
         }
     }
-    check.require(&Value::from(text(spec, "reinvocationPolicy")), "spec.reinvocationPolicy");
+    check.require(
+        &Value::from(text(spec, "reinvocationPolicy")),
+        "spec.reinvocationPolicy",
+    );
     if !text(spec, "reinvocationPolicy").is_empty() {
         check.require_supported(spec, "reinvocationPolicy", "spec", &["IfNeeded", "Never"]);
     }
@@ -105,11 +141,21 @@ fn validate_common(check: &mut Check, spec: &Value, operations: &[&str]) {
     } else {
         validate_match_resources(check, constraints, path);
         check.require(
-            &Value::Array(constraints["resourceRules"].as_array().cloned().unwrap_or_default()),
+            &Value::Array(
+                constraints["resourceRules"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default(),
+            ),
             &format!("{path}.resourceRules"),
         );
         for (rule, _) in items(constraints, "resourceRules", path) {
-            for operation in rule["operations"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            for operation in rule["operations"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+            {
                 if !operations.is_empty() && !operations.contains(&operation) {
                     let field = format!("{path}.resourceRules.operations");
                     check.push(FieldError::not_supported(&field, operation, operations));
@@ -121,20 +167,28 @@ fn validate_common(check: &mut Check, spec: &Value, operations: &[&str]) {
     for (variable, path) in items(spec, "variables", "spec") {
         let name = text(variable, "name");
         if name.trim().is_empty() {
-            check.push(FieldError::required(&format!("{path}.name"), "name is not specified"));
+            check.push(FieldError::required(
+                &format!("{path}.name"),
+                "name is not specified",
+            ));
         } else if !is_identifier(name) {
             let detail = "must be a valid CEL identifier";
             check.push(FieldError::invalid(&format!("{path}.name"), name, detail));
         }
         if text(variable, "expression").trim().is_empty() {
-            check.push(FieldError::required(&format!("{path}.expression"), "expression is not specified"));
+            check.push(FieldError::required(
+                &format!("{path}.expression"),
+                "expression is not specified",
+            ));
         }
     }
 }
 
 fn is_identifier(name: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(is_word) && !RESERVED_WORDS.contains(&name)
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(is_word)
+        && !RESERVED_WORDS.contains(&name)
 }
 
 fn validate_param_kind(check: &mut Check, kind: &Value) {
@@ -161,7 +215,10 @@ fn validate_param_kind(check: &mut Check, kind: &Value) {
     if check.require(&Value::from(kind), path) {
         let messages = dns_1035(&kind.to_lowercase());
         if !messages.is_empty() {
-            let detail = format!("may have mixed case, but should otherwise match: {}", messages.join(","));
+            let detail = format!(
+                "may have mixed case, but should otherwise match: {}",
+                messages.join(",")
+            );
             check.push(FieldError::invalid(path, kind, detail));
         }
     }
@@ -226,7 +283,10 @@ fn validate_param_reference(check: &mut Check, reference: &Value) {
         }
     }
     if name.is_empty() && selector.is_null() {
-        check.push(FieldError::required(PATH, "one of name or selector must be specified"));
+        check.push(FieldError::required(
+            PATH,
+            "one of name or selector must be specified",
+        ));
     }
     let action = text(reference, "parameterNotFoundAction");
     if check.require(&Value::from(action), &format!("{PATH}.parameterNotFoundAction")) {
@@ -239,7 +299,11 @@ fn validate_actions(check: &mut Check, spec: &Value) {
     for (action, path) in items(spec, "validationActions", "spec") {
         let action = action.as_str().unwrap_or_default();
         if !["Audit", "Deny", "Warn"].contains(&action) {
-            check.push(FieldError::not_supported(&path, action, ["Audit", "Deny", "Warn"]));
+            check.push(FieldError::not_supported(
+                &path,
+                action,
+                ["Audit", "Deny", "Warn"],
+            ));
         }
         if !actions.insert(action) {
             check.push(FieldError::duplicate(&path, action));

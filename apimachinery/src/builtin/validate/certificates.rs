@@ -38,11 +38,20 @@ const MIN_EXPIRATION_SECONDS: i64 = 600;
 const FINAL_CONDITIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
 
 /// Validates a new request, or a write to a subresource of an existing one.
-pub(super) fn validate_signing_request(check: &mut Check, request: &Value, old: Option<&Value>, subresource: &str) {
+pub(super) fn validate_signing_request(
+    check: &mut Check,
+    request: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+) {
     let spec = &request["spec"];
     if !is_pem(&spec["request"], "CERTIFICATE REQUEST") {
         let detail = "PEM block type must be CERTIFICATE REQUEST";
-        check.push(FieldError::invalid("spec.request", spec["request"].clone(), detail));
+        check.push(FieldError::invalid(
+            "spec.request",
+            spec["request"].clone(),
+            detail,
+        ));
     }
     check.require(&spec["usages"], "spec.usages");
     let mut seen = BTreeSet::new();
@@ -74,7 +83,11 @@ pub(super) fn validate_signing_request(check: &mut Check, request: &Value, old: 
     let is_new = old.is_none_or(|old| old["status"]["certificate"] != *certificate);
     if is_new && !text(&request["status"], "certificate").is_empty() && !is_pem(certificate, "CERTIFICATE") {
         let detail = "must contain at least one CERTIFICATE PEM block";
-        check.push(FieldError::invalid("status.certificate", "<certificate data>", detail));
+        check.push(FieldError::invalid(
+            "status.certificate",
+            "<certificate data>",
+            detail,
+        ));
     }
     if let Some(old) = old {
         validate_update(check, &request["status"], &old["status"], subresource);
@@ -95,7 +108,10 @@ fn validate_update(check: &mut Check, status: &Value, old: &Value, subresource: 
     }
     for ty in ["Approved", "Denied"] {
         if subresource != "approval" && count(status, ty) > count(old, ty) {
-            forbid("status.conditions", format!("updates may not add a condition of type {ty:?}"));
+            forbid(
+                "status.conditions",
+                format!("updates may not add a condition of type {ty:?}"),
+            );
         }
     }
     if status["certificate"] != old["certificate"] && !text(old, "certificate").is_empty() {
@@ -146,10 +162,17 @@ fn validate_signer_name(check: &mut Check, signer: &str, path: &str) {
         return invalid(signer, detail.to_owned());
     };
     let labels = |part: &str, errors: fn(&str) -> Vec<&'static str>| -> Vec<String> {
-        let bad = part.split('.').find(|label| !errors(label).is_empty()).unwrap_or_default();
+        let bad = part
+            .split('.')
+            .find(|label| !errors(label).is_empty())
+            .unwrap_or_default();
         let found = errors(bad);
-        let found = found.into_iter().filter(|_| part.split('.').any(|label| !errors(label).is_empty()));
-        found.map(|why| format!("validating label {bad:?}: {why}")).collect()
+        let found = found
+            .into_iter()
+            .filter(|_| part.split('.').any(|label| !errors(label).is_empty()));
+        found
+            .map(|why| format!("validating label {bad:?}: {why}"))
+            .collect()
     };
     for detail in labels(domain, names::label_errors) {
         invalid(domain, detail);
@@ -165,7 +188,9 @@ fn validate_signer_name(check: &mut Check, signer: &str, path: &str) {
 
 /// Whether base64 text is one or more PEM blocks that begin with this type.
 fn is_pem(encoded: &Value, ty: &str) -> bool {
-    let text = STANDARD.decode(encoded.as_str().unwrap_or_default()).unwrap_or_default();
+    let text = STANDARD
+        .decode(encoded.as_str().unwrap_or_default())
+        .unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let begin = format!("-----BEGIN {ty}-----");
     let first = text.lines().find(|line| line.starts_with("-----BEGIN "));

@@ -15,7 +15,11 @@ pub(super) fn validate_runtime_class(check: &mut Check, class: &Value, old: Opti
     }
     let scheduling = &class["scheduling"];
     check.validate_labels(&scheduling["nodeSelector"], "scheduling.nodeSelector");
-    tolerations::validate_tolerations(check, &json!({ "tolerations": scheduling["tolerations"] }), "scheduling");
+    tolerations::validate_tolerations(
+        check,
+        &json!({ "tolerations": scheduling["tolerations"] }),
+        "scheduling",
+    );
     if old.is_some_and(|old| old["handler"] != class["handler"]) {
         check.push(FieldError::invalid("handler", handler, "field is immutable"));
     }
@@ -65,14 +69,21 @@ pub(super) fn validate_api_service(check: &mut Check, service: &Value, subresour
         return;
     }
     for field in ["namespace", "name"] {
-        check.require(&Value::from(text(target, field)), &format!("spec.service.{field}"));
+        check.require(
+            &Value::from(text(target, field)),
+            &format!("spec.service.{field}"),
+        );
     }
     if let Some(port) = target["port"].as_i64().filter(|port| !(1..=65535).contains(port)) {
         let detail = "port is not valid: must be between 1 and 65535, inclusive";
         check.push(FieldError::invalid("spec.service.port", port, detail));
     }
     if insecure && !bundle.is_empty() {
-        check.push(FieldError::invalid(insecure_field, true, "may not be true if caBundle is present"));
+        check.push(FieldError::invalid(
+            insecure_field,
+            true,
+            "may not be true if caBundle is present",
+        ));
     }
 }
 

@@ -48,7 +48,11 @@ fn validate_claim_spec(check: &mut Check, spec: &Value, path: &str) {
             (true, false) => check.push(FieldError::required(&path, one)),
             (false, true) => {
                 let detail = format!("{one}, but multiple fields are set");
-                check.push(FieldError::invalid(&path, "{`exactly`, `firstAvailable`}", detail));
+                check.push(FieldError::invalid(
+                    &path,
+                    "{`exactly`, `firstAvailable`}",
+                    detail,
+                ));
             }
             (false, false) => validate_request(check, exactly, &format!("{path}.exactly")),
             (true, true) => {
@@ -71,7 +75,10 @@ fn validate_request_name(check: &mut Check, name: &str, path: &str) {
 }
 
 fn validate_request(check: &mut Check, request: &Value, path: &str) {
-    let (class, field) = (text(request, "deviceClassName"), format!("{path}.deviceClassName"));
+    let (class, field) = (
+        text(request, "deviceClassName"),
+        format!("{path}.deviceClassName"),
+    );
     if check.require(&Value::from(class), &field) {
         check.push_messages(&field, class, &names::subdomain_errors(class));
     }
@@ -82,7 +89,9 @@ fn validate_request(check: &mut Check, request: &Value, path: &str) {
             let detail = "must not be specified when allocationMode is 'All'";
             check.push(FieldError::invalid(&field, count, detail));
         }
-        "ExactCount" if count <= 0 => check.push(FieldError::invalid(&field, count, "must be greater than zero")),
+        "ExactCount" if count <= 0 => {
+            check.push(FieldError::invalid(&field, count, "must be greater than zero"));
+        }
         "All" | "ExactCount" => {}
         other => {
             let field = format!("{path}.allocationMode");
@@ -107,14 +116,26 @@ pub(super) fn validate_slice(check: &mut Check, slice: &Value, old: Option<&Valu
     let spec = &slice["spec"];
     let driver = text(spec, "driver");
     if check.require(&Value::from(driver), "spec.driver") {
-        check.push_messages("spec.driver", driver, &names::subdomain_errors(&driver.to_lowercase()));
+        check.push_messages(
+            "spec.driver",
+            driver,
+            &names::subdomain_errors(&driver.to_lowercase()),
+        );
     }
     validate_pool(check, &spec["pool"]);
     if let Some(old) = old {
-        for (pointer, field) in [("/pool/name", "spec.pool.name"), ("/driver", "spec.driver"), ("/nodeName", "spec.nodeName")] {
+        for (pointer, field) in [
+            ("/pool/name", "spec.pool.name"),
+            ("/driver", "spec.driver"),
+            ("/nodeName", "spec.nodeName"),
+        ] {
             let (now, before) = (spec.pointer(pointer), old["spec"].pointer(pointer));
             if now != before {
-                check.push(FieldError::invalid(field, now.cloned().unwrap_or_default(), IMMUTABLE));
+                check.push(FieldError::invalid(
+                    field,
+                    now.cloned().unwrap_or_default(),
+                    IMMUTABLE,
+                ));
             }
         }
     }
@@ -170,7 +191,10 @@ fn validate_node_choice(check: &mut Check, spec: &Value) {
         chosen.push("`nodeSelector`");
         node_selector::validate_node_selector(check, &spec["nodeSelector"], "spec.nodeSelector");
     }
-    for (name, shown) in [("allNodes", "`allNodes`"), ("perDeviceNodeSelection", "`perDeviceNodeSelection`")] {
+    for (name, shown) in [
+        ("allNodes", "`allNodes`"),
+        ("perDeviceNodeSelection", "`perDeviceNodeSelection`"),
+    ] {
         match spec[name].as_bool() {
             Some(true) => chosen.push(shown),
             Some(false) => {
@@ -185,7 +209,11 @@ fn validate_node_choice(check: &mut Check, spec: &Value) {
         1 => {}
         _ => {
             let detail = format!("{one}, but multiple fields are set");
-            check.push(FieldError::invalid("spec", format!("{{{}}}", chosen.join(", ")), detail));
+            check.push(FieldError::invalid(
+                "spec",
+                format!("{{{}}}", chosen.join(", ")),
+                detail,
+            ));
         }
     }
 }

@@ -48,14 +48,22 @@ fn validate_flow_schema_spec(check: &mut Check, schema: &Value) {
         "spec.distinguisherMethod",
         &["ByNamespace", "ByUser"],
     );
-    let (level, path) = (text(&spec["priorityLevelConfiguration"], "name"), "spec.priorityLevelConfiguration.name");
+    let (level, path) = (
+        text(&spec["priorityLevelConfiguration"], "name"),
+        "spec.priorityLevelConfiguration.name",
+    );
     if level.is_empty() {
         check.push(FieldError::required(path, "must reference a priority level"));
     } else {
         check.push_messages(path, level, &names::subdomain_errors(level));
     }
     for (rule, path) in items(spec, "rules", "spec") {
-        require_items(check, &rule["subjects"], &format!("{path}.subjects"), "subjects must contain at least one value");
+        require_items(
+            check,
+            &rule["subjects"],
+            &format!("{path}.subjects"),
+            "subjects must contain at least one value",
+        );
         for (subject, path) in items(rule, "subjects", &path) {
             validate_subject(check, subject, &path);
         }
@@ -81,11 +89,19 @@ fn validate_flow_schema_spec(check: &mut Check, schema: &Value) {
 }
 
 fn validate_subject(check: &mut Check, subject: &Value, path: &str) {
-    const FIELDS: [(&str, &str); 3] = [("ServiceAccount", "serviceAccount"), ("User", "user"), ("Group", "group")];
+    const FIELDS: [(&str, &str); 3] = [
+        ("ServiceAccount", "serviceAccount"),
+        ("User", "user"),
+        ("Group", "group"),
+    ];
     let kind = text(subject, "kind");
     let Some((_, own)) = FIELDS.iter().find(|(known, _)| *known == kind) else {
         let field = format!("{path}.kind");
-        return check.push(FieldError::not_supported(&field, kind, ["Group", "ServiceAccount", "User"]));
+        return check.push(FieldError::not_supported(
+            &field,
+            kind,
+            ["Group", "ServiceAccount", "User"],
+        ));
     };
     let (value, field) = (&subject[*own], format!("{path}.{own}"));
     if value.is_null() {
@@ -98,7 +114,11 @@ fn validate_subject(check: &mut Check, subject: &Value, path: &str) {
             let detail = "must specify namespace for service account";
             check.push(FieldError::required(&format!("{field}.namespace"), detail));
         } else if kind == "ServiceAccount" {
-            check.push_messages(&format!("{field}.namespace"), namespace, &names::label_errors(namespace));
+            check.push_messages(
+                &format!("{field}.namespace"),
+                namespace,
+                &names::label_errors(namespace),
+            );
         }
     }
     for (kind, other) in FIELDS.iter().filter(|(_, other)| other != own) {
@@ -132,15 +152,37 @@ fn validate_resource_rule(check: &mut Check, rule: &Value, path: &str) {
 }
 
 fn validate_verbs(check: &mut Check, rule: &Value, path: &str) {
-    let has_wildcard = validate_wildcards(check, rule, "verbs", path, "verbs", "verbs must contain at least one value");
-    let verbs = rule["verbs"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let has_wildcard = validate_wildcards(
+        check,
+        rule,
+        "verbs",
+        path,
+        "verbs",
+        "verbs must contain at least one value",
+    );
+    let verbs = rule["verbs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     if !has_wildcard && verbs.clone().any(|verb| !VERBS.contains(&verb)) {
-        check.push(FieldError::not_supported(&format!("{path}.verbs"), rule["verbs"].clone(), VERBS));
+        check.push(FieldError::not_supported(
+            &format!("{path}.verbs"),
+            rule["verbs"].clone(),
+            VERBS,
+        ));
     }
 }
 
 /// Requires items, and `*` to be the only one. Returns whether there is a `*`.
-fn validate_wildcards(check: &mut Check, rule: &Value, name: &str, path: &str, what: &str, missing: &str) -> bool {
+fn validate_wildcards(
+    check: &mut Check,
+    rule: &Value,
+    name: &str,
+    path: &str,
+    what: &str,
+    missing: &str,
+) -> bool {
     let (list, path) = (&rule[name], format!("{path}.{name}"));
     require_items(check, list, &path, missing);
     let list_items = list.as_array().map_or(&[][..], Vec::as_slice);
@@ -166,7 +208,9 @@ fn validate_url(check: &mut Check, url: &str, path: &str) {
         _ if !url.starts_with('/') => "must start with slash",
         _ if url.contains(' ') => "must not contain white-space",
         _ if url.contains("//") => "must not contain double slash",
-        _ if wildcards > 1 || wildcards == 1 && !url.ends_with("/*") => "wildcard can only do suffix matching",
+        _ if wildcards > 1 || wildcards == 1 && !url.ends_with("/*") => {
+            "wildcard can only do suffix matching"
+        }
         _ => return,
     };
     check.push(FieldError::invalid(path, url, detail));
@@ -198,16 +242,26 @@ fn validate_priority_level_spec(check: &mut Check, level: &Value) {
         }
         "Limited" => {
             if !exempt.is_null() {
-                check.push(FieldError::forbidden("spec.exempt", "must be nil if the type is Limited"));
+                check.push(FieldError::forbidden(
+                    "spec.exempt",
+                    "must be nil if the type is Limited",
+                ));
             }
             if limited.is_null() {
-                check.push(FieldError::required("spec.limited", "must not be empty when type is Limited"));
+                check.push(FieldError::required(
+                    "spec.limited",
+                    "must not be empty when type is Limited",
+                ));
             } else {
                 validate_limited(check, limited);
             }
         }
         "" => check.push(FieldError::required("spec.type", "")),
-        other => check.push(FieldError::not_supported("spec.type", other, ["Exempt", "Limited"])),
+        other => check.push(FieldError::not_supported(
+            "spec.type",
+            other,
+            ["Exempt", "Limited"],
+        )),
     }
 }
 
@@ -215,7 +269,11 @@ fn validate_shares(check: &mut Check, part: &Value, path: &str) {
     let shares = part["nominalConcurrencyShares"].as_i64();
     if let Some(shares) = shares.filter(|shares| *shares < 0) {
         let field = format!("{path}.nominalConcurrencyShares");
-        check.push(FieldError::invalid(&field, shares, "must be a non-negative integer"));
+        check.push(FieldError::invalid(
+            &field,
+            shares,
+            "must be a non-negative integer",
+        ));
     }
 }
 
@@ -223,7 +281,11 @@ fn validate_lendable_percent(check: &mut Check, part: &Value, path: &str) {
     let percent = part["lendablePercent"].as_i64();
     if let Some(percent) = percent.filter(|percent| !(0..=100).contains(percent)) {
         let field = format!("{path}.lendablePercent");
-        check.push(FieldError::invalid(&field, percent, "must be between 0 and 100, inclusive"));
+        check.push(FieldError::invalid(
+            &field,
+            percent,
+            "must be between 0 and 100, inclusive",
+        ));
     }
 }
 
@@ -244,13 +306,21 @@ fn validate_limited(check: &mut Check, limited: &Value) {
         }
         "Queue" => validate_queuing(check, queuing, &queuing_path),
         "" => check.push(FieldError::required(&format!("{PATH}.type"), "")),
-        other => check.push(FieldError::not_supported(&format!("{PATH}.type"), other, ["Queue", "Reject"])),
+        other => check.push(FieldError::not_supported(
+            &format!("{PATH}.type"),
+            other,
+            ["Queue", "Reject"],
+        )),
     }
     validate_lendable_percent(check, limited, "spec.limited");
     let borrowing = limited["borrowingLimitPercent"].as_i64();
     if let Some(percent) = borrowing.filter(|percent| *percent < 0) {
         let detail = "if specified, must be a non-negative integer";
-        check.push(FieldError::invalid("spec.limited.borrowingLimitPercent", percent, detail));
+        check.push(FieldError::invalid(
+            "spec.limited.borrowingLimitPercent",
+            percent,
+            detail,
+        ));
     }
 }
 
@@ -271,7 +341,11 @@ fn validate_queuing(check: &mut Check, queuing: &Value, path: &str) {
     if hand <= 0 {
         invalid("handSize", hand, "must be positive".to_owned());
     } else if hand > queues {
-        invalid("handSize", hand, format!("should not be greater than queues ({queues})"));
+        invalid(
+            "handSize",
+            hand,
+            format!("should not be greater than queues ({queues})"),
+        );
     }
 }
 

@@ -144,7 +144,9 @@ pub fn validate(
         "RuntimeClass" => cluster::validate_runtime_class(&mut check, object, old),
         "APIService" => cluster::validate_api_service(&mut check, object, subresource),
         "FlowSchema" => flow_control::validate_flow_schema(&mut check, object, subresource),
-        "PriorityLevelConfiguration" => flow_control::validate_priority_level(&mut check, object, subresource),
+        "PriorityLevelConfiguration" => {
+            flow_control::validate_priority_level(&mut check, object, subresource);
+        }
         "IPAddress" => service_network::validate_ip_address(&mut check, object, old),
         "ServiceCIDR" => service_network::validate_network(&mut check, object, old, subresource),
         "ValidatingAdmissionPolicy" => {

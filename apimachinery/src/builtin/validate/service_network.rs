@@ -44,7 +44,12 @@ pub(super) fn validate_network(check: &mut Check, network: &Value, old: Option<&
         return;
     }
     if old.len() == cidrs.len() || (old.len(), cidrs.len()) == (1, 2) {
-        for (index, _) in old.iter().zip(&cidrs).enumerate().filter(|(_, (old, new))| old != new) {
+        for (index, _) in old
+            .iter()
+            .zip(&cidrs)
+            .enumerate()
+            .filter(|(_, (old, new))| old != new)
+        {
             let field = format!("spec.cidrs[{index}]");
             check.push(FieldError::invalid(&field, cidrs[index].clone(), IMMUTABLE));
         }
@@ -76,7 +81,8 @@ fn validate_cidrs(check: &mut Check, network: &Value, cidrs: &[Value]) {
     if let [first, second] = cidrs
         && is_v6(first) == is_v6(second)
     {
-        let detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        let detail =
+            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
         check.push(FieldError::invalid(path, Value::Array(cidrs.to_vec()), detail));
     }
 }

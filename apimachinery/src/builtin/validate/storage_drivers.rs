@@ -14,7 +14,12 @@ const MIN_UPDATE_PERIOD_SECONDS: i64 = 10;
 
 pub(super) fn validate_driver(check: &mut Check, driver: &Value, old: Option<&Value>) {
     let spec = &driver["spec"];
-    check.require_supported(spec, "fsGroupPolicy", "spec", &["File", "None", "ReadWriteOnceWithFSType"]);
+    check.require_supported(
+        spec,
+        "fsGroupPolicy",
+        "spec",
+        &["File", "None", "ReadWriteOnceWithFSType"],
+    );
     let mut audiences = BTreeSet::new();
     for (request, path) in items(spec, "tokenRequests", "spec") {
         let audience = text(request, "audience");
@@ -34,18 +39,30 @@ pub(super) fn validate_driver(check: &mut Check, driver: &Value, old: Option<&Va
     for mode in spec["volumeLifecycleModes"].as_array().into_iter().flatten() {
         let known = ["Persistent", "Ephemeral"];
         if let Some(mode) = mode.as_str().filter(|mode| !known.contains(mode)) {
-            check.push(FieldError::not_supported("spec.volumeLifecycleModes", mode, known));
+            check.push(FieldError::not_supported(
+                "spec.volumeLifecycleModes",
+                mode,
+                known,
+            ));
         }
     }
     let period = spec["nodeAllocatableUpdatePeriodSeconds"].as_i64();
     if let Some(seconds) = period.filter(|seconds| *seconds < MIN_UPDATE_PERIOD_SECONDS) {
         let detail = "must be greater than or equal to 10 seconds";
-        check.push(FieldError::invalid("spec.nodeAllocatableUpdatePeriodSeconds", seconds, detail));
+        check.push(FieldError::invalid(
+            "spec.nodeAllocatableUpdatePeriodSeconds",
+            seconds,
+            detail,
+        ));
     }
     if !spec["serviceAccountTokenInSecrets"].is_null() && audiences.is_empty() {
         let detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
         let value = spec["serviceAccountTokenInSecrets"].clone();
-        check.push(FieldError::invalid("spec.serviceAccountTokenInSecrets", value, detail));
+        check.push(FieldError::invalid(
+            "spec.serviceAccountTokenInSecrets",
+            value,
+            detail,
+        ));
     }
     let Some(old) = old else { return };
     for (name, field) in [
@@ -95,7 +112,11 @@ pub(super) fn validate_node(check: &mut Check, node: &Value, old: Option<&Value>
     for before in old.map(drivers).unwrap_or_default() {
         for now in drivers(node) {
             if now["name"] == before["name"] && without_count(&now) != without_count(&before) {
-                check.push(FieldError::invalid("spec.drivers", without_count(&now), IMMUTABLE));
+                check.push(FieldError::invalid(
+                    "spec.drivers",
+                    without_count(&now),
+                    IMMUTABLE,
+                ));
             }
         }
     }
@@ -130,10 +151,18 @@ pub(super) fn validate_capacity(check: &mut Check, capacity: &Value, old: Option
     }
 }
 
-pub(super) fn validate_attachment(check: &mut Check, attachment: &Value, old: Option<&Value>, subresource: &str) {
+pub(super) fn validate_attachment(
+    check: &mut Check,
+    attachment: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+) {
     let spec = &attachment["spec"];
     validate_driver_name(check, text(spec, "attacher"), "spec.attacher");
-    let (inline, volume) = (&spec["source"]["inlineVolumeSpec"], spec["source"]["persistentVolumeName"].as_str());
+    let (inline, volume) = (
+        &spec["source"]["inlineVolumeSpec"],
+        spec["source"]["persistentVolumeName"].as_str(),
+    );
     let one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     match (inline.is_null(), volume) {
         (true, None) => check.push(FieldError::required("spec.source", one)),
@@ -150,11 +179,19 @@ pub(super) fn validate_attachment(check: &mut Check, attachment: &Value, old: Op
         let error = &attachment["status"][name];
         if let Some(code) = error["errorCode"].as_i64().filter(|code| *code < 0) {
             let detail = format!("must be between 0 and {}, inclusive", i32::MAX);
-            check.push(FieldError::invalid(&format!("status.{name}.errorCode"), code, detail));
+            check.push(FieldError::invalid(
+                &format!("status.{name}.errorCode"),
+                code,
+                detail,
+            ));
         }
     }
     if let Some(volume) = volume {
-        check.push_messages("spec.source.persistentVolumeName", volume, &names::subdomain_errors(volume));
+        check.push_messages(
+            "spec.source.persistentVolumeName",
+            volume,
+            &names::subdomain_errors(volume),
+        );
     }
     if let Some(old) = old.filter(|_| subresource.is_empty())
         && old["spec"] != *spec
@@ -176,7 +213,13 @@ pub(super) fn validate_attributes_class(check: &mut Check, class: &Value, old: O
         check.push_messages("driverName", &lower, &names::qualified_name_errors(&lower));
     }
     storage::validate_parameters(check, &class["parameters"]);
-    if class["parameters"].as_object().is_none_or(serde_json::Map::is_empty) {
-        check.push(FieldError::required("parameters", "must contain at least one key/value pair"));
+    if class["parameters"]
+        .as_object()
+        .is_none_or(serde_json::Map::is_empty)
+    {
+        check.push(FieldError::required(
+            "parameters",
+            "must contain at least one key/value pair",
+        ));
     }
 }

@@ -23,8 +23,12 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
         ],
         "CSINode" => vec![name, json!(list(spec, "drivers").len()), age],
         "CSIDriver" => {
-            let audiences = spec["tokenRequests"].as_array().map(|requests| super::join_field(requests, "audience"));
-            let modes = list(spec, "volumeLifecycleModes").iter().filter_map(Value::as_str);
+            let audiences = spec["tokenRequests"]
+                .as_array()
+                .map(|requests| super::join_field(requests, "audience"));
+            let modes = list(spec, "volumeLifecycleModes")
+                .iter()
+                .filter_map(Value::as_str);
             vec![
                 name,
                 json!(spec["attachRequired"] != false),
@@ -46,35 +50,22 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
         ],
         "VolumeAttributesClass" => vec![name, json!(text(object, "driverName")), age],
         "RuntimeClass" => vec![name, json!(text(object, "handler")), age],
-        "FlowSchema" => {
-            let dangling = condition(status, "Dangling").map_or("?", |condition| text(condition, "status"));
-            vec![
-                name,
-                json!(text(&spec["priorityLevelConfiguration"], "name")),
-                json!(number(&spec["matchingPrecedence"])),
-                json!(text_or(text(&spec["distinguisherMethod"], "type"), NONE)),
-                age,
-                json!(dangling),
-            ]
-        }
-        "PriorityLevelConfiguration" => {
-            let limited = &spec["limited"];
-            let shown = |value: &Value| value.as_i64().map_or(json!(NONE), |number| json!(number));
-            let queuing = &limited["limitResponse"]["queuing"];
-            vec![
-                name,
-                json!(text(spec, "type")),
-                shown(&limited["nominalConcurrencyShares"]),
-                shown(&queuing["queues"]),
-                shown(&queuing["handSize"]),
-                shown(&queuing["queueLengthLimit"]),
-                age,
-            ]
-        }
-        "ValidatingAdmissionPolicy" => vec![name, json!(list(spec, "validations").len()), param_kind(spec), age],
+        "FlowSchema" => flow_schema(name, object),
+        "PriorityLevelConfiguration" => priority_level(name, object),
+        "ValidatingAdmissionPolicy" => vec![
+            name,
+            json!(list(spec, "validations").len()),
+            param_kind(spec),
+            age,
+        ],
         "MutatingAdmissionPolicy" => vec![name, json!(list(spec, "mutations").len()), param_kind(spec), age],
         "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding" => {
-            vec![name, json!(text(spec, "policyName")), json!(param_name(&spec["paramRef"])), age]
+            vec![
+                name,
+                json!(text(spec, "policyName")),
+                json!(param_name(&spec["paramRef"])),
+                age,
+            ]
         }
         "IPAddress" => vec![name, json!(parent_name(&spec["parentRef"])), age],
         "ServiceCIDR" => {
@@ -102,13 +93,48 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
 }
 
 fn condition<'a>(holder: &'a Value, ty: &str) -> Option<&'a Value> {
-    list(holder, "conditions").iter().find(|condition| condition["type"] == ty)
+    list(holder, "conditions")
+        .iter()
+        .find(|condition| condition["type"] == ty)
+}
+
+fn flow_schema(name: Value, object: &Value) -> Vec<Value> {
+    let (spec, status, age) = (&object["spec"], &object["status"], json!(age_of(object)));
+    let dangling = condition(status, "Dangling").map_or("?", |condition| text(condition, "status"));
+    vec![
+        name,
+        json!(text(&spec["priorityLevelConfiguration"], "name")),
+        json!(number(&spec["matchingPrecedence"])),
+        json!(text_or(text(&spec["distinguisherMethod"], "type"), NONE)),
+        age,
+        json!(dangling),
+    ]
+}
+
+fn priority_level(name: Value, object: &Value) -> Vec<Value> {
+    let (spec, age) = (&object["spec"], json!(age_of(object)));
+    let limited = &spec["limited"];
+    let shown = |value: &Value| value.as_i64().map_or(json!(NONE), |number| json!(number));
+    let queuing = &limited["limitResponse"]["queuing"];
+    vec![
+        name,
+        json!(text(spec, "type")),
+        shown(&limited["nominalConcurrencyShares"]),
+        shown(&queuing["queues"]),
+        shown(&queuing["handSize"]),
+        shown(&queuing["queueLengthLimit"]),
+        age,
+    ]
 }
 
 fn component_status(name: Value, object: &Value) -> Vec<Value> {
     let (state, message, error) = match condition(object, "Healthy") {
         Some(condition) => (
-            if condition["status"] == "True" { "Healthy" } else { "Unhealthy" },
+            if condition["status"] == "True" {
+                "Healthy"
+            } else {
+                "Unhealthy"
+            },
             text(condition, "message"),
             text(condition, "error"),
         ),
@@ -195,7 +221,8 @@ mod tests {
 
     #[test]
     fn states_name_what_happened_to_an_object() {
-        let status = json!({ "conditions": [{ "type": "Approved" }, { "type": "Failed" }], "certificate": "x" });
+        let status =
+            json!({ "conditions": [{ "type": "Approved" }, { "type": "Failed" }], "certificate": "x" });
         assert_eq!(signing_request_state(&status), "Approved,Failed,Issued");
         let claim = json!({ "metadata": { "deletionTimestamp": "t" }, "status": { "allocation": {}, "reservedFor": [1] } });
         assert_eq!(claim_state(&claim), "deleted,allocated,reserved");
