@@ -43,6 +43,8 @@ pub(crate) struct Step {
     /// A JSON pointer to the part of a long response that is compared, which must exist unless the response is an error. A list item may be
     /// given by its name.
     pub(crate) pick: Option<String>,
+    /// Only the status code is compared.
+    pub(crate) status_only: bool,
     /// Requests that are sent when kubectl has printed its first line.
     pub(crate) meanwhile: Vec<Step>,
     /// Arguments of a kubectl command, which runs instead of a request.
