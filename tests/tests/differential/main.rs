@@ -18,7 +18,7 @@ mod server;
 mod yaml;
 
 use case::{Case, Suite, suites};
-use server::{TestServer, embedded, real};
+use server::{NOTHING_PICKED, StepResult, TestServer, embedded, real};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -113,6 +113,11 @@ async fn compare_or_record(real: &TestServer, suite: &Suite, report: &mut String
     for case in &suite.cases {
         eprintln!("{}: {}", suite.name, case.name);
         let results = real.run_case(case).await;
+        for (step, StepResult(_, body)) in case.steps.iter().zip(&results) {
+            if !body[NOTHING_PICKED].is_null() {
+                let _ = writeln!(report, "{}: {}: {body}", case.name, step.title());
+            }
+        }
         if !recording::is_update_requested() {
             let recorded = recorded.get(&case.name).map_or(&[][..], |recorded| recorded);
             for ((step, result), recorded) in case.steps.iter().zip(&results).zip(recorded) {
