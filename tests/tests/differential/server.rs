@@ -125,7 +125,8 @@ impl TestServer {
                 Some(arguments) => self.kubectl(arguments, step).await,
                 None => self.send(step).await,
             };
-            if step.until.is_none_or(|until| until == code) || start.elapsed() > STEP_TIMEOUT {
+            let is_expected = |until| until == code && (step.pick.is_none() || !raw.is_null());
+            if step.until.is_none_or(is_expected) || start.elapsed() > STEP_TIMEOUT {
                 return (StepResult(code, normalize::body(raw.clone())), raw);
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
