@@ -1,7 +1,7 @@
 //! Generates the descriptions of built-in types from the OpenAPI documents, and the columns of tables from the Go source.
 
 use crate::api_kinds::write_or_check;
-use crate::api_types::{download_module, schemas, short_name};
+use crate::api_types::{OPERATION_TYPES, download_module, schemas, short_name};
 use anyhow::{Context as _, Result, bail};
 use kubewright_testkit::control_plane_build;
 use serde_json::{Value, json};
@@ -77,7 +77,12 @@ fn texts(schemas: &BTreeMap<String, Value>, served: &[Value]) -> Value {
                 let is_part = |part: &Value| {
                     part["group"] == named["group"]
                         && part["version"] == named["version"]
-                        && part["kind"] == named["kind"]
+                        && part["kind"]
+                            .as_str()
+                            .zip(named["kind"].as_str())
+                            .is_some_and(|(kind, named)| {
+                                named.strip_suffix("List").unwrap_or(named) == kind || named == kind
+                            })
                 };
                 let parts = kind["subresources"].as_array();
                 is_part(kind) || parts.into_iter().flatten().any(is_part)
@@ -86,7 +91,7 @@ fn texts(schemas: &BTreeMap<String, Value>, served: &[Value]) -> Value {
     };
     let mut queue: Vec<&str> = schemas
         .iter()
-        .filter(|(_, schema)| is_served(schema))
+        .filter(|(name, schema)| is_served(schema) || OPERATION_TYPES.contains(&name.as_str()))
         .map(|(name, _)| name.as_str())
         .collect();
     let mut reachable: BTreeSet<&str> = queue.iter().copied().collect();

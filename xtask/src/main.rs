@@ -1,8 +1,10 @@
 //! Development tasks of the workspace: see `cargo xtask --help`. Results go to stdout, messages to stderr.
 
 mod api_bootstrap;
+mod api_enums;
 mod api_internal;
 mod api_kinds;
+mod api_openapi;
 mod api_protobuf;
 mod api_texts;
 mod api_types;
@@ -58,6 +60,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Generates the embedded API server's tables for its OpenAPI documents: parameters of operations, messages of version 2
+    ApiOpenapi {
+        /// Write nothing; fail if a table is stale
+        #[arg(long)]
+        check: bool,
+    },
     /// Generates the embedded API server's table of protobuf field numbers from Kubernetes' Go modules
     ApiProtobuf {
         /// Write nothing; fail if the table is stale
@@ -106,6 +114,7 @@ fn main() -> ExitCode {
         Task::ApiTypes { check } => api_types::run(check),
         Task::ControlPlane { print } => control_plane::run(print),
         Task::ApiKinds { check } => api_kinds::run(check),
+        Task::ApiOpenapi { check } => api_openapi::run(check),
         Task::ApiProtobuf { check } => api_protobuf::run(check),
         Task::ApiTexts { check } => api_texts::run(check),
         Task::Bench(options) => bench::run(&options),

@@ -111,6 +111,10 @@ pub struct Map {
     pub values: Option<Type>,
     /// Whether server-side apply treats the object as one value.
     pub atomic: bool,
+    /// The required fields in the order of the OpenAPI document, if it is not that of the names.
+    pub required_order: Vec<Box<str>>,
+    /// The unions in the OpenAPI document.
+    pub unions: Option<Value>,
 }
 
 /// A field of an object.
@@ -128,8 +132,23 @@ pub struct Field {
     pub empty: EmptyEncoding,
     /// The name of the Go type, if it does not follow from `ty`.
     pub go_type: Option<Box<str>>,
+    /// What only the OpenAPI document shows.
+    pub document: FieldDocument,
     /// The embedded Go structs that contain the field but do not show in JSON; error messages name them.
     pub inlined_from: Option<Box<str>>,
+}
+
+/// What only the OpenAPI document shows of a field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FieldDocument {
+    /// The definition of the field's type, if it is not that of `ty`.
+    pub schema: Option<Box<str>>,
+    /// The values of an enumeration.
+    pub values: Vec<Box<str>>,
+    /// Whether the field has a list type.
+    pub has_list_type: bool,
+    /// The map type: `atomic` or `granular`.
+    pub map_type: Option<Box<str>>,
 }
 
 /// How Go encodes an empty field, which decides how kube-apiserver writes it.
@@ -246,6 +265,16 @@ pub fn builtin_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
         .kinds
         .keys()
         .map(|(version, kind)| (&**version, &**kind))
+}
+
+/// Lists the kinds of a built-in type as (group, version, kind).
+pub fn kinds_of_type(name: &str) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let kinds = BUILTIN_TYPES.kinds.iter();
+    let of_type = kinds.filter(move |(_, ty)| matches!(ty, Type::Named(named) if *named.name == *name));
+    of_type.map(|((api_version, kind), _)| {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &**api_version));
+        (group, version, &**kind)
+    })
 }
 
 /// Whether a text is valid base64 with padding.

@@ -1,6 +1,9 @@
 //! Parses `builtin.txt`; the head of that file describes its format. The table is generated and tested, so unreadable lines are skipped.
 
-use super::{BuiltinTypes, EmptyEncoding, Field, List, ListKind, Map, Named, PatchStrategy, Scalar, Type};
+use super::{
+    BuiltinTypes, EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar,
+    Type,
+};
 use std::collections::HashMap;
 
 pub(super) fn parse_table(text: &str) -> BuiltinTypes {
@@ -28,7 +31,15 @@ pub(super) fn parse_table(text: &str) -> BuiltinTypes {
                 current = Some((
                     name.into(),
                     Map {
-                        atomic: rest == ["atomic"],
+                        atomic: rest.contains(&"atomic"),
+                        required_order: rest
+                            .iter()
+                            .find_map(|word| word.strip_prefix("required="))
+                            .map(|names| names.split(',').map(Into::into).collect())
+                            .unwrap_or_default(),
+                        unions: rest
+                            .iter()
+                            .find_map(|word| serde_json::from_str(word.strip_prefix("unions=")?).ok()),
                         ..Map::default()
                     },
                 ));
@@ -64,12 +75,18 @@ fn parse_field(line: &str) -> Option<(Box<str>, Field)> {
     let mut empty = EmptyEncoding::default();
     let mut go_type = None;
     let mut inlined_from = None;
+    let mut document = FieldDocument {
+        has_list_type: line.contains(" list="),
+        ..FieldDocument::default()
+    };
     for word in words {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let (value, names) = value.trim_end_matches(')').split_once('(').unwrap_or((value, ""));
         match key {
             "required" => required = true,
             "go" => go_type = Some(value.into()),
+            "schema" => document.schema = Some(value.into()),
+            "enum" => document.values = value.split(',').map(Into::into).collect(),
             "in" => inlined_from = Some(value.into()),
             "pointer" => empty.pointer = true,
             "omitempty" => empty.omitempty = true,
@@ -84,7 +101,10 @@ fn parse_field(line: &str) -> Option<(Box<str>, Field)> {
                 }
             }
             "map" => match &mut ty {
-                Type::Map(map) => map.atomic = value == "atomic",
+                Type::Map(map) => {
+                    map.atomic = value == "atomic";
+                    document.map_type = Some(value.into());
+                }
                 Type::Named(reference) => reference.atomic = Some(value == "atomic"),
                 _ => {}
             },
@@ -117,6 +137,7 @@ fn parse_field(line: &str) -> Option<(Box<str>, Field)> {
             patch,
             empty,
             go_type,
+            document,
             inlined_from,
         },
     ))

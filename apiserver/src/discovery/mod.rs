@@ -50,10 +50,11 @@ pub(crate) fn handle(
             return ordered(form, legacy::api_resource_list(&catalog, group, version));
         }
         ["version"] => Some(served.version.to_json()),
-        ["openapi", "v3"] => Some(openapi::v3_index(&catalog)),
-        ["openapi", "v3", "api", version] => openapi::v3_document(&catalog, "", version),
-        ["openapi", "v3", "apis", group, version] => openapi::v3_document(&catalog, group, version),
-        ["openapi", "v2"] => Some(openapi::v2_document(&served.version.git_version)),
+        ["openapi", rest @ ..] => {
+            let version = &served.version.git_version;
+            let response = openapi::respond(&catalog, version, rest, accept.unwrap_or_default());
+            return response.unwrap_or_else(respond::page_not_found);
+        }
         [root, subpath @ ..] if health::ENDPOINTS.contains(root) => {
             let document = health::respond(root, subpath, query).filter(|_| !info.path.ends_with('/'));
             return document.map_or_else(respond::page_not_found, |text| {

@@ -1,7 +1,11 @@
 //! CustomResourceDefinitions and their objects.
 
 use crate::client::{FOOS, TestServer, foo};
-use serde_json::json;
+use kubewright_apiserver::auth::User;
+use kubewright_apiserver::registry::{Target, WriteContext};
+use kubewright_apiserver::request::{ListOptions, WriteOptions};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/foos.demo.dev";
 
@@ -72,4 +76,96 @@ async fn deleting_a_definition_deletes_its_objects() {
     server.wait_for_status(FOOS, 404).await;
     server.define_foo().await;
     assert_eq!(server.get(FOOS).await.expect(200)["items"], json!([]));
+}
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+fn definition(plural: &str, group: &str) -> Value {
+    let schema = json!({ "type": "object", "properties": { "spec": { "type": "object", "properties": {
+        "size": { "type": "integer", "minimum": 0 }, "color": { "type": "string" },
+    } } } });
+    let version =
+        json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": format!("{plural}.{group}") },
+        "spec": {
+            "group": group, "scope": "Namespaced", "names": { "plural": plural, "kind": plural.to_uppercase() }, "versions": [version],
+        },
+    })
+}
+
+fn is_established(definition: &Value) -> bool {
+    let conditions = definition["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+}
+
+/// Creates definitions in groups of twenty, and waits until all are established. Returns the time that each took.
+async fn create_definitions(server: &TestServer, count: usize) -> Duration {
+    let registry = server.api.registry().clone();
+    let kind = registry
+        .resource("apiextensions.k8s.io", "customresourcedefinitions")
+        .unwrap();
+    let (user, options) = (User::system(), WriteOptions::default());
+    let start = Instant::now();
+    for at in 0..count {
+        let definition = definition(&format!("kind{at}s"), &format!("group{}.dev", at / 20));
+        let target = Target::new(&kind, "", "");
+        registry
+            .create(&target, definition, WriteContext::new(&user, &options))
+            .unwrap();
+        // The controller runs between the requests of concurrent clients.
+        tokio::task::yield_now().await;
+    }
+    let all = Target::new(&kind, "", "");
+    loop {
+        let listing = registry.list(&all, &ListOptions::default()).unwrap();
+        if listing
+            .objects
+            .iter()
+            .all(|object| is_established(object.value()))
+        {
+            return start.elapsed() / u32::try_from(count).unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn many_definitions_take_no_longer_each_than_few() {
+    let few = create_definitions(&TestServer::start().await, 50).await;
+    let many = create_definitions(&TestServer::start().await, 500).await;
+    println!("a definition of 50 takes {few:?}, one of 500 takes {many:?}");
+    // It would be ten times as long if each definition cost the work of all.
+    assert!(many < few * 4, "{few:?} {many:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kinds_are_served_when_their_definition_is_established() {
+    let server = TestServer::start().await;
+    let name = "flags.demo.dev";
+    for round in 0..100 {
+        server.create(DEFINITIONS, definition("flags", "demo.dev")).await;
+        let registry = server.api.registry().clone();
+        let served = tokio::task::spawn_blocking(move || {
+            let kind = registry.resource("apiextensions.k8s.io", "customresourcedefinitions");
+            let target = Target::new(&kind.unwrap(), "", name);
+            while !registry
+                .get(&target)
+                .is_ok_and(|object| is_established(object.value()))
+            {
+                std::hint::spin_loop();
+            }
+            registry.catalog().resource("demo.dev", "v1", "flags").is_some()
+        });
+        assert!(served.await.unwrap(), "round {round}");
+        server
+            .request("DELETE", &format!("{DEFINITIONS}/{name}"), None)
+            .await
+            .expect(200);
+        server
+            .wait_for_status(&format!("{DEFINITIONS}/{name}"), 404)
+            .await;
+    }
 }

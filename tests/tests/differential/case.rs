@@ -31,7 +31,7 @@ pub(crate) struct Step {
     pub(crate) headers: BTreeMap<String, String>,
     /// The user, if not the administrator: `alice`, `nobody` (an invalid token), or a token.
     pub(crate) r#as: Option<String>,
-    /// Repeats the request until the response has this status code.
+    /// Repeats the request until the response has this status code, and the part that `pick` names.
     pub(crate) until: Option<u16>,
     /// For a watch: the number of events to read; 0 reads until the server ends the watch. For kubectl: the number of lines to read before
     /// it is killed.

@@ -12,6 +12,7 @@
 mod case;
 mod compare;
 mod normalize;
+mod openapi;
 mod random;
 mod recording;
 mod server;
@@ -22,8 +23,10 @@ use server::{NOTHING_PICKED, StepResult, TestServer, embedded, real};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The suite of kubectl commands. Not every machine has kubectl.
-const KUBECTL_SUITE: &str = "kubectl";
+/// True for suites of kubectl commands. Not every machine has kubectl.
+fn needs_kubectl(suite: &Suite) -> bool {
+    suite.name.starts_with("kubectl")
+}
 
 fn selected_suites() -> Vec<Suite> {
     let mut suites = suites();
@@ -70,10 +73,7 @@ async fn compare_with_recording(suites: &[Suite]) {
 #[tokio::test]
 async fn embedded_server_responds_as_recorded() {
     let suites = selected_suites();
-    let suites: Vec<Suite> = suites
-        .into_iter()
-        .filter(|suite| suite.name != KUBECTL_SUITE)
-        .collect();
+    let suites: Vec<Suite> = suites.into_iter().filter(|suite| !needs_kubectl(suite)).collect();
     compare_with_recording(&suites).await;
 }
 
@@ -81,10 +81,7 @@ async fn embedded_server_responds_as_recorded() {
 #[ignore = "needs kubectl: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn kubectl_prints_as_recorded() {
     let suites = selected_suites();
-    let suites: Vec<Suite> = suites
-        .into_iter()
-        .filter(|suite| suite.name == KUBECTL_SUITE)
-        .collect();
+    let suites: Vec<Suite> = suites.into_iter().filter(needs_kubectl).collect();
     compare_with_recording(&suites).await;
 }
 
@@ -92,10 +89,8 @@ async fn kubectl_prints_as_recorded() {
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn recording_matches_the_real_server() {
     let mut report = String::new();
-    // The kubectl suite gets a control plane of its own: its lists would show objects of the other suites.
-    let (kubectl, others): (Vec<Suite>, Vec<Suite>) = selected_suites()
-        .into_iter()
-        .partition(|suite| suite.name == KUBECTL_SUITE);
+    // The kubectl suites get a control plane of their own: their lists would show objects of the other suites.
+    let (kubectl, others): (Vec<Suite>, Vec<Suite>) = selected_suites().into_iter().partition(needs_kubectl);
     for suites in [others, kubectl].iter().filter(|suites| !suites.is_empty()) {
         let plane = real().await;
         let subject = TestServer::real(&plane).await;
@@ -165,6 +160,20 @@ async fn servers_respond_alike_to_every_mutation_of_the_examples() {
         TestServer::real(&plane).await,
     );
     let report = random::compare_exhaustively(&ours, &theirs).await;
+    tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
+    assert!(report.is_empty(), "\n{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
+async fn servers_publish_alike_documents() {
+    let plane = real().await;
+    let server = embedded().await;
+    let (ours, theirs) = (
+        TestServer::embedded(&server).await,
+        TestServer::real(&plane).await,
+    );
+    let report = openapi::compare_documents(&ours, &theirs).await;
     tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
     assert!(report.is_empty(), "\n{report}");
 }

@@ -1,0 +1,363 @@
+//! OpenAPI documents, from which clients learn the types and the operations of the served kinds.
+//!
+//! Version 3 has a document per group and version: `operations` has its paths, with the `parameters` of a generated table, and `schemas`
+//! its types. Version 2 has one document, which `version2` converts from those of version 3. `messages` encodes documents as protobuf.
+
+mod messages;
+mod operations;
+mod parameters;
+mod schemas;
+mod shared_parameters;
+mod version2;
+
+use crate::kinds::{Catalog, Kind};
+use crate::render::{ApiResponse, respond};
+use operations::{Paths, group_label, joined};
+use parking_lot::Mutex;
+use schemas::{CommonTypes, Schemas};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+const PROTOBUF_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const PROTOBUF_V3: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+const REGISTERED_V2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const REGISTERED_V3: &str = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
+
+/// Returns the response to a path below `/openapi`; None if there is no such document.
+pub(super) fn respond(
+    catalog: &Arc<Catalog>,
+    version: &str,
+    path: &[&str],
+    accept: &str,
+) -> Option<ApiResponse> {
+    match path {
+        ["v2"] => Some(match Encoding::negotiate(accept, [REGISTERED_V2, PROTOBUF_V2]) {
+            Some(encoding) => {
+                let (json, protobuf) = encoded_v2_document(catalog, version);
+                match encoding {
+                    Encoding::Json => respond::bytes(200, "application/json", json),
+                    Encoding::Protobuf => respond::bytes(200, PROTOBUF_V2, protobuf),
+                }
+            }
+            None => not_acceptable(),
+        }),
+        // Like in kube-apiserver, the index has this content type.
+        ["v3"] => Some(respond::bytes(
+            200,
+            "text/plain; charset=utf-8",
+            v3_index(catalog).to_string(),
+        )),
+        ["v3", rest @ ..] => {
+            let document = v3_document(catalog, version, rest)?;
+            Some(match Encoding::negotiate(accept, [REGISTERED_V3, PROTOBUF_V3]) {
+                Some(Encoding::Json) => respond::bytes(200, "application/json", document.to_string()),
+                Some(Encoding::Protobuf) => {
+                    respond::bytes(200, PROTOBUF_V3, messages::encode("v3", &document))
+                }
+                None => not_acceptable(),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The encoding of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    Json,
+    Protobuf,
+}
+
+impl Encoding {
+    /// Returns the first encoding of the Accept header, by quality. The parameters of a media type do not count.
+    fn negotiate(accept: &str, protobuf: [&str; 2]) -> Option<Self> {
+        let mut clauses: Vec<(f32, &str)> = accept
+            .split(',')
+            .map(|clause| {
+                let mut parts = clause.split(';').map(str::trim);
+                let media_type = parts.next().unwrap_or_default();
+                let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
+                (quality.unwrap_or(1.0), media_type)
+            })
+            .collect();
+        clauses.sort_by(|a, b| b.0.total_cmp(&a.0));
+        clauses.into_iter().find_map(|(_, media_type)| match media_type {
+            "" | "*/*" | "application/*" | "application/json" => Some(Self::Json),
+            other if protobuf.contains(&other) => Some(Self::Protobuf),
+            _ => None,
+        })
+    }
+}
+
+fn not_acceptable() -> ApiResponse {
+    let mut response = respond::bytes(406, "text/plain", "");
+    response.headers_mut().remove(http::header::CONTENT_TYPE);
+    response
+}
+
+/// Returns the path of the document of a group and version, or of a group.
+fn document_path(kind: &Kind) -> String {
+    if kind.group.is_empty() {
+        format!("api/{}", kind.version)
+    } else {
+        format!("apis/{}/{}", kind.group, kind.version)
+    }
+}
+
+/// Returns the document of `/openapi/v3`.
+fn v3_index(catalog: &Catalog) -> Value {
+    let mut names: Vec<String> = ["api", "apis", "version"].map(str::to_owned).into();
+    for kind in catalog.iter() {
+        if kind.definition.is_none() && !kind.group.is_empty() {
+            names.push(format!("apis/{}", kind.group));
+        }
+        names.push(document_path(kind));
+    }
+    names.dedup();
+    let paths: Map<String, Value> = names
+        .into_iter()
+        .map(|path| {
+            let url = format!("/openapi/v3/{path}");
+            (path, json!({ "serverRelativeURL": url }))
+        })
+        .collect();
+    json!({ "paths": paths })
+}
+
+/// Returns a document below `/openapi/v3`.
+fn v3_document(catalog: &Catalog, version: &str, path: &[&str]) -> Option<Value> {
+    let mut schemas = Schemas::default();
+    if let ["apis", group, version] = path {
+        let kinds = catalog.group(group);
+        schemas.common_types = if kinds.iter().all(|kind| kind.definition.is_some()) {
+            CommonTypes::ClientVersions
+        } else {
+            CommonTypes::OneVersion((*group).to_owned(), (*version).to_owned())
+        };
+    } else {
+        schemas.common_types = CommonTypes::OneVersion(String::new(), "v1".to_owned());
+    }
+    let is_custom = matches!(schemas.common_types, CommonTypes::ClientVersions);
+    let mut paths = Paths {
+        items: Map::new(),
+        schemas: &mut schemas,
+    };
+    let mut info = json!({ "title": "Kubernetes", "version": version });
+    match path {
+        ["api"] => paths.add_versions(),
+        ["apis"] => paths.add_groups(),
+        ["version"] => paths.add_version(),
+        ["apis", group] => {
+            let kinds = catalog.group(group);
+            kinds.iter().find(|kind| kind.definition.is_none())?;
+            paths.add_group(group);
+        }
+        ["api", version] => add_kinds(catalog, "", version, &mut paths)?,
+        ["apis", group, version] => {
+            add_kinds(catalog, group, version, &mut paths)?;
+        }
+        _ => return None,
+    }
+    let items = paths.items;
+    schemas.resolve();
+    let mut components = json!({ "schemas": schemas.named });
+    if is_custom {
+        info = json!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" });
+    } else {
+        components["securitySchemes"] = json!({ "BearerToken": bearer_token() });
+    }
+    Some(json!({ "openapi": "3.0.0", "info": info, "paths": items, "components": components }))
+}
+
+fn bearer_token() -> Value {
+    let description = "Bearer Token authentication";
+    json!({ "type": "apiKey", "description": description, "name": "authorization", "in": "header" })
+}
+
+fn add_kinds(catalog: &Catalog, group: &str, version: &str, paths: &mut Paths<'_>) -> Option<()> {
+    let kinds = catalog.group(group).iter();
+    let kinds: Vec<&Arc<Kind>> = kinds.filter(|kind| kind.version == version).collect();
+    let first = kinds.first()?;
+    if first.definition.is_none() {
+        paths.add_resources(first);
+    }
+    for kind in kinds {
+        paths.add_kind(kind);
+        let definition = kind.definition.as_ref();
+        if let Some(version) = definition.and_then(|definition| definition.version(&kind.version)) {
+            paths.schemas.add_custom(kind, version);
+        }
+    }
+    Some(())
+}
+
+impl Paths<'_> {
+    fn add_versions(&mut self) {
+        let description = "get available API versions";
+        self.add_discovery(
+            "/api/",
+            "getCoreAPIVersions",
+            description,
+            ("core", "APIVersions"),
+        );
+    }
+
+    fn add_groups(&mut self) {
+        let description = "get available API versions";
+        self.add_discovery("/apis/", "getAPIVersions", description, ("apis", "APIGroupList"));
+    }
+
+    fn add_group(&mut self, group: &str) {
+        let (upper, tag) = (
+            joined(group_label(group), true),
+            joined(group_label(group), false),
+        );
+        let id = format!("get{upper}APIGroup");
+        self.add_discovery(
+            &format!("/apis/{group}/"),
+            &id,
+            "get information of a group",
+            (&tag, "APIGroup"),
+        );
+    }
+
+    fn add_resources(&mut self, kind: &Kind) {
+        let (id, tag) = (operations::id_prefix(kind), operations::tag(kind));
+        let path = format!("/{}/", document_path(kind));
+        let id = format!("get{id}APIResources");
+        self.add_discovery(&path, &id, "get available resources", (&tag, "APIResourceList"));
+    }
+
+    fn add_version(&mut self) {
+        let description = "get the version information for this server";
+        let schema = json!({ "schema": self.schemas.built_in("pkg.version.Info") });
+        let responses = json!({
+            "200": { "description": "OK", "content": { "application/json": schema } }, "401": { "description": "Unauthorized" },
+        });
+        let operation = json!({
+            "description": description, "operationId": "getCodeVersion", "tags": ["version"], "responses": responses,
+        });
+        self.items
+            .insert("/version/".to_owned(), json!({ "get": operation }));
+    }
+}
+
+/// Returns the document of `/openapi/v2`.
+fn v2_document(catalog: &Catalog, version: &str) -> Value {
+    let mut schemas = Schemas::default();
+    let mut paths = Paths {
+        items: Map::new(),
+        schemas: &mut schemas,
+    };
+    paths.add_versions();
+    paths.add_groups();
+    paths.add_version();
+    let (mut groups, mut versions): (Vec<&str>, Vec<(&str, &str)>) = (vec![], vec![]);
+    for kind in catalog.iter() {
+        if !versions.contains(&(&kind.group, &kind.version)) {
+            versions.push((&kind.group, &kind.version));
+        }
+        if kind.definition.is_none() && !kind.group.is_empty() && !groups.contains(&kind.group.as_str()) {
+            groups.push(&kind.group);
+        }
+    }
+    for group in groups {
+        paths.add_group(group);
+    }
+    for (group, version) in versions {
+        // Each version has kinds.
+        let _ = add_kinds(catalog, group, version, &mut paths);
+    }
+    let items = paths.items;
+    schemas.resolve();
+    let mut items: Map<String, Value> = items
+        .iter()
+        .map(|(path, item)| (path.clone(), version2::path_item(item)))
+        .collect();
+    let parameters = shared_parameters::share(&mut items);
+    let definitions: Map<String, Value> = schemas
+        .named
+        .iter()
+        .map(|(name, schema)| {
+            let schema = if name.starts_with("io.k8s.") && !schemas.custom.contains(name) {
+                version2::schema(schema)
+            } else {
+                version2::custom_schema(schema)
+            };
+            (name.clone(), schema)
+        })
+        .collect();
+    json!({
+        "swagger": "2.0", "info": { "title": "Kubernetes", "version": version }, "paths": items, "definitions": definitions, "parameters": parameters,
+        "securityDefinitions": { "BearerToken": bearer_token() }, "security": [{ "BearerToken": [] }],
+    })
+}
+
+/// The newest document of version 2 with the catalog that it describes.
+static V2_DOCUMENT: Mutex<Option<V2Document>> = Mutex::new(None);
+
+struct V2Document {
+    catalog: Arc<Catalog>,
+    json: bytes::Bytes,
+    protobuf: bytes::Bytes,
+}
+
+/// Returns the document of version 2 as JSON and as protobuf. It is made anew when the kinds changed.
+fn encoded_v2_document(catalog: &Arc<Catalog>, version: &str) -> (bytes::Bytes, bytes::Bytes) {
+    let mut newest = V2_DOCUMENT.lock();
+    if let Some(document) = newest
+        .as_ref()
+        .filter(|document| Arc::ptr_eq(&document.catalog, catalog))
+    {
+        return (document.json.clone(), document.protobuf.clone());
+    }
+    let document = v2_document(catalog, version);
+    let json = bytes::Bytes::from(document.to_string());
+    let protobuf = bytes::Bytes::from(messages::encode("v2", &document));
+    *newest = Some(V2Document {
+        catalog: catalog.clone(),
+        json: json.clone(),
+        protobuf: protobuf.clone(),
+    });
+    (json, protobuf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encoding_is_negotiated_by_quality() {
+        let encoding = |accept| Encoding::negotiate(accept, [REGISTERED_V2, PROTOBUF_V2]);
+        for (accept, expected) in [
+            ("", Some(Encoding::Json)),
+            ("*/*", Some(Encoding::Json)),
+            ("application/json;as=x", Some(Encoding::Json)),
+            ("text/html, application/*", Some(Encoding::Json)),
+            ("application/yaml", None),
+            (PROTOBUF_V3, None),
+            (PROTOBUF_V2, Some(Encoding::Protobuf)),
+            (
+                "application/json;q=0.5,application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+                Some(Encoding::Protobuf),
+            ),
+        ] {
+            assert_eq!(encoding(accept), expected, "{accept}");
+        }
+    }
+
+    #[test]
+    fn every_reference_of_a_document_has_a_definition() {
+        let catalog = Catalog::built_in().unwrap();
+        let document = v2_document(&catalog, "v1.36.3");
+        let text = document.to_string();
+        let definitions = document["definitions"].as_object().unwrap();
+        let mut count = 0;
+        for part in text.split("#/definitions/").skip(1) {
+            let name = part.split('"').next().unwrap();
+            assert!(definitions.contains_key(name), "{name}");
+            count += 1;
+        }
+        assert!(count > 1000 && !text.contains("components"));
+    }
+}
