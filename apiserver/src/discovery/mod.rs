@@ -34,6 +34,7 @@ pub(crate) fn handle(
         ["apis", group] => legacy::api_group(&catalog, group),
         ["apis", group, version] => legacy::api_resource_list(&catalog, group, version),
         ["version"] => Some(state.version.to_json()),
+        ["openapi", ..] if info.path.ends_with('/') => None,
         ["openapi", rest @ ..] => {
             let version = &state.version.git_version;
             let response = openapi::respond(&catalog, version, rest, accept.unwrap_or_default());

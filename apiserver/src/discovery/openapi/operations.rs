@@ -323,7 +323,12 @@ impl Paths<'_> {
     }
 
     fn add_subresource(&mut self, kind: &Kind, subresource: &Subresource, object: &str, name: &str) {
-        let shown = kind.for_subresource(subresource);
+        let is_own = kind.definition.is_some() && subresource.kind == kind.kind;
+        let shown = if is_own {
+            kind.clone()
+        } else {
+            kind.for_subresource(subresource)
+        };
         let part = subresource.name.as_str();
         let path = format!("{object}/{part}");
         if subresource.kind.ends_with("Options") {
