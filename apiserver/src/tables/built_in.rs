@@ -32,12 +32,18 @@ fn parse_column(line: &str) -> Option<Value> {
         .strip_prefix('@')
         .and_then(|reference| reference.rsplit_once('.'))
     {
-        Some((ty, field)) => types::description(ty, field).unwrap_or_default(),
+        Some((ty, field)) => without_enumeration(types::description(ty, field).unwrap_or_default()),
         None => description_text,
     };
     Some(
         json!({ "name": name, "type": ty, "format": format, "description": description_text, "priority": priority }),
     )
+}
+
+/// Returns a description without the list of an enumeration's values, which only OpenAPI documents have.
+fn without_enumeration(description: &str) -> &str {
+    let text = description.split("\n\nPossible enum values:").next();
+    text.unwrap_or_default()
 }
 
 #[cfg(test)]
