@@ -16,10 +16,6 @@ pub(crate) fn table(
     with_columns: bool,
 ) -> Value {
     let mut table = tables::build_table(kind, objects.iter().copied(), metadata, with_columns);
-    // A nil slice in Go: the kind has no printer columns of its own.
-    if objects.is_empty() && table["columnDefinitions"][1]["name"] == "Created At" {
-        table["rows"] = Value::Null;
-    }
     let rows = table["rows"].as_array_mut().into_iter().flatten();
     for (row, object) in rows.zip(objects) {
         match format.include_object {
