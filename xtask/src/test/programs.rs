@@ -97,7 +97,7 @@ pub(crate) fn build(root: &Path, packages: &[String], targets: &[&str]) -> anyho
 /// Returns how many programs and tests cargo itself lists, documentation tests not included.
 pub(crate) fn list_with_cargo(root: &Path) -> anyhow::Result<(usize, usize)> {
     let mut command = cargo_test(root, &[]);
-    command.args(["--lib", "--bins", "--tests", "--", "--list", "--format", "terse"]);
+    command.args(["--tests", "--", "--list", "--format", "terse"]);
     let output = command.output().context("cannot run cargo")?;
     ensure!(output.status.success(), "cargo test -- --list: {}", output.status);
     // Cargo names the programs on standard error; the programs list their tests on standard output.
@@ -162,7 +162,7 @@ fn parse_artifacts(messages: &str) -> anyhow::Result<Vec<TestProgram>> {
     Ok(programs)
 }
 
-/// The name in a package id: `path+file:///work/name#0.1.0`, or `path+file:///work/folder#name@0.1.0` where they differ.
+/// The name in a package id: `path+file:///src/name#0.1.0`, or `path+file:///src/folder#name@0.1.0` where they differ.
 fn package_name(id: &str) -> String {
     let (source, fragment) = id.split_once('#').unwrap_or(("", id));
     let last = source.rsplit('/').next().unwrap_or_default();
