@@ -72,9 +72,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
     let runs: Vec<Run<'_>> = programs
         .iter()
-        .flat_map(|program| kinds.iter().map(move |kind| (program, *kind)))
-        .filter(|(program, kind)| program.count(*kind) > 0)
-        .map(|(program, kind)| Run::new(program, kind))
+        .enumerate()
+        .flat_map(|(number, program)| kinds.iter().map(move |kind| (number, program, *kind)))
+        .filter(|(_, program, kind)| program.count(*kind) > 0)
+        .map(|(number, program, kind)| Run::new(number, program, kind))
         .collect();
     let jobs = options
         .jobs

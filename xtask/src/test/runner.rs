@@ -2,7 +2,7 @@
 
 use super::outcome::{self, Listed, Outcome};
 use super::programs::{Selection, TestProgram, library_path};
-use super::schedule::{self, Load, Pending, TIME_LIMIT};
+use super::schedule::{self, Entry, TIME_LIMIT};
 use anyhow::{Context, anyhow};
 use kubewright_control_plane::BuildError;
 use std::fs::{self, File};
@@ -21,14 +21,14 @@ pub(crate) struct Run<'p> {
     title: String,
     program: &'p TestProgram,
     selection: Selection,
-    pending: Pending,
+    entry: Entry,
 }
 
 impl<'p> Run<'p> {
-    pub(crate) fn new(program: &'p TestProgram, selection: Selection) -> Self {
+    pub(crate) fn new(number: usize, program: &'p TestProgram, selection: Selection) -> Self {
         let title = super::title(program, selection);
         Self {
-            pending: schedule::known(&title, selection == Selection::Ignored),
+            entry: schedule::known(&title, number, selection == Selection::Ignored),
             title,
             program,
             selection,
@@ -125,9 +125,9 @@ pub(crate) fn run_all(
                 .join()
                 .map_err(|_| anyhow!("the build of the control plane panicked"))??;
         }
-        let pending: Vec<Pending> = runs.iter().map(|run| run.pending).collect();
-        let loads: Vec<Load> = running.iter().map(|running| running.run.pending.load).collect();
-        if let Some(index) = schedule::next(&pending, &loads, jobs, control_plane.is_none()) {
+        let pending: Vec<Entry> = runs.iter().map(|run| run.entry).collect();
+        let started: Vec<Entry> = running.iter().map(|running| running.run.entry).collect();
+        if let Some(index) = schedule::next(&pending, &started, jobs, control_plane.is_none()) {
             running.push(runs.remove(index).start(folder, &libraries)?);
             continue;
         }

@@ -7,33 +7,40 @@ use std::time::Duration;
 pub(crate) enum Load {
     /// Computes: as many run side by side as there are cores.
     Computes,
-    /// Waits for timers and other processes: [`MAX_WAITING`] run beside those that compute.
+    /// Waits for timers and other processes: [`MAX_WAITING`] run beside the others.
     Waits,
+    /// Builds scaffolds, which share a target folder and therefore cargo's lock: [`MAX_BUILDING`] run beside the others.
+    Builds,
     /// Runs after all others and beside none, for the given reason.
     Alone(&'static str),
 }
 
 /// How many programs that wait run side by side: each may have a control plane of its own, of some hundred megabytes.
 pub(crate) const MAX_WAITING: usize = 4;
+/// While one builds, the other runs what it built.
+pub(crate) const MAX_BUILDING: usize = 2;
 /// A program that takes longer hangs, and is killed.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_mins(15);
 
 /// Seconds on two idle cores, of those that take more than a few, and what they do meanwhile.
 pub(crate) const KNOWN: [(&str, u32, Load); 0] = [];
 
-/// A run that has not started yet.
+/// A run that has not started yet, or runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pending {
+pub(crate) struct Entry {
+    /// The number of the program, which runs once at a time: its tests have names for processes and projects.
+    pub(crate) program: usize,
     pub(crate) seconds: u32,
     pub(crate) load: Load,
     pub(crate) needs_control_plane: bool,
 }
 
 /// What is known about a run, by its title.
-pub(crate) fn known(title: &str, needs_control_plane: bool) -> Pending {
+pub(crate) fn known(title: &str, program: usize, needs_control_plane: bool) -> Entry {
     let row = KNOWN.iter().find(|(name, _, _)| *name == title);
     let (seconds, load) = row.map_or((0, Load::Computes), |(_, seconds, load)| (*seconds, *load));
-    Pending {
+    Entry {
+        program,
         seconds,
         load,
         needs_control_plane,
@@ -42,22 +49,24 @@ pub(crate) fn known(title: &str, needs_control_plane: bool) -> Pending {
 
 /// Returns the index of the run to start now: the longest that may run beside those that are running.
 pub(crate) fn next(
-    pending: &[Pending],
-    running: &[Load],
+    pending: &[Entry],
+    running: &[Entry],
     jobs: usize,
     control_plane_is_built: bool,
 ) -> Option<usize> {
-    if running.iter().any(|load| matches!(load, Load::Alone(_))) {
+    let is_alone = |run: &Entry| matches!(run.load, Load::Alone(_));
+    if running.iter().any(is_alone) {
         return None;
     }
-    let count = |wanted: Load| running.iter().filter(|load| **load == wanted).count();
-    let (computing, waiting) = (count(Load::Computes), count(Load::Waits));
-    let only_alone_is_left = pending.iter().all(|run| matches!(run.load, Load::Alone(_)));
-    let may_start = |run: &Pending| {
+    let only_alone_is_left = pending.iter().all(is_alone);
+    let may_start = |run: &Entry| {
+        let side_by_side = running.iter().filter(|other| other.load == run.load).count();
         (control_plane_is_built || !run.needs_control_plane)
+            && running.iter().all(|other| other.program != run.program)
             && match run.load {
-                Load::Computes => computing < jobs,
-                Load::Waits => waiting < MAX_WAITING,
+                Load::Computes => side_by_side < jobs,
+                Load::Waits => side_by_side < MAX_WAITING,
+                Load::Builds => side_by_side < MAX_BUILDING,
                 Load::Alone(_) => only_alone_is_left && running.is_empty(),
             }
     };
@@ -72,54 +81,66 @@ pub(crate) fn next(
 mod tests {
     use super::*;
 
-    const fn run(seconds: u32, load: Load) -> Pending {
-        Pending {
-            seconds,
-            load,
+    /// Programs that take the given seconds, each another one.
+    fn entries(runs: &[(u32, Load)]) -> Vec<Entry> {
+        let entry = |(program, (seconds, load)): (usize, &(u32, Load))| Entry {
+            program,
+            seconds: *seconds,
+            load: *load,
             needs_control_plane: false,
-        }
+        };
+        runs.iter().enumerate().map(entry).collect()
+    }
+
+    /// Other programs, which run already.
+    fn running(loads: &[Load]) -> Vec<Entry> {
+        let runs: Vec<_> = loads.iter().map(|load| (1, *load)).collect();
+        let mut entries = entries(&runs);
+        entries.iter_mut().for_each(|entry| entry.program += 100);
+        entries
     }
 
     const ALONE: Load = Load::Alone("it measures");
 
     #[test]
     fn longest_computing_program_starts_first_while_a_core_is_free() {
-        let pending = [
-            run(1, Load::Computes),
-            run(9, Load::Computes),
-            run(9, Load::Computes),
-        ];
+        let pending = entries(&[(1, Load::Computes), (9, Load::Computes), (9, Load::Computes)]);
         assert_eq!(next(&pending, &[], 2, true), Some(1));
-        assert_eq!(next(&pending, &[Load::Computes], 2, true), Some(1));
-        assert_eq!(next(&pending, &[Load::Computes; 2], 2, true), None);
+        assert_eq!(next(&pending, &running(&[Load::Computes]), 2, true), Some(1));
+        assert_eq!(next(&pending, &running(&[Load::Computes; 2]), 2, true), None);
     }
 
     #[test]
-    fn waiting_programs_run_beside_computing_ones() {
-        let pending = [run(1, Load::Waits), run(9, Load::Computes)];
-        assert_eq!(next(&pending, &[Load::Computes; 2], 2, true), Some(0));
-        let mut running = vec![Load::Waits; MAX_WAITING];
-        assert_eq!(next(&pending, &running, 2, true), Some(1));
-        running.extend([Load::Computes; 2]);
-        assert_eq!(next(&pending, &running, 2, true), None);
+    fn waiting_and_building_programs_run_beside_computing_ones() {
+        let pending = entries(&[(1, Load::Waits), (9, Load::Computes), (2, Load::Builds)]);
+        let mut others = running(&[Load::Computes; 2]);
+        assert_eq!(next(&pending, &others, 2, true), Some(2));
+        others.extend(running(&[Load::Builds; MAX_BUILDING]));
+        assert_eq!(next(&pending, &others, 2, true), Some(0));
+        others.extend(running(&[Load::Waits; MAX_WAITING]));
+        assert_eq!(next(&pending, &others, 2, true), None);
+    }
+
+    #[test]
+    fn program_runs_once_at_a_time() {
+        let pending = entries(&[(9, Load::Waits), (1, Load::Waits)]);
+        assert_eq!(next(&pending, &pending[..1], 2, true), Some(1));
+        assert_eq!(next(&pending[..1], &pending[..1], 2, true), None);
     }
 
     #[test]
     fn program_that_runs_alone_is_last_and_blocks_all_others() {
-        let pending = [run(99, ALONE), run(1, Load::Computes)];
+        let pending = entries(&[(99, ALONE), (1, Load::Computes)]);
         assert_eq!(next(&pending, &[], 2, true), Some(1));
-        assert_eq!(next(&pending[..1], &[Load::Waits], 2, true), None);
+        assert_eq!(next(&pending[..1], &running(&[Load::Waits]), 2, true), None);
         assert_eq!(next(&pending[..1], &[], 2, true), Some(0));
-        assert_eq!(next(&pending[1..], &[ALONE], 2, true), None);
+        assert_eq!(next(&pending[1..], &running(&[ALONE]), 2, true), None);
     }
 
     #[test]
     fn program_without_its_control_plane_is_passed_over() {
-        let needs = Pending {
-            needs_control_plane: true,
-            ..run(9, Load::Waits)
-        };
-        let pending = [needs, run(1, Load::Waits)];
+        let mut pending = entries(&[(9, Load::Waits), (1, Load::Waits)]);
+        pending[0].needs_control_plane = true;
         assert_eq!(next(&pending, &[], 2, false), Some(1));
         assert_eq!(next(&pending, &[], 2, true), Some(0));
         assert_eq!(next(&pending[..1], &[], 2, false), None);
@@ -127,16 +148,11 @@ mod tests {
 
     #[test]
     fn all_programs_start_eventually() {
-        let mut pending = vec![
-            run(5, ALONE),
-            run(3, Load::Waits),
-            run(3, Load::Computes),
-            run(2, ALONE),
-        ];
+        let mut pending = entries(&[(5, ALONE), (3, Load::Waits), (3, Load::Computes), (2, ALONE)]);
         let mut order = vec![];
         while let Some(index) = next(&pending, &[], 1, true) {
-            order.push(pending.remove(index).seconds);
+            order.push(pending.remove(index).program);
         }
-        assert_eq!((order, pending.len()), (vec![3, 3, 5, 2], 0));
+        assert_eq!((order, pending.len()), (vec![1, 2, 0, 3], 0));
     }
 }
