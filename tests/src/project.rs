@@ -88,6 +88,21 @@ impl Project {
         run(Command::new("cargo").args(arguments).current_dir(&self.root))
     }
 
+    /// Runs `cargo test`, with clippy as the compiler of the project: `cargo clippy` would check all dependencies again.
+    ///
+    /// # Panics
+    ///
+    /// If a test fails, or clippy has warnings.
+    pub fn test_with_clippy(&self) -> CommandOutput {
+        let tested = run(Command::new("cargo")
+            .args(["test", "--offline"])
+            .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
+            .current_dir(&self.root))
+        .expect_success();
+        assert!(!tested.stderr.contains("warning:"), "{}", tested.stderr);
+        tested
+    }
+
     /// Builds the operator and returns the path of its binary, copied into the project's folder.
     ///
     /// # Panics

@@ -107,7 +107,6 @@ impl Compiler {
                 "--edition=2024",
                 "--crate-type=bin",
                 "--crate-name=input",
-                "--verbose",
                 "--color=never",
             ])
             .args(["--diagnostic-width=140", "-Adead_code", "--emit", emit])
@@ -119,7 +118,7 @@ impl Compiler {
     }
 }
 
-/// Removes what depends on the machine, and the line numbers of other files, which change often.
+/// Removes what depends on the machine, on what else is built, and on the lines of other files, which change often.
 fn normalize(errors: &str, source: &Path) -> String {
     let mut normalized = String::new();
     let mut diagnostic = vec![];
@@ -141,92 +140,81 @@ fn normalize_diagnostic(lines: &[&str], source: &Path, normalized: &mut String) 
     {
         return;
     }
+    let margin = |line: &str| line.len() - line.trim_start().len();
     let mut shown = vec![];
-    let mut other_file = None;
+    // The longest line number, which decides how wide the margin is.
+    let mut longest = 1;
+    let (mut in_other_file, mut list_margin) = (false, None);
     for line in lines {
         let content = line.trim_start();
-        if content.starts_with("For more information") || content.starts_with("Some errors have detailed") {
+        // Which types of other libraries implement a trait depends on what else is built.
+        if list_margin.is_some_and(|list| margin(line) > list) {
+            continue;
+        }
+        list_margin = content
+            .contains("the following other types implement trait")
+            .then(|| margin(line));
+        if REMOVED_LINES.iter().any(|removed| content.starts_with(removed)) {
             continue;
         }
         if content.starts_with("--> ") || content.starts_with("::: ") {
             let (arrow, place) = content.split_at(4);
-            other_file = (!place.starts_with(source.to_str().unwrap())).then(|| other_path(place));
-            let indent = &line[..line.len() - content.len()];
-            let place = other_file.as_deref().unwrap_or(place);
-            shown.push((format!("{indent}{arrow}{place}"), false));
+            in_other_file = !place.starts_with(source.to_str().unwrap());
+            let place = if in_other_file {
+                other_path(place)
+            } else {
+                place.to_owned()
+            };
+            shown.push(format!("{}{arrow}{place}", " ".repeat(margin(line))));
             continue;
         }
         let code = content.trim_start_matches(|c: char| c.is_ascii_digit());
         let is_code = code.trim_start().starts_with('|') || content == "...";
-        match &other_file {
-            // The source of Rust's own library is not installed everywhere.
-            Some(path) if is_code && path.starts_with("$RUST") => {}
-            Some(_) if is_code && code.len() < content.len() => {
-                let blank = " ".repeat(line.len() - code.len());
-                shown.push((format!("{blank}{code}"), false));
+        in_other_file &= is_code;
+        if !in_other_file {
+            if is_code {
+                longest = longest.max(content.len() - code.len());
             }
-            _ => {
-                other_file = other_file.filter(|_| is_code);
-                shown.push((others(line), is_code && code.len() < content.len()));
-            }
+            shown.push((*line).to_owned());
         }
     }
-    // The margin is as wide as the longest line number: reduce it to the longest that is shown.
     let arrow = lines.iter().find(|line| line.trim_start().starts_with("--> "));
-    let margin = arrow.map_or(0, |line| line.len() - line.trim_start().len());
-    let width = |line: &str| line.trim_start().find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
-    let longest = shown
-        .iter()
-        .filter(|(_, numbered)| *numbered)
-        .map(|(line, _)| width(line))
-        .max();
-    let excess = " ".repeat(margin.saturating_sub(longest.unwrap_or(1)));
-    for (line, _) in shown {
+    let excess = " ".repeat(arrow.map_or(0, |line| margin(line)).saturating_sub(longest));
+    for line in shown {
         let _ = writeln!(normalized, "{}", line.strip_prefix(&excess).unwrap_or(&line));
     }
 }
 
+/// How lines begin that say nothing about the error.
+const REMOVED_LINES: [&str; 4] = [
+    "For more information about",
+    "Some errors have detailed explanations",
+    "= note: the full name for the type has been written to",
+    "= note: consider using `--verbose`",
+];
+
 /// The path of a file that is not the program's, without line and column.
 fn other_path(place: &str) -> String {
     let path = place.split(".rs:").next().unwrap_or(place);
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_str()
-        .unwrap();
     let below = |folder: &str| path.split_once(folder).map(|(_, below)| below);
     if let Some(below) = below("/library/") {
         format!("$RUST/{below}.rs")
     } else if let Some(below) = below("/registry/src/").and_then(|below| below.split_once('/')) {
         format!("$CARGO/{}.rs", below.1)
     } else {
-        format!("{}.rs", path.replace(workspace, "$WORKSPACE"))
-    }
-}
-
-/// `and 23 others`, at the end of a list, changes with each type in any library.
-fn others(line: &str) -> String {
-    let content = line.trim_start();
-    match content
-        .strip_prefix("and ")
-        .and_then(|rest| rest.strip_suffix(" others"))
-    {
-        Some(number) if number.parse::<u32>().is_ok() => line.replace(number, "$N"),
-        _ => line.to_owned(),
+        // Of the workspace, relative to its folder.
+        format!("{path}.rs")
     }
 }
 
 #[test]
 fn normalized_errors_do_not_depend_on_the_machine() {
-    let errors = format!(
-        "error[E0277]: no\n   --> tests/x.rs:7:1\n    |\n  7 | a\n    | ^\n    = help: these:\n            A\n          and 31 others\n\
-         note: required\n   --> {}/runtime/src/kind.rs:120:9\n    |\n120 | pub trait Kind\n    |           ^^^^\n...\n131 |     fn\n\
-         note: required\n   --> /rustc/0a/library/core/src/option.rs:1:2\n    |\n  1 | x\n    = note: end\n\nerror: aborting due to 1 \
-         previous error\n\nFor more information about this error, try `rustc --explain E0277`.\n",
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().display()
-    );
-    let expected = "error[E0277]: no\n --> tests/x.rs:7:1\n  |\n7 | a\n  | ^\n  = help: these:\n          A\n        and $N others\n\
-        note: required\n --> $WORKSPACE/runtime/src/kind.rs\n  |\n  | pub trait Kind\n  |           ^^^^\n...\n  |     fn\n\
-        note: required\n --> $RUST/core/src/option.rs\n  = note: end\n";
-    assert_eq!(normalize(&errors, Path::new("tests/x.rs")), expected);
+    let errors = "error[E0277]: no\n   --> tests/x.rs:7:1\n    |\n  7 | a\n    | ^\n    = help: the following other types implement \
+        trait `T`:\n              A\n            and 31 others\n    = note: the full name for the type has been written to '/tmp/a.txt'\n\
+        note: required\n   --> runtime/src/kind.rs:120:9\n    |\n120 | pub trait Kind\n    |           ^^^^\n...\n131 |     fn\n\
+        note: required\n   --> /rustc/0a/library/core/src/option.rs:1:2\n    = note: end\n\nerror: aborting due to 1 previous error\n\n\
+        For more information about this error, try `rustc --explain E0277`.\n";
+    let expected = "error[E0277]: no\n --> tests/x.rs:7:1\n  |\n7 | a\n  | ^\n  = help: the following other types implement trait \
+        `T`:\nnote: required\n --> runtime/src/kind.rs\nnote: required\n --> $RUST/core/src/option.rs\n  = note: end\n";
+    assert_eq!(normalize(errors, Path::new("tests/x.rs")), expected);
 }
