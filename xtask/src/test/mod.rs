@@ -63,6 +63,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             "`cargo test -- --list` has {expected_tests} tests in {expected_programs} programs, but {listed} in {} were found",
             programs.len()
         );
+        let titles = |program| [Selection::Plain, Selection::Ignored].map(|kind| title(program, kind));
+        let titles: Vec<String> = programs.iter().flat_map(titles).collect();
+        if let Some(row) = schedule::first_unknown_row(&titles) {
+            bail!("{row:?} in xtask/src/test/schedule.rs is no test program");
+        }
     }
     eprintln!(
         "{listed} tests in {} programs, built in {} s",
