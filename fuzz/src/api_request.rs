@@ -133,6 +133,8 @@ impl FuzzServer {
 
 async fn connect(server: &ApiServer) -> SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(server.address()).await.expect("a connection");
+    // Head and body are two packets: the second would wait 40 ms for the acknowledgement of the first.
+    stream.set_nodelay(true).expect("a connection");
     let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .expect("a connection");
