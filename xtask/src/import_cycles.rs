@@ -13,7 +13,7 @@ use syn::{
 };
 
 /// The packages that are checked.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     "runtime",
     "codegen-macros",
     "templates",
@@ -21,6 +21,7 @@ const PACKAGES: [&str; 9] = [
     "apiserver",
     "simulation",
     "testkit",
+    "testkit/control-plane",
     "benches",
     "xtask",
 ];

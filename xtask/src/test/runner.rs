@@ -97,6 +97,16 @@ impl Running<'_> {
     }
 }
 
+/// Ends what still runs when the runner fails.
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
 /// A program that has run.
 pub(crate) struct Finished {
     pub(crate) title: String,

@@ -1,6 +1,6 @@
 //! Sends mutations of every field of every example, and unusual metadata values, to both servers. All requests are dry runs.
 //!
-//! A run sends one in [`SENT_ONE_IN`] mutations, always the same ones; `DIFFERENTIAL_ONE_IN=1` sends all, which takes a quarter of an hour.
+//! A run sends one in [`SENT_ONE_IN`] mutations, always the same ones; `DIFFERENTIAL_ONE_IN=1` sends all, as `.ci/nightly` does.
 
 use super::examples::{definition, examples, more_examples};
 use super::mutations::{Mutation, pointers, unusual_metadata};
