@@ -38,13 +38,11 @@ impl Compiler {
         assert!(!sources.is_empty(), "{folder} has no programs");
         sources.sort();
         let (sources, failures) = (Mutex::new(sources.into_iter()), Mutex::new(String::new()));
+        let next = || sources.lock().unwrap().next();
         std::thread::scope(|scope| {
             for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
                 scope.spawn(|| {
-                    loop {
-                        let Some(source) = sources.lock().unwrap().next() else {
-                            break;
-                        };
+                    while let Some(source) = next() {
                         if let Err(failure) = self.check(&source, expected) {
                             let _ = writeln!(failures.lock().unwrap(), "\n{}: {failure}", source.display());
                         }

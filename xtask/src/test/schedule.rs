@@ -26,7 +26,7 @@ const SOAK: Load = Load::Alone(
     "it limits the growth of memory, and on a busy machine a backlog of events looks like a leak",
 );
 
-/// Seconds on two idle cores, of those that take more than a few, and what they do meanwhile.
+/// About how many seconds programs take on two idle cores, if more than a few, and what they do meanwhile. The numbers only decide the order.
 const KNOWN: [(&str, u32, Load); 26] = [
     // The first one builds the dependencies for all.
     ("kubewright-tests/dev", 200, Load::Builds),
@@ -134,7 +134,9 @@ mod tests {
     fn running(loads: &[Load]) -> Vec<Entry> {
         let runs: Vec<_> = loads.iter().map(|load| (1, *load)).collect();
         let mut entries = entries(&runs);
-        entries.iter_mut().for_each(|entry| entry.program += 100);
+        for entry in &mut entries {
+            entry.program += 100;
+        }
         entries
     }
 

@@ -3,15 +3,15 @@
 use crate::cache::fuzzing;
 
 #[path = "../../../../fuzz/src/seeds.rs"]
-#[allow(
-    unreachable_pub,
-    reason = "the fuzzer's program has it in a module of its own"
-)]
+#[allow(clippy::pedantic, unreachable_pub, reason = "part of the fuzzer's program")]
 mod seeds;
+
+type Target = fn(&[u8]);
+type Seeds = fn() -> Vec<Vec<u8>>;
 
 #[test]
 fn initial_corpus_passes_the_fuzz_targets() {
-    let targets: [(fn(&[u8]), fn() -> Vec<Vec<u8>>); 4] = [
+    let targets: [(Target, Seeds); 4] = [
         (fuzzing::line, seeds::watch_lines),
         (fuzzing::list, seeds::lists),
         (fuzzing::lines, seeds::watch_bodies),
