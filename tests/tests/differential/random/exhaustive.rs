@@ -110,7 +110,7 @@ pub(crate) async fn compare(ours: &TestServer, theirs: &TestServer) -> String {
     install_definition(&[ours, theirs], definition()).await;
     let (mut report, mut reported, mut sent) = (String::new(), 0, 0);
     let sent_one_in = super::env_number("DIFFERENTIAL_ONE_IN", SENT_ONE_IN);
-    let counter = Cell::new(0);
+    let counter = Cell::new(0_usize);
     let is_in_sample = || counter.replace(counter.get() + 1).is_multiple_of(sent_one_in);
     for stored in create_examples(&[ours, theirs]).await {
         let StoredExample {
