@@ -1,7 +1,7 @@
 //! Fuzzes the embedded API server with requests by its administrator over a connection. Writes are dry runs: each response depends only on
 //! its request, so that findings can be reproduced.
 
-use crate::seeds;
+use crate::request_seeds;
 use bytes::Bytes;
 use http::{Request, Response, header};
 use http_body_util::{BodyExt as _, Full};
@@ -88,7 +88,7 @@ impl FuzzServer {
             server,
             connection: None,
         };
-        for seed in seeds::requests() {
+        for seed in request_seeds::requests() {
             match FuzzRequest::parse(&seed) {
                 Some(request) if request.method == "POST" => server.send(&request, false),
                 _ => {}
@@ -132,6 +132,8 @@ impl FuzzServer {
 
 async fn connect(server: &ApiServer) -> SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(server.address()).await.expect("a connection");
+    // Head and body are two packets: the second would wait 40 ms for the acknowledgement of the first.
+    stream.set_nodelay(true).expect("a connection");
     let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .expect("a connection");

@@ -1,10 +1,12 @@
 //! `cargo xtask fuzz`: fuzzes the parsers of untrusted input with libFuzzer, guided by coverage.
 //!
-//! `KUBEWRIGHT_FUZZ` selects the target. Read [`targets`] for the properties that are checked, [`seeds`] for the initial corpus.
+//! `KUBEWRIGHT_FUZZ` selects the target. Read [`targets`] for the properties that are checked, [`seeds`] and [`request_seeds`] for the
+//! initial corpus.
 
 #![no_main]
 
 mod api_request;
+mod request_seeds;
 mod seeds;
 mod targets;
 

@@ -1,7 +1,6 @@
-//! The initial corpus: objects as servers send them, and the requests of the differential suite.
+//! The initial corpus of the cache's targets: objects as servers send them. Plain tests of the runtime replay it.
 
 use serde_json::{Value, json};
-use std::{fs, path::Path};
 
 /// Objects with everything that the scan handles, and minimal ones.
 fn objects() -> Vec<Value> {
@@ -58,28 +57,4 @@ pub fn object_pairs() -> Vec<Vec<u8>> {
     [[&one, &next], [&one, &other]]
         .map(|pair| pair.map(String::as_str).join("\0").into_bytes())
         .into()
-}
-
-/// Requests in the format of [`api_request`](crate::api_request): `METHOD path`, a line with the content type, and the body.
-pub fn requests() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/tests/differential/cases");
-    let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
-    files.sort();
-    let texts = files.iter().map(|file| fs::read_to_string(file).expect("a text"));
-    let cases = texts.flat_map(|text| serde_json::from_str::<Vec<Value>>(&text).expect("cases"));
-    let steps = cases.flat_map(|case| case["steps"].as_array().cloned().unwrap_or_default());
-    steps.filter_map(|step| request(&step)).collect()
-}
-
-fn request(step: &Value) -> Option<Vec<u8>> {
-    let (method, path) = (step["method"].as_str()?, step["path"].as_str()?);
-    let body = match (&step["body"], &step["text"]) {
-        (Value::Null, Value::String(text)) => text.clone(),
-        (Value::Null, _) => String::new(),
-        (body, _) => body.to_string(),
-    };
-    let content_type = step["type"].as_str().unwrap_or("application/json");
-    let request = format!("{method} {path}\n{content_type}\n{body}").replace("${ns}", "default");
-    Some(request.into_bytes())
 }

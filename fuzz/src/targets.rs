@@ -1,6 +1,6 @@
 //! The fuzz targets.
 
-use crate::{api_request, seeds};
+use crate::{api_request, request_seeds, seeds};
 use kubewright::cache::fuzzing;
 use std::{path::Path, sync::OnceLock};
 
@@ -15,7 +15,7 @@ const TARGETS: [(&str, Target, fn() -> Vec<Vec<u8>>); 5] = [
     // Delta encoding is lossless.
     ("cache-differences", fuzzing::differences, seeds::object_pairs),
     // The API server gives a well-formed response to any request: decoders, selectors, patches, apply, validation.
-    ("api-request", api_request::run, seeds::requests),
+    ("api-request", api_request::run, request_seeds::requests),
 ];
 
 static SELECTED: OnceLock<Target> = OnceLock::new();

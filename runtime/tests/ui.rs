@@ -1,9 +1,19 @@
-//! What does not compile, and what the compiler says about it.
+//! The verbs of a client type decide which calls compile, and what the compiler says about the others.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+#[path = "../../codegen-macros/tests/support/compile.rs"]
+mod compile;
+
+use compile::{Compiler, Expected};
+use kubewright_rustc_arguments::rustc_arguments;
 
 #[test]
-fn verbs_bind_what_a_client_may_do() {
-    let cases = trybuild::TestCases::new();
-    cases.pass("tests/ui/verbs_allowed.rs");
-    cases.compile_fail("tests/ui/verb_outside_*.rs");
-    cases.compile_fail("tests/ui/verbs_without_*.rs");
+fn calls_of_verbs_in_the_type_compile() {
+    Compiler::new(rustc_arguments!()).check_all("tests/ui/pass", Expected::Runs);
+}
+
+#[test]
+fn calls_of_other_verbs_are_errors() {
+    Compiler::new(rustc_arguments!()).check_all("tests/ui/fail", Expected::Errors);
 }

@@ -1,20 +1,10 @@
 //! Finds the programs of the control plane.
 
-use crate::control_plane_build;
+use kubewright_control_plane::build_folder;
+pub use kubewright_control_plane::{ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER, KUBECTL};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// The API server.
-pub const KUBE_APISERVER: &str = "kube-apiserver";
-/// The storage of the API server.
-pub const ETCD: &str = "etcd";
-/// The controllers of Kubernetes; not every folder in `KUBEBUILDER_ASSETS` has it.
-pub const KUBE_CONTROLLER_MANAGER: &str = "kube-controller-manager";
-/// The scheduler; not every folder in `KUBEBUILDER_ASSETS` has it.
-pub const KUBE_SCHEDULER: &str = "kube-scheduler";
-/// The command line client.
-pub const KUBECTL: &str = "kubectl";
 
 /// Why the programs of the control plane are not available.
 #[derive(Debug, thiserror::Error)]
@@ -73,15 +63,12 @@ pub struct Binaries {
 impl Binaries {
     /// The folder for tests: `KUBEBUILDER_ASSETS` if set, otherwise [`Binaries::built`].
     pub fn find() -> Result<Self, BinariesError> {
-        Self::select_folder(
-            std::env::var_os("KUBEBUILDER_ASSETS"),
-            control_plane_build::build_folder(),
-        )
+        Self::select_folder(std::env::var_os("KUBEBUILDER_ASSETS"), build_folder())
     }
 
     /// The programs that `cargo xtask control-plane` built.
     pub fn built() -> Result<Self, BinariesError> {
-        Self::select_folder(None, control_plane_build::build_folder())
+        Self::select_folder(None, build_folder())
     }
 
     /// The programs in the given folder.

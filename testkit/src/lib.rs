@@ -52,7 +52,6 @@
 pub mod audit;
 pub mod binaries;
 pub mod cluster;
-pub mod control_plane_build;
 pub mod eventually;
 pub mod faults;
 pub mod kubectl;

@@ -70,10 +70,7 @@ fn plane_is_ready_and_has_the_built_version() {
     let version = versions["serverVersion"]["gitVersion"].as_str().unwrap();
     assert!(version.starts_with("v1."), "{versions}");
     if std::env::var_os("KUBEBUILDER_ASSETS").is_none() {
-        assert_eq!(
-            version,
-            kubewright_testkit::control_plane_build::kubernetes_version()
-        );
+        assert_eq!(version, kubewright_control_plane::kubernetes_version());
     }
     assert!(PLANE.url().starts_with("https://127.0.0.1:"));
 }

@@ -5,7 +5,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    sync::LazyLock,
 };
 
 use kubewright_testkit::{ChildProcess, Launch};
@@ -87,6 +86,21 @@ impl Project {
     /// Runs `cargo …` in the project's folder.
     pub fn cargo(&self, arguments: &[&str]) -> CommandOutput {
         run(Command::new("cargo").args(arguments).current_dir(&self.root))
+    }
+
+    /// Runs `cargo test`, with clippy as the compiler of the project: `cargo clippy` would check all dependencies again.
+    ///
+    /// # Panics
+    ///
+    /// If a test fails, or clippy has warnings.
+    pub fn test_with_clippy(&self) -> CommandOutput {
+        let tested = run(Command::new("cargo")
+            .args(["test", "--offline"])
+            .env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
+            .current_dir(&self.root))
+        .expect_success();
+        assert!(!tested.stderr.contains("warning:"), "{}", tested.stderr);
+        tested
     }
 
     /// Builds the operator and returns the path of its binary, copied into the project's folder.
@@ -182,18 +196,9 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Returns the path of the `kubewright` command, which is built once per process.
-fn cli() -> &'static Path {
-    static CLI: LazyLock<PathBuf> = LazyLock::new(|| {
-        let build = ["build", "--locked", "--quiet", "--package", "kubewright-cli"];
-        run(Command::new("cargo")
-            .args(build)
-            .current_dir(workspace())
-            .env("CARGO_TARGET_DIR", workspace_target()))
-        .expect_success();
-        workspace_target().join("debug/kubewright")
-    });
-    &CLI
+/// Returns the path of the `kubewright` command, which cargo builds with the tests.
+fn cli() -> PathBuf {
+    build_folder().join("debug/tested-kubewright")
 }
 
 fn kubewright(folder: &Path, arguments: &[&str]) -> CommandOutput {
@@ -228,10 +233,13 @@ fn workspace() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-fn workspace_target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+/// Returns the target folder in which the running test was built.
+fn build_folder() -> PathBuf {
+    // The program lies in `debug/deps`.
+    let program = std::env::current_exe().expect("the test program");
+    program.ancestors().nth(3).expect("a target folder").to_owned()
 }
 
 fn scaffold_target() -> PathBuf {
-    workspace_target().join("scaffolds")
+    build_folder().join("scaffolds")
 }

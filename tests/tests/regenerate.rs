@@ -124,11 +124,8 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
         "a second run changed files: {}",
         again.stderr
     );
-    project
-        .cargo(&["clippy", "--offline", "--all-targets", "--", "-D", "warnings"])
-        .expect_success();
     project.cargo(&["fmt", "--check"]).expect_success();
-    project.cargo(&["test", "--offline"]).expect_success();
+    project.test_with_clippy();
 
     let deployed = DeployedProject::new(cluster, &project, "growing");
     cluster.create_namespace("growing").expect("a namespace");

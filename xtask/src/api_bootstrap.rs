@@ -2,7 +2,7 @@
 //! objects of flow control, which a Go program prints.
 
 use anyhow::{Context as _, Result, bail};
-use kubewright_testkit::control_plane_build::{GO_MOD, GO_SUM};
+use kubewright_control_plane::recipe::{GO_MOD, GO_SUM};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

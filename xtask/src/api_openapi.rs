@@ -3,7 +3,7 @@
 use crate::api_kinds::write_or_check;
 use crate::api_types::{OPERATION_TYPES, download_module, short_name};
 use anyhow::{Context as _, Result};
-use kubewright_testkit::control_plane_build;
+use kubewright_control_plane::kubernetes_version;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ type ParameterKey = (String, String, String);
 
 /// Writes the tables; with `check`, fails if they are stale.
 pub(crate) fn run(check: bool) -> Result<()> {
-    let version = control_plane_build::kubernetes_version();
+    let version = kubernetes_version();
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src/discovery/openapi");
     write_or_check(

@@ -3,7 +3,7 @@
 use crate::api_kinds::write_or_check;
 use crate::api_types::{OPERATION_TYPES, download_module, schemas, short_name};
 use anyhow::{Context as _, Result, bail};
-use kubewright_testkit::control_plane_build;
+use kubewright_control_plane::kubernetes_version;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ const ZSTD_LEVEL: i32 = 19;
 
 /// Writes `texts.zst` and `columns.txt`; with `check`, fails if they are stale.
 pub(crate) fn run(check: bool) -> Result<()> {
-    let version = control_plane_build::kubernetes_version();
+    let version = kubernetes_version();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
     let staging_version = version.replacen("v1.", "v0.", 1);

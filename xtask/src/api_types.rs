@@ -5,7 +5,7 @@ use crate::api_internal;
 use crate::api_kinds::write_or_check;
 use crate::go_structs::{self, GoField, Structs};
 use anyhow::{Context, bail};
-use kubewright_testkit::control_plane_build;
+use kubewright_control_plane::kubernetes_version;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ const REFERENCE: &str = "#/components/schemas/";
 
 /// Writes the tables; with `check`, fails if they are stale.
 pub(crate) fn run(check: bool) -> anyhow::Result<()> {
-    let version = control_plane_build::kubernetes_version();
+    let version = kubernetes_version();
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
     let schemas = schemas(&kubernetes)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apimachinery/src/types");

@@ -22,6 +22,7 @@ const PACKAGES: [&str; 10] = [
     "apiserver",
     "simulation",
     "testkit",
+    "testkit/control-plane",
     "benches",
     "xtask",
 ];

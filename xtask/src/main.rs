@@ -9,12 +9,14 @@ mod api_protobuf;
 mod api_texts;
 mod api_types;
 mod bench;
+mod check;
 mod control_plane;
 mod fuzz;
 mod go_structs;
 mod import_cycles;
 mod public_names;
 mod soak;
+mod test;
 mod yaml;
 
 use clap::{Parser, Subcommand};
@@ -96,6 +98,18 @@ enum Task {
         #[arg(long)]
         target: Option<String>,
     },
+    /// Checks what changed, before a commit: formatting, rules about the tree, and clippy and the unit tests of the changed packages
+    ///
+    /// Under two minutes when the packages' dependencies are built. `.ci/run` checks everything.
+    Check {
+        /// Compare with this commit instead of the one where this branch left main
+        #[arg(long)]
+        base: Option<String>,
+    },
+    /// Builds all test programs once, runs them side by side, and prints their times
+    ///
+    /// Documentation tests are not included: `cargo test --workspace --doc`.
+    Test(test::Options),
     /// Runs the soak test of the cache against the real kube-apiserver
     Soak {
         /// Duration in seconds; startup and settling take two minutes more
@@ -119,6 +133,8 @@ fn main() -> ExitCode {
         Task::ApiTexts { check } => api_texts::run(check),
         Task::Bench(options) => bench::run(&options),
         Task::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
+        Task::Check { base } => check::run(base.as_deref()),
+        Task::Test(options) => test::run(&options),
         Task::Soak { seconds, seed } => soak::run(seconds, seed),
     };
     match result {

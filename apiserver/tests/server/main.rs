@@ -14,3 +14,30 @@ mod objects;
 mod races;
 mod subresources;
 mod watches;
+
+// `cargo xtask fuzz` runs these for longer.
+#[path = "../../../fuzz/src/api_request.rs"]
+#[allow(
+    clippy::pedantic,
+    clippy::expect_used,
+    unreachable_pub,
+    reason = "part of the fuzzer's program"
+)]
+mod api_request;
+#[path = "../../../fuzz/src/request_seeds.rs"]
+#[allow(
+    clippy::pedantic,
+    clippy::expect_used,
+    unreachable_pub,
+    reason = "part of the fuzzer's program"
+)]
+mod request_seeds;
+
+#[test]
+fn initial_corpus_passes_the_fuzz_target() {
+    let seeds = request_seeds::requests();
+    assert!(seeds.len() > 100, "{}", seeds.len());
+    for seed in seeds {
+        api_request::run(&seed);
+    }
+}

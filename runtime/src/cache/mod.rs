@@ -21,7 +21,7 @@ mod failure_log;
 mod fifo;
 mod filtered;
 mod freshness;
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod handler;

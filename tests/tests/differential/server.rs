@@ -213,8 +213,9 @@ impl TestServer {
         }
         let value = match &step.pick {
             // An error is compared whole.
-            Some(pick) if (200..300).contains(&code) => select_pointer(value, pick)
-                .unwrap_or_else(|| json!({ (NOTHING_PICKED): pick })),
+            Some(pick) if (200..300).contains(&code) => {
+                select_pointer(value, pick).unwrap_or_else(|| json!({ (NOTHING_PICKED): pick }))
+            }
             _ => value,
         };
         // Warnings and unusual headers are part of the result; without them it is the plain body.

@@ -16,6 +16,6 @@ mod policy;
 mod raw_blocks;
 
 pub(super) use codec::PayloadCodec;
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub(super) use delta_encoding::{difference, restore};
 pub(super) use payload::Payload;

@@ -8,6 +8,7 @@ pub(crate) mod support;
 
 mod bad_input;
 mod factory;
+mod fuzz_seeds;
 mod indexes;
 mod owners;
 mod storage_modes;

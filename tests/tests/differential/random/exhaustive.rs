@@ -1,4 +1,6 @@
-//! Sends every mutation of every field of every example, and every unusual metadata value, to both servers. All requests are dry runs.
+//! Sends mutations of every field of every example, and unusual metadata values, to both servers. All requests are dry runs.
+//!
+//! A run sends one in [`SENT_ONE_IN`] mutations, always the same ones; `DIFFERENTIAL_ONE_IN=1` sends all, as `.ci/nightly` does.
 
 use super::examples::{definition, examples, more_examples};
 use super::mutations::{Mutation, pointers, unusual_metadata};
@@ -10,8 +12,11 @@ use crate::compare;
 use crate::server::{StepResult, TestServer};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::fmt::Write as _;
 
+/// Of how many mutations one is sent, unless `DIFFERENTIAL_ONE_IN` is set. A prime number, so that the sample has all kinds of mutations.
+const SENT_ONE_IN: usize = 41;
 /// Maximum number of concurrent requests per server.
 const MAX_CONCURRENT_REQUESTS: usize = 4;
 /// The operations that are sent with a mutated object.
@@ -104,6 +109,9 @@ pub(super) async fn create_examples(subjects: &[&TestServer]) -> Vec<StoredExamp
 pub(crate) async fn compare(ours: &TestServer, theirs: &TestServer) -> String {
     install_definition(&[ours, theirs], definition()).await;
     let (mut report, mut reported, mut sent) = (String::new(), 0, 0);
+    let sent_one_in = super::env_number("DIFFERENTIAL_ONE_IN", SENT_ONE_IN);
+    let counter = Cell::new(0_usize);
+    let is_in_sample = || counter.replace(counter.get() + 1).is_multiple_of(sent_one_in);
     for stored in create_examples(&[ours, theirs]).await {
         let StoredExample {
             all,
@@ -122,7 +130,8 @@ pub(crate) async fn compare(ours: &TestServer, theirs: &TestServer) -> String {
                     object
                 });
                 pointers.into_iter().flat_map(move |pointer| {
-                    Mutation::all().into_iter().map(move |mutation| {
+                    let sample = Mutation::all().into_iter().filter(move |_| is_in_sample());
+                    sample.map(move |mutation| {
                         let step = |live: &Value| {
                             let mut body = if operation == Operation::UpdateLive {
                                 live
@@ -138,7 +147,8 @@ pub(crate) async fn compare(ours: &TestServer, theirs: &TestServer) -> String {
                 })
             });
         let metadata_mutations = METADATA_OPERATIONS.into_iter().flat_map(|operation| {
-            unusual_metadata().into_iter().map(move |(field, value)| {
+            let sample = unusual_metadata().into_iter().filter(move |_| is_in_sample());
+            sample.map(move |(field, value)| {
                 let mut body = object.clone();
                 body["metadata"][field] = value;
                 let step = operation.step(all, one, body);
@@ -150,7 +160,8 @@ pub(crate) async fn compare(ours: &TestServer, theirs: &TestServer) -> String {
             let status = json!({ "status": status });
             pointers(&status).into_iter().flat_map(move |pointer| {
                 let status = status.clone();
-                Mutation::all().into_iter().map(move |mutation| {
+                let sample = Mutation::all().into_iter().filter(move |_| is_in_sample());
+                sample.map(move |mutation| {
                     let mut status = status.clone();
                     mutation.apply(&mut status, &pointer);
                     let step = |live: &Value| {

@@ -1,14 +1,36 @@
-//! The Go module that the control plane is built from, and the folder that it is built into. `cargo xtask control-plane` builds it;
-//! [`crate::binaries`] finds it.
+//! The Go module that the control plane is built from, its programs, and the folder that it is built into.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The Go module with the programs and their versions.
-pub const GO_MOD: &str = include_str!("../control-plane/go.mod");
+pub const GO_MOD: &str = include_str!("../go.mod");
 
 /// The checksums of all dependencies of [`GO_MOD`].
-pub const GO_SUM: &str = include_str!("../control-plane/go.sum");
+pub const GO_SUM: &str = include_str!("../go.sum");
+
+/// The API server.
+pub const KUBE_APISERVER: &str = "kube-apiserver";
+/// The storage of the API server.
+pub const ETCD: &str = "etcd";
+/// The controllers of Kubernetes.
+pub const KUBE_CONTROLLER_MANAGER: &str = "kube-controller-manager";
+/// The scheduler.
+pub const KUBE_SCHEDULER: &str = "kube-scheduler";
+/// The command line client.
+pub const KUBECTL: &str = "kubectl";
+
+/// The programs, with the Go packages that they are built from.
+pub const PROGRAMS: [(&str, &str); 5] = [
+    (ETCD, "go.etcd.io/etcd/server/v3"),
+    (KUBE_APISERVER, "k8s.io/kubernetes/cmd/kube-apiserver"),
+    (
+        KUBE_CONTROLLER_MANAGER,
+        "k8s.io/kubernetes/cmd/kube-controller-manager",
+    ),
+    (KUBE_SCHEDULER, "k8s.io/kubernetes/cmd/kube-scheduler"),
+    (KUBECTL, "k8s.io/kubernetes/cmd/kubectl"),
+];
 
 /// The version of Kubernetes that is built, such as `v1.36.3`.
 pub fn kubernetes_version() -> &'static str {

@@ -1,0 +1,211 @@
+//! In what order programs run, and what does not run side by side. The order only saves time: programs that are not listed run last.
+
+use std::time::Duration;
+
+/// What a program does most of its time, which decides what may run beside it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Load {
+    /// Computes: as many run side by side as there are cores.
+    Computes,
+    /// Waits for timers and other processes: [`MAX_WAITING`] run beside the others.
+    Waits,
+    /// Builds scaffolds, which share a target folder and therefore cargo's lock: [`MAX_BUILDING`] run beside the others.
+    Builds,
+    /// Runs after all others and beside none, for the given reason.
+    Alone(&'static str),
+}
+
+/// How many programs that wait run side by side: each may have a control plane of its own, of some hundred megabytes.
+pub(crate) const MAX_WAITING: usize = 4;
+/// While one builds, the other runs what it built.
+pub(crate) const MAX_BUILDING: usize = 2;
+/// A program that takes longer hangs, and is killed.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_mins(20);
+
+const SOAK: Load = Load::Alone(
+    "it limits the growth of memory, and on a busy machine a backlog of events looks like a leak",
+);
+
+/// About how many seconds programs take on two idle cores, if more than a few, and what they do meanwhile. The numbers only decide the order.
+const KNOWN: [(&str, u32, Load); 27] = [
+    // The first one builds the dependencies for all.
+    ("kubewright-tests/dev", 200, Load::Builds),
+    ("kubewright-tests/scaffold", 150, Load::Builds),
+    ("kubewright-tests/regenerate", 90, Load::Builds),
+    ("kubewright-tests/lifecycle", 50, Load::Builds),
+    ("kubewright-tests/failure_recovery", 49, Load::Builds),
+    ("kubewright-tests/leader_election", 30, Load::Builds),
+    ("kubewright-tests/dev --ignored", 48, Load::Builds),
+    ("kubewright-tests/regenerate --ignored", 47, Load::Builds),
+    ("kubewright-tests/lifecycle --ignored", 46, Load::Builds),
+    ("kubewright-tests/failure_recovery --ignored", 45, Load::Builds),
+    ("kubewright-tests/leader_election --ignored", 29, Load::Builds),
+    ("kubewright-tests/crash_recovery", 160, Load::Waits),
+    ("kubewright-tests/crash_recovery --ignored", 170, Load::Waits),
+    ("kubewright-tests/differential --ignored", 165, Load::Waits),
+    ("kubewright-tests/clients --ignored", 80, Load::Waits),
+    ("kubewright/requests --ignored", 65, Load::Waits),
+    (
+        "kubewright-tests/control_plane_programs --ignored",
+        20,
+        Load::Waits,
+    ),
+    ("sample-controller/kill", 32, Load::Waits),
+    ("sample-controller/kill --ignored", 40, Load::Waits),
+    ("kubewright", 83, Load::Computes),
+    ("kubewright-apiserver/server", 32, Load::Computes),
+    ("kubewright-macros/derive", 25, Load::Computes),
+    ("kubewright-tests/differential", 20, Load::Computes),
+    ("kubewright/cache", 9, Load::Computes),
+    ("kubewright-benches/bench-allocations", 30, Load::Computes),
+    ("kubewright-tests/soak", 40, SOAK),
+    ("kubewright-tests/soak --ignored", 90, SOAK),
+];
+
+/// A run that has not started yet, or runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    /// The number of the program, which runs once at a time: its tests have names for processes and projects.
+    pub(crate) program: usize,
+    pub(crate) seconds: u32,
+    pub(crate) load: Load,
+    pub(crate) needs_control_plane: bool,
+}
+
+/// What is known about a run, by its title.
+pub(crate) fn known(title: &str, program: usize, needs_control_plane: bool) -> Entry {
+    let row = KNOWN.iter().find(|(name, _, _)| *name == title);
+    let (seconds, load) = row.map_or((0, Load::Computes), |(_, seconds, load)| (*seconds, *load));
+    Entry {
+        program,
+        seconds,
+        load,
+        needs_control_plane,
+    }
+}
+
+/// Returns the first row whose program does not exist, so that the table stays current.
+pub(crate) fn first_unknown_row(titles: &[String]) -> Option<&'static str> {
+    let is_unknown = |(name, _, _): &&(&str, u32, Load)| titles.iter().all(|title| title != name);
+    KNOWN.iter().find(is_unknown).map(|(name, _, _)| *name)
+}
+
+/// Returns the index of the run to start now: the longest that may run beside those that are running.
+pub(crate) fn next(
+    pending: &[Entry],
+    running: &[Entry],
+    jobs: usize,
+    control_plane_is_built: bool,
+) -> Option<usize> {
+    let is_alone = |run: &Entry| matches!(run.load, Load::Alone(_));
+    if running.iter().any(is_alone) {
+        return None;
+    }
+    let only_alone_is_left = pending.iter().all(is_alone);
+    let may_start = |run: &Entry| {
+        let side_by_side = running.iter().filter(|other| other.load == run.load).count();
+        (control_plane_is_built || !run.needs_control_plane)
+            && running.iter().all(|other| other.program != run.program)
+            && match run.load {
+                Load::Computes => side_by_side < jobs,
+                Load::Waits => side_by_side < MAX_WAITING,
+                Load::Builds => side_by_side < MAX_BUILDING,
+                Load::Alone(_) => only_alone_is_left && running.is_empty(),
+            }
+    };
+    let startable = pending.iter().enumerate().filter(|(_, run)| may_start(run));
+    // Of equally long ones the first.
+    startable
+        .max_by_key(|(index, run)| (run.seconds, std::cmp::Reverse(*index)))
+        .map(|(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Programs that take the given seconds, each another one.
+    fn entries(runs: &[(u32, Load)]) -> Vec<Entry> {
+        let entry = |(program, (seconds, load)): (usize, &(u32, Load))| Entry {
+            program,
+            seconds: *seconds,
+            load: *load,
+            needs_control_plane: false,
+        };
+        runs.iter().enumerate().map(entry).collect()
+    }
+
+    /// Other programs, which run already.
+    fn running(loads: &[Load]) -> Vec<Entry> {
+        let runs: Vec<_> = loads.iter().map(|load| (1, *load)).collect();
+        let mut entries = entries(&runs);
+        for entry in &mut entries {
+            entry.program += 100;
+        }
+        entries
+    }
+
+    const ALONE: Load = Load::Alone("it measures");
+
+    #[test]
+    fn longest_computing_program_starts_first_while_a_core_is_free() {
+        let pending = entries(&[(1, Load::Computes), (9, Load::Computes), (9, Load::Computes)]);
+        assert_eq!(next(&pending, &[], 2, true), Some(1));
+        assert_eq!(next(&pending, &running(&[Load::Computes]), 2, true), Some(1));
+        assert_eq!(next(&pending, &running(&[Load::Computes; 2]), 2, true), None);
+    }
+
+    #[test]
+    fn waiting_and_building_programs_run_beside_computing_ones() {
+        let pending = entries(&[(1, Load::Waits), (9, Load::Computes), (2, Load::Builds)]);
+        let mut others = running(&[Load::Computes; 2]);
+        assert_eq!(next(&pending, &others, 2, true), Some(2));
+        others.extend(running(&[Load::Builds; MAX_BUILDING]));
+        assert_eq!(next(&pending, &others, 2, true), Some(0));
+        others.extend(running(&[Load::Waits; MAX_WAITING]));
+        assert_eq!(next(&pending, &others, 2, true), None);
+    }
+
+    #[test]
+    fn program_runs_once_at_a_time() {
+        let pending = entries(&[(9, Load::Waits), (1, Load::Waits)]);
+        assert_eq!(next(&pending, &pending[..1], 2, true), Some(1));
+        assert_eq!(next(&pending[..1], &pending[..1], 2, true), None);
+    }
+
+    #[test]
+    fn program_that_runs_alone_is_last_and_blocks_all_others() {
+        let pending = entries(&[(99, ALONE), (1, Load::Computes)]);
+        assert_eq!(next(&pending, &[], 2, true), Some(1));
+        assert_eq!(next(&pending[..1], &running(&[Load::Waits]), 2, true), None);
+        assert_eq!(next(&pending[..1], &[], 2, true), Some(0));
+        assert_eq!(next(&pending[1..], &running(&[ALONE]), 2, true), None);
+    }
+
+    #[test]
+    fn program_without_its_control_plane_is_passed_over() {
+        let mut pending = entries(&[(9, Load::Waits), (1, Load::Waits)]);
+        pending[0].needs_control_plane = true;
+        assert_eq!(next(&pending, &[], 2, false), Some(1));
+        assert_eq!(next(&pending, &[], 2, true), Some(0));
+        assert_eq!(next(&pending[..1], &[], 2, false), None);
+    }
+
+    #[test]
+    fn rows_without_a_program_are_found() {
+        let mut titles: Vec<String> = KNOWN.iter().map(|(name, _, _)| (*name).to_owned()).collect();
+        assert_eq!(first_unknown_row(&titles), None);
+        let removed = titles.remove(3);
+        assert_eq!(first_unknown_row(&titles), Some(removed.as_str()));
+    }
+
+    #[test]
+    fn all_programs_start_eventually() {
+        let mut pending = entries(&[(5, ALONE), (3, Load::Waits), (3, Load::Computes), (2, ALONE)]);
+        let mut order = vec![];
+        while let Some(index) = next(&pending, &[], 1, true) {
+            order.push(pending.remove(index).program);
+        }
+        assert_eq!((order, pending.len()), (vec![1, 2, 0, 3], 0));
+    }
+}
