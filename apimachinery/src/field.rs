@@ -1,7 +1,7 @@
 //! Field validation errors with the messages of kube-apiserver (`field.Error` in Go).
 
 use crate::quote;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::fmt;
 
 /// A validation error of one field.
@@ -224,35 +224,10 @@ impl FieldError {
         }
         text
     }
-
-    /// Returns the cause for the details of a Status.
-    pub fn cause(&self) -> Value {
-        let mut cause = Map::new();
-        cause.insert("reason".to_owned(), self.kind.reason().into());
-        cause.insert("message".to_owned(), self.body().into());
-        cause.insert("field".to_owned(), self.field.clone().into());
-        Value::Object(cause)
-    }
 }
 
 impl fmt::Display for FieldError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.field, self.body())
     }
-}
-
-/// Returns the message of a 422 Status, without duplicate errors: `Deployment.apps "a" is invalid: …`. `kind` includes the group.
-pub fn invalid_message(kind: &str, name: &str, errors: &[FieldError]) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for error in errors {
-        let text = error.to_string();
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    let list = match &texts[..] {
-        [one] => one.clone(),
-        many => format!("[{}]", many.join(", ")),
-    };
-    format!("{kind} {name:?} is invalid: {list}")
 }

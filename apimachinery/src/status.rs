@@ -6,27 +6,15 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 use std::sync::Arc;
 
-/// The names of a resource in errors.
+/// What errors call a resource.
 pub trait ResourceNames {
-    /// The API group; empty for the core group.
-    fn group(&self) -> &str;
-    /// The plural resource name, such as `pods`.
-    fn plural(&self) -> &str;
-    /// The kind, such as `Pod`.
-    fn kind(&self) -> &str;
+    /// Returns the API group (empty for the core group), the plural resource name, such as `pods`, and the kind, such as `Pod`.
+    fn resource_names(&self) -> [&str; 3];
 }
 
 impl<T: ResourceNames> ResourceNames for Arc<T> {
-    fn group(&self) -> &str {
-        self.as_ref().group()
-    }
-
-    fn plural(&self) -> &str {
-        self.as_ref().plural()
-    }
-
-    fn kind(&self) -> &str {
-        self.as_ref().kind()
+    fn resource_names(&self) -> [&str; 3] {
+        self.as_ref().resource_names()
     }
 }
 
@@ -106,6 +94,11 @@ impl Cause {
             known.join(", ")
         );
         Self::new("FieldValueNotSupported", field, message)
+    }
+
+    /// Returns the cause as the details of a Status show it.
+    pub fn to_json(&self) -> Value {
+        json!({ "reason": self.reason, "message": self.message, "field": self.field })
     }
 
     /// A cause with another reason.
@@ -215,8 +208,8 @@ impl ApiError {
     /// 422 with the causes.
     pub fn invalid(resource: &impl ResourceNames, name: &str, causes: &[Cause]) -> Self {
         // Events of `events.k8s.io` are validated as core events.
-        let kind = resource.kind();
-        let group = if kind == "Event" { "" } else { resource.group() };
+        let [group, _, kind] = resource.resource_names();
+        let group = if kind == "Event" { "" } else { group };
         Self::invalid_of(group, kind, name, causes)
     }
 
@@ -229,10 +222,7 @@ impl ApiError {
             format!("{kind}.{group}")
         };
         let mut details = details(name, group, kind);
-        let causes = causes
-            .iter()
-            .map(|cause| json!({ "reason": cause.reason, "message": cause.message, "field": cause.field }));
-        details["causes"] = causes.collect();
+        details["causes"] = causes.iter().map(Cause::to_json).collect();
         Self::with_details(
             422,
             "Invalid",
@@ -336,15 +326,16 @@ impl fmt::Display for ApiError {
 impl std::error::Error for ApiError {}
 
 /// Returns the resource with its group, such as `deployments.apps` or `pods`.
-fn group_resource(resource: &impl ResourceNames) -> String {
-    match resource.group() {
-        "" => resource.plural().to_owned(),
-        group => format!("{}.{group}", resource.plural()),
+pub fn group_resource(resource: &impl ResourceNames) -> String {
+    match resource.resource_names() {
+        ["", plural, _] => plural.to_owned(),
+        [group, plural, _] => format!("{plural}.{group}"),
     }
 }
 
 fn resource_details(resource: &impl ResourceNames, name: &str) -> Value {
-    details(name, resource.group(), resource.plural())
+    let [group, plural, _] = resource.resource_names();
+    details(name, group, plural)
 }
 
 /// Returns the details of a Status, without empty fields.

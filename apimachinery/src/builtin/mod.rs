@@ -12,9 +12,8 @@ pub use defaults::apply_defaults;
 pub use pod_resources::{ResourceList, aggregate_container_resources};
 pub use qos::qos_class;
 pub use validate::{
-    SYSTEM_PRIORITIES, is_externally_accessible, is_label, is_label_key, is_label_value, is_load_balancer,
-    is_subdomain, needs_health_check, parse_ipv4_sloppy, quantity_value, validate, validate_metadata,
-    validate_service_addresses,
+    SYSTEM_PRIORITIES, is_externally_accessible, is_load_balancer, needs_health_check, parse_ipv4_sloppy,
+    quantity_value, validate, validate_metadata, validate_service_addresses,
 };
 
 #[cfg(test)]

@@ -11,4 +11,4 @@ pub use accessors::*;
 pub use conditions::{has_condition, set_condition};
 pub use generated::{generate_name, new_uid};
 pub use normalize::normalize_metadata;
-pub use time::{now, now_micros};
+pub use time::now;

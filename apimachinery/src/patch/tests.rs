@@ -1,4 +1,5 @@
 use super::*;
+use crate::status::Cause;
 use crate::types::{MAX_DEPTH, Type, builtin, nesting_depth};
 use proptest::prelude::*;
 use serde_json::json;
@@ -51,7 +52,7 @@ fn compare(case: &Value, outcome: Result<Patched, PatchError>, result: impl Fn(V
                 json!({"code": case["code"], "reason": case["reason"], "message": case["message"]});
             assert_eq!(answer, observed, "{case}");
             if let Some(cause) = error.cause() {
-                assert_eq!(json!([cause.cause()]), case["causes"]);
+                assert_eq!(json!([Cause::from(cause.clone()).to_json()]), case["causes"]);
             }
         }
     }

@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         if !is_value_token(key) {
             return Err(format!("found '{key}', expected: identifier"));
         }
-        if let Some(why) = names::qualified_name(key).into_iter().next() {
+        if let Some(why) = names::qualified_name_errors(key).first() {
             return Err(format!(r#"<nil>: Invalid value: "{key}": {why}"#));
         }
         let key_text = key.to_owned();
@@ -267,7 +267,7 @@ impl<'a> Parser<'a> {
 }
 
 fn check_value(key: &str, value: &str) -> Result<String, String> {
-    match names::label_value(value) {
+    match names::label_value_errors(value).first() {
         Some(why) => Err(format!("values[0][{key}]: Invalid value: {value:?}: {why}")),
         None => Ok(value.to_owned()),
     }

@@ -260,7 +260,8 @@ pub fn definition(name: &str) -> Option<&'static Type> {
 }
 
 /// Lists the built-in kinds as (API version, kind), in no particular order.
-pub fn builtin_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+#[cfg(test)]
+pub(crate) fn builtin_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILTIN_TYPES
         .kinds
         .keys()
@@ -290,11 +291,6 @@ pub fn is_time(text: &str) -> bool {
 /// Adds two quantities. The result has the format of the first summand that is not zero.
 pub fn add_quantities(first: &str, second: &str) -> Option<String> {
     scalars::add_quantities(first, second)
-}
-
-/// Whether a text is a quantity, such as `100m` or `1Gi`.
-pub fn is_quantity(text: &str) -> bool {
-    scalars::quantity_error(text).is_none()
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ async fn handle_kind(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<A
         return Err(ApiError::no_such_resource());
     }
     let has_name = !target.name.is_empty();
-    if let Some(why) = names::path_segment(&target.name).first() {
+    if let Some(why) = names::path_segment_errors(&target.name).first() {
         let name = quoted(&target.name);
         return Err(ApiError::bad_request(format!(
             "Name parameter invalid: {name}: {why}"
@@ -362,7 +362,7 @@ fn scale_response(
 }
 
 fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
-    let options = DeleteOptions::parse(context.query, delete_body(context)?.as_ref())?;
+    let options = DeleteOptions::parse(context.query, delete_body(context, target)?.as_ref())?;
     let warnings = orphaned_pods_warning(&target.kind, &options);
     let deletion = context.state.registry.delete(target, &options);
     let deletion = deletion.map_err(|error| error.with_warnings(warnings.as_slice()))?;
@@ -399,7 +399,7 @@ fn delete_response(context: &RequestContext<'_>, target: &Target, deletion: Dele
 
 fn delete_collection(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let selection = ListOptions::parse(context.query, false)?;
-    let options = DeleteOptions::parse(context.query, delete_body(context)?.as_ref())?;
+    let options = DeleteOptions::parse(context.query, delete_body(context, target)?.as_ref())?;
     let registry = &context.state.registry;
     let listing = registry.delete_collection(target, &selection, &options)?;
     let mut response = respond::list(context.format, &target.kind, &listing);
@@ -410,14 +410,11 @@ fn delete_collection(context: &RequestContext<'_>, target: &Target) -> Result<Ap
     Ok(response)
 }
 
-fn delete_body(context: &RequestContext<'_>) -> Result<Option<Value>, ApiError> {
+fn delete_body(context: &RequestContext<'_>, target: &Target) -> Result<Option<Value>, ApiError> {
     if context.body.is_empty() {
         return Ok(None);
     }
-    let custom = context.state.registry.catalog();
-    let custom = custom
-        .resource(&context.info.group, &context.info.version, &context.info.resource)
-        .is_some_and(|kind| kind.definition.is_some());
+    let custom = target.kind.definition.is_some();
     body::decode_options(&context.parts.headers, context.body, custom).map(Some)
 }
 

@@ -125,11 +125,7 @@ impl Kind {
 
     /// Returns the resource with its group, such as `deployments.apps` or `pods`.
     pub fn group_resource(&self) -> String {
-        if self.group.is_empty() {
-            self.plural.clone()
-        } else {
-            format!("{}.{}", self.plural, self.group)
-        }
+        status::group_resource(self)
     }
 
     /// Returns the `details` of a Status about an object of this kind.
@@ -230,15 +226,7 @@ impl Kind {
 }
 
 impl ResourceNames for Kind {
-    fn group(&self) -> &str {
-        &self.group
-    }
-
-    fn plural(&self) -> &str {
-        &self.plural
-    }
-
-    fn kind(&self) -> &str {
-        &self.kind
+    fn resource_names(&self) -> [&str; 3] {
+        [&self.group, &self.plural, &self.kind]
     }
 }

@@ -94,18 +94,18 @@ pub(super) fn validate_metadata_update(object: &Value, old: &Value) -> Vec<Cause
 }
 
 /// Validates the name of an object of a kind. With `prefix`, the name is a `generateName`, which may end with a dash.
-fn name_errors(kind: &Kind, name: &str, prefix: bool) -> Vec<String> {
+fn name_errors(kind: &Kind, name: &str, prefix: bool) -> Vec<&'static str> {
     let shortened = match name.strip_suffix('-') {
         Some(rest) if prefix => format!("{rest}a"),
         _ => name.to_owned(),
     };
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("rbac.authorization.k8s.io" | "apiregistration.k8s.io" | "certificates.k8s.io", _)
-        | ("networking.k8s.io", "IPAddress") => names::path_segment(name),
-        ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::label(&shortened),
+        | ("networking.k8s.io", "IPAddress") => names::path_segment_errors(name),
+        ("", "Namespace" | "Service") | ("apps", "StatefulSet") => names::label_errors(&shortened),
         // The real server does not validate the names of core events and of disruption budgets.
         ("", "Event") | ("policy", "PodDisruptionBudget") => vec![],
-        _ => names::subdomain(&shortened),
+        _ => names::subdomain_errors(&shortened),
     }
 }
 

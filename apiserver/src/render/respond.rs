@@ -212,10 +212,6 @@ pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> Ap
     if let Some(remaining) = listing.remaining {
         metadata["remainingItemCount"] = json!(remaining);
     }
-    // Lists of custom resources contain `continue` even if it is empty.
-    if kind.definition.is_some() && format.representation == Representation::Objects {
-        metadata["continue"] = json!(listing.continue_token);
-    }
     match format.representation {
         Representation::Objects if format.encoding == Encoding::Json => {
             bytes(200, JSON, list_bytes(kind, listing, &metadata))

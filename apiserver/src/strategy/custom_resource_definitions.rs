@@ -155,8 +155,8 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
     for (at, version) in versions(object).enumerate() {
         let path = format!("spec.versions[{at}]");
         let name = version["name"].as_str().unwrap_or_default();
-        for reason in names::dns_1035(name) {
-            causes.push(Cause::invalid(format!("{path}.name"), &version["name"], &reason));
+        for reason in names::dns_1035_errors(name) {
+            causes.push(Cause::invalid(format!("{path}.name"), &version["name"], reason));
             // The deprecated `spec.version` is validated, too.
             if at == 0 {
                 causes.push(Cause::invalid("spec.version", &version["name"], reason));
@@ -247,18 +247,18 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
         } else {
             value.to_owned()
         };
-        for reason in names::dns_1035(&checked) {
+        for reason in names::dns_1035_errors(&checked) {
             let reason = if mixed {
                 format!("may have mixed case, but should otherwise match: {reason}")
             } else {
-                reason
+                reason.to_owned()
             };
             causes.push(Cause::invalid(&field, &names[key], reason));
         }
     }
     for key in ["shortNames", "categories"] {
         for (at, name) in names[key].as_array().into_iter().flatten().enumerate() {
-            for reason in names::dns_1035(name.as_str().unwrap_or_default()) {
+            for reason in names::dns_1035_errors(name.as_str().unwrap_or_default()) {
                 causes.push(Cause::invalid(format!("spec.names.{key}[{at}]"), name, reason));
             }
         }

@@ -31,7 +31,6 @@ mod job_update;
 mod metadata;
 mod metrics;
 mod mounts;
-mod names;
 mod network;
 mod network_policy;
 mod node_selector;
@@ -70,10 +69,8 @@ pub use container::quantity_value;
 pub use policy::SYSTEM_PRIORITIES;
 pub use service::{is_externally_accessible, is_load_balancer, needs_health_check};
 
-pub use names::{is_label, is_label_key, is_label_value, is_subdomain};
-
 use crate::field::FieldError;
-use crate::meta::text;
+use crate::meta::{names, text};
 use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 

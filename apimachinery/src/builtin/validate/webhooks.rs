@@ -4,7 +4,6 @@ use super::url::Url;
 use super::{Check, items, names, text};
 use crate::cel;
 use crate::field::FieldError;
-use crate::meta::names::dns_1035;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -285,7 +284,7 @@ fn validate_review_versions(check: &mut Check, review_versions: &Value, path: &s
             check.push(FieldError::invalid(&path, version, "duplicate version"));
             continue;
         }
-        for reason in dns_1035(version) {
+        for reason in names::dns_1035_errors(version) {
             check.push(FieldError::invalid(&path, version, reason));
         }
     }

@@ -218,13 +218,13 @@ fn extra_attributes<'t>(resource: &'t str, subresource: &'t str, name: &'t str) 
 
 fn node(user: &str) -> Option<&str> {
     let name = user.strip_prefix("system:node:")?;
-    names::subdomain(name).is_empty().then_some(name)
+    names::subdomain_errors(name).is_empty().then_some(name)
 }
 
 fn account(user: &str) -> Option<(&str, &str)> {
     let account = user.strip_prefix("system:serviceaccount:")?;
     let (namespace, name) = account.split_once(':')?;
-    let is_one = names::label(namespace).is_empty() && names::subdomain(name).is_empty();
+    let is_one = names::label_errors(namespace).is_empty() && names::subdomain_errors(name).is_empty();
     is_one.then_some((namespace, name))
 }
 
@@ -253,20 +253,20 @@ fn invalid_extra(key: &str, values: &[String]) -> Option<String> {
 }
 
 /// Validates a domain-prefixed path; returns the invalid parts and the reasons.
-fn prefixed_path(path: &str) -> Vec<(&str, String)> {
+fn prefixed_path(path: &str) -> Vec<(&str, &'static str)> {
     let parts = path.split_once('/');
     let Some((host, rest)) = parts.filter(|(host, rest)| !host.is_empty() && !rest.is_empty()) else {
         let why = r#"must be a domain-prefixed path (such as "acme.io/foo")"#;
-        return vec![(path, why.to_owned())];
+        return vec![(path, why)];
     };
-    let mut wrong: Vec<_> = names::subdomain(host)
+    let mut wrong: Vec<_> = names::subdomain_errors(host)
         .into_iter()
         .map(|why| (host, why))
         .collect();
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(c);
     if !rest.chars().all(is_allowed) {
         let why = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
-        wrong.push((rest, why.to_owned()));
+        wrong.push((rest, why));
     }
     wrong
 }

@@ -216,7 +216,7 @@ fn pod_template<'a>(kind: &Kind, object: &'a Value) -> Option<(&'a Value, String
 }
 
 fn dns_label_warning(object: &Value, usage: &str) -> Option<String> {
-    let errors = meta::names::label(meta::name(object));
+    let errors = meta::names::label_errors(meta::name(object));
     (!errors.is_empty()).then(|| {
         format!(
             "metadata.name: this is used in {usage}, which can result in surprising behavior; a DNS label is recommended: [{}]",

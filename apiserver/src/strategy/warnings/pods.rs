@@ -234,7 +234,7 @@ pub(super) fn warn_node_selector_term(
         }
         for (value_index, value) in items(&expression["values"]).filter(|_| with_values) {
             let value = value.as_str().unwrap_or_default();
-            if let Some(reason) = meta::names::label_value(value) {
+            if let Some(reason) = meta::names::label_value_errors(value).first() {
                 warnings.push(format!(
                     "{path}.matchExpressions[{index}].values[{value_index}]: {value} is invalid, {reason}"
                 ));
