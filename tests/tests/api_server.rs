@@ -295,6 +295,32 @@ async fn request_is_allowed_if_one_authorization_mode_allows_it() {
     }
 }
 
+#[tokio::test]
+async fn clients_without_credentials_are_anonymous_unless_it_is_switched_off() {
+    for (arguments, expected) in [
+        (&[][..], Err(403)),
+        (&["--anonymous-auth"], Err(403)),
+        (&["--anonymous-auth=true"], Err(403)),
+        (&["--anonymous-auth=false"], Err(401)),
+        (&["--authorization-mode=AlwaysAllow"], Err(401)),
+        (
+            &["--authorization-mode=RBAC,AlwaysAllow", "--anonymous-auth=true"],
+            Err(401),
+        ),
+    ] {
+        let server = Server::start(arguments);
+        let anonymous = server.with_token("").await;
+        assert_eq!(
+            get(&anonymous, CONFIG_MAPS).await.map(drop),
+            expected,
+            "{arguments:?}"
+        );
+        get(&server.admin().await, CONFIG_MAPS)
+            .await
+            .expect("the administrator is allowed");
+    }
+}
+
 /// A certificate authority.
 struct CertificateAuthority {
     issuer: Issuer<'static, KeyPair>,

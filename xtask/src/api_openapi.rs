@@ -132,7 +132,8 @@ fn render_messages(version: &str, proto: &str, text: &mut String) {
     let mut is_alternative = false;
     for line in proto.lines().map(str::trim) {
         if let Some(name) = line.strip_prefix("message ") {
-            *text += &format!("{version} {}\n", name.trim_end_matches(['{', ' ']));
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{version} {}", name.trim_end_matches(['{', ' ']));
         } else if line.starts_with("oneof ") {
             is_alternative = true;
         } else if line == "}" {
@@ -146,7 +147,7 @@ fn render_messages(version: &str, proto: &str, text: &mut String) {
             let ty = ty
                 .strip_prefix("repeated ")
                 .map_or_else(|| ty.to_owned(), |items| format!("[]{items}"));
-            *text += &format!(" {number} {field} {marker}{ty}\n");
+            let _ = writeln!(text, " {number} {field} {marker}{ty}");
         }
     }
 }

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const DOCUMENTS: &str = "api/openapi-spec/v3";
 /// The types that operations refer to, besides the kinds.

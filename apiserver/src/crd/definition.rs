@@ -149,7 +149,7 @@ fn set_deprecation_warnings(object: &Value, versions: &mut [CrdVersion]) {
         let mut warning = format!("{group}/{} {kind} is deprecated", version.name);
         let is_newer = |other: &&String| version_priority(other) > version_priority(&version.name);
         if let Some(newest) = newest.as_ref().filter(is_newer) {
-            warning += &format!("; use {group}/{newest} {kind}");
+            warning = format!("{warning}; use {group}/{newest} {kind}");
         }
         version.deprecation = Some(warning);
     }

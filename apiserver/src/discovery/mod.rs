@@ -50,6 +50,7 @@ pub(crate) fn handle(
             return ordered(form, legacy::api_resource_list(&catalog, group, version));
         }
         ["version"] => Some(served.version.to_json()),
+        ["openapi", ..] if info.path.ends_with('/') => None,
         ["openapi", rest @ ..] => {
             let version = &served.version.git_version;
             let response = openapi::respond(&catalog, version, rest, accept.unwrap_or_default());

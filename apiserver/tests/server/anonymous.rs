@@ -1,6 +1,8 @@
 //! Anonymous authentication: every kind of identity with every set of authorization modes. The status codes are those of
 //! kube-apiserver 1.36.3 with the same flags.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use crate::certificates::{TestAuthority, request};
 use kubewright_apiserver::{
     ApiServer, Tls,

@@ -1,5 +1,7 @@
 //! CustomResourceDefinitions and their objects.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use crate::client::{FOOS, TestServer, foo};
 use kubewright_apiserver::auth::User;
 use kubewright_apiserver::registry::{Target, WriteContext};
@@ -148,7 +150,7 @@ async fn kinds_are_served_when_their_definition_is_established() {
     for round in 0..100 {
         server.create(DEFINITIONS, definition("flags", "demo.dev")).await;
         let registry = server.api.registry().clone();
-        let served = tokio::task::spawn_blocking(move || {
+        let check = tokio::task::spawn_blocking(move || {
             let kind = registry.resource("apiextensions.k8s.io", "customresourcedefinitions");
             let target = Target::new(&kind.unwrap(), "", name);
             while !registry
@@ -159,7 +161,7 @@ async fn kinds_are_served_when_their_definition_is_established() {
             }
             registry.catalog().resource("demo.dev", "v1", "flags").is_some()
         });
-        assert!(served.await.unwrap(), "round {round}");
+        assert!(check.await.unwrap(), "round {round}");
         server
             .request("DELETE", &format!("{DEFINITIONS}/{name}"), None)
             .await

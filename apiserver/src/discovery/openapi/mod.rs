@@ -1,9 +1,12 @@
 //! OpenAPI documents, from which clients learn the types and the operations of the served kinds.
 //!
-//! Version 3 has a document per group and version: `operations` has its paths, with the `parameters` of a generated table, and `schemas`
-//! its types. Version 2 has one document, which `version2` converts from those of version 3. `messages` encodes documents as protobuf.
+//! Version 3 has a document per group and version: `operations` has its paths, made of `operation_names`, `operation_parts` and the
+//! `parameters` of a generated table; `schemas` has its types. Version 2 has one document, which `version2` converts from those of version 3;
+//! `shared_parameters` defines common parameters once. `messages` encodes documents of both versions as protobuf.
 
 mod messages;
+mod operation_names;
+mod operation_parts;
 mod operations;
 mod parameters;
 mod schemas;
@@ -12,7 +15,8 @@ mod version2;
 
 use crate::kinds::{Catalog, Kind};
 use crate::render::{ApiResponse, respond};
-use operations::{Paths, group_label, joined};
+use operation_names::{group_label, id_prefix, joined, tag};
+use operations::Paths;
 use parking_lot::Mutex;
 use schemas::{CommonTypes, Schemas};
 use serde_json::{Map, Value, json};
@@ -222,7 +226,7 @@ impl Paths<'_> {
     }
 
     fn add_resources(&mut self, kind: &Kind) {
-        let (id, tag) = (operations::id_prefix(kind), operations::tag(kind));
+        let (id, tag) = (id_prefix(kind), tag(kind));
         let path = format!("/{}/", document_path(kind));
         let id = format!("get{id}APIResources");
         self.add_discovery(&path, &id, "get available resources", (&tag, "APIResourceList"));
@@ -358,6 +362,6 @@ mod tests {
             assert!(definitions.contains_key(name), "{name}");
             count += 1;
         }
-        assert!(count > 1000 && !text.contains("components"));
+        assert!(count > 1000 && !text.contains("#/components"));
     }
 }

@@ -1,60 +1,15 @@
 //! The operations of OpenAPI version 3: paths with their operations, derived from the kinds.
 
+use super::operation_names::{article, capitalized, id_prefix, tag};
+use super::operation_parts::{
+    ANY_TYPE, CUSTOM_TYPES, DELETE_OPTIONS, DELETE_PARAMETERS, LIST_PARAMETERS, LIST_TYPES, LOG_TYPES,
+    OBJECT_TYPES, PATCH_PARAMETERS, PATCH_TYPES, WRITE_PARAMETERS, body, body_types, object_types, response,
+    with_pretty,
+};
 use super::parameters::{self, GENERAL, PATCH};
 use super::schemas::Schemas;
 use crate::kinds::{Kind, Subresource};
 use serde_json::{Map, Value, json};
-
-const OBJECT_TYPES: &[&str] = &[
-    "application/json",
-    "application/vnd.kubernetes.protobuf",
-    "application/yaml",
-];
-const LIST_TYPES: &[&str] = &[
-    "application/json",
-    "application/json;stream=watch",
-    "application/vnd.kubernetes.protobuf",
-    "application/vnd.kubernetes.protobuf;stream=watch",
-    "application/yaml",
-];
-const LOG_TYPES: &[&str] = &[
-    "application/json",
-    "application/vnd.kubernetes.protobuf",
-    "application/yaml",
-    "text/plain",
-];
-const CUSTOM_TYPES: &[&str] = &["application/json", "application/yaml"];
-const ANY_TYPE: &[&str] = &["*/*"];
-const PATCH_TYPES: &[&str] = &[
-    "application/apply-patch+yaml",
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-];
-
-const LIST_PARAMETERS: &[&str] = &[
-    "allowWatchBookmarks",
-    "continue",
-    "fieldSelector",
-    "labelSelector",
-    "limit",
-    "resourceVersion",
-    "resourceVersionMatch",
-    "sendInitialEvents",
-    "shardSelector",
-    "timeoutSeconds",
-    "watch",
-];
-const DELETE_PARAMETERS: &[&str] = &[
-    "dryRun",
-    "gracePeriodSeconds",
-    "ignoreStoreReadErrorWithClusterBreakingPotential",
-    "orphanDependents",
-    "propagationPolicy",
-];
-const WRITE_PARAMETERS: &[&str] = &["dryRun", "fieldManager", "fieldValidation"];
-const PATCH_PARAMETERS: &[&str] = &["dryRun", "fieldManager", "fieldValidation", "force"];
-const DELETE_OPTIONS: &str = "meta.v1.DeleteOptions";
 
 /// An operation of a path.
 struct Operation {
@@ -121,7 +76,7 @@ impl Paths<'_> {
         }
         if has("create") {
             let schema = self.schemas.kind(kind);
-            operations.push(create(kind, schema, name.clone(), "create".to_owned()));
+            operations.push(create(kind, schema, name.clone(), "create"));
         }
         if has("deletecollection") {
             operations.push(self.delete_collection(kind, &name));
@@ -323,7 +278,12 @@ impl Paths<'_> {
     }
 
     fn add_subresource(&mut self, kind: &Kind, subresource: &Subresource, object: &str, name: &str) {
-        let shown = kind.for_subresource(subresource);
+        let is_own = kind.definition.is_some() && subresource.kind == kind.kind;
+        let shown = if is_own {
+            kind.clone()
+        } else {
+            kind.for_subresource(subresource)
+        };
         let part = subresource.name.as_str();
         let path = format!("{object}/{part}");
         if subresource.kind.ends_with("Options") {
@@ -341,7 +301,7 @@ impl Paths<'_> {
         if subresource.verbs.iter().any(|verb| verb == "create") {
             let schema = self.schemas.kind(&shown);
             let id = format!("{name}{}", capitalized(part));
-            operations.push(create(kind, schema, id, format!("create {part} of")));
+            operations.push(create(kind, schema, id, &format!("create {part} of")));
         }
         // Custom resources' documents name the resource, also for the scale.
         let named = if kind.definition.is_some() { kind } else { &shown };
@@ -454,7 +414,7 @@ impl Paths<'_> {
     }
 }
 
-fn create(kind: &Kind, schema: Value, id: String, verb: String) -> Operation {
+fn create(kind: &Kind, schema: Value, id: String, verb: &str) -> Operation {
     Operation {
         method: "post",
         action: "post",
@@ -466,109 +426,4 @@ fn create(kind: &Kind, schema: Value, id: String, verb: String) -> Operation {
         schema,
         content_types: object_types(kind),
     }
-}
-
-fn object_types(kind: &Kind) -> &'static [&'static str] {
-    if kind.definition.is_some() {
-        CUSTOM_TYPES
-    } else {
-        OBJECT_TYPES
-    }
-}
-
-fn body_types(kind: &Kind) -> &'static [&'static str] {
-    if kind.definition.is_some() {
-        CUSTOM_TYPES
-    } else {
-        ANY_TYPE
-    }
-}
-
-fn with_pretty(section: &str, names: &[&str]) -> Vec<Value> {
-    let names = names.iter().chain(&["pretty"]);
-    names.map(|name| parameters::query(section, name)).collect()
-}
-
-fn content(types: &[&str], schema: &Value) -> Value {
-    let entries = types.iter();
-    entries
-        .map(|media_type| ((*media_type).to_owned(), json!({ "schema": schema })))
-        .collect::<Map<_, _>>()
-        .into()
-}
-
-fn body(types: &[&str], schema: &Value, required: bool) -> Value {
-    let mut body = json!({ "content": content(types, schema) });
-    if required {
-        body["required"] = json!(true);
-    }
-    body
-}
-
-fn response(code: u16, types: &[&str], schema: &Value) -> Value {
-    let description = match code {
-        201 => "Created",
-        202 => "Accepted",
-        _ => "OK",
-    };
-    json!({ "description": description, "content": content(types, schema) })
-}
-
-/// Returns the article of a noun between spaces; plurals have none.
-fn article(noun: &str) -> &'static str {
-    if noun.ends_with('s') && !noun.ends_with("ss") {
-        " "
-    } else if noun.starts_with(['A', 'E', 'I', 'O', 'U']) {
-        " an "
-    } else {
-        " a "
-    }
-}
-
-/// Group and version in operation ids: `CoreV1`, `RbacAuthorizationV1`.
-pub(super) fn id_prefix(kind: &Kind) -> String {
-    format!(
-        "{}{}",
-        joined(group_label(&kind.group), true),
-        joined(&kind.version, true)
-    )
-}
-
-/// The tag of the operations of a group and version: `core_v1`, `rbacAuthorization_v1`.
-pub(super) fn tag(kind: &Kind) -> String {
-    format!(
-        "{}_{}",
-        joined(group_label(&kind.group), false),
-        joined(&kind.version, false)
-    )
-}
-
-/// Returns the group as it stands in operation ids and tags.
-pub(super) fn group_label(group: &str) -> &str {
-    match group {
-        "" => "core",
-        group => group.strip_suffix(".k8s.io").unwrap_or(group),
-    }
-}
-
-/// Joins the words of a name in camel case.
-pub(super) fn joined(name: &str, starts_upper: bool) -> String {
-    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    words
-        .filter(|word| !word.is_empty())
-        .enumerate()
-        .map(|(at, word)| {
-            if at == 0 && !starts_upper {
-                word.to_owned()
-            } else {
-                capitalized(word)
-            }
-        })
-        .collect()
-}
-
-fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }

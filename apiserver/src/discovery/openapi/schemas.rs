@@ -100,7 +100,7 @@ impl Schemas {
                     "type": "array", "items": reference(&custom_name(kind, &kind.kind)),
                 },
                 "metadata": {
-                    "description": types::description("apps.v1.DeploymentList", "metadata"),
+                    "description": types::description("core.v1.PodList", "metadata"),
                     "allOf": [self.built_in("meta.v1.ListMeta")],
                 },
             },

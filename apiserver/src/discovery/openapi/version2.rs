@@ -16,6 +16,9 @@ const MEDIA_TYPES: &[&str] = &[
     "application/apply-patch+yaml",
 ];
 
+/// The media types of custom resources.
+const CUSTOM_TYPES: &[&str] = &["application/json", "application/yaml"];
+
 /// Converts an item of the paths.
 pub(super) fn path_item(item: &Value) -> Value {
     let mut converted = Map::new();
@@ -43,13 +46,14 @@ fn operation(operation: &Value) -> Value {
     };
     let mut converted = json!({ "schemes": ["https"], "produces": content(&operation["responses"]["200"]) });
     let body = &operation["requestBody"];
-    converted["consumes"] = if operation["x-kubernetes-action"].is_null() {
-        // Discovery.
-        converted["produces"].clone()
-    } else if body.is_null() {
-        json!(["*/*"])
-    } else {
+    let is_custom = converted["produces"] == json!(CUSTOM_TYPES);
+    converted["consumes"] = if !body.is_null() {
         json!(content(body))
+    } else if is_custom || operation["x-kubernetes-action"].is_null() {
+        // Custom resources and discovery.
+        converted["produces"].clone()
+    } else {
+        json!(["*/*"])
     };
     let mut all = parameters(&operation["parameters"]);
     if !body.is_null() {
@@ -202,17 +206,17 @@ fn nested_custom_schema(document: &Value) -> Value {
         let properties = fields.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             schema["properties"][name] = nested_custom_schema(property);
-            if is_nullable(property)
-                && let Some(required) = schema["required"].as_array_mut()
-            {
-                required.retain(|required| required != name);
-                if required.is_empty() {
-                    remove(&mut schema, "required");
-                }
+            if is_nullable(property) {
+                remove_required(&mut schema, name);
             }
         }
         if let Some(items) = fields.get("items") {
             schema["items"] = nested_custom_schema(items);
+        }
+    }
+    if preserves && document["x-kubernetes-embedded-resource"] == true {
+        for name in ["kind", "apiVersion"] {
+            remove_required(&mut schema, name);
         }
     }
     let has_no_items = schema["type"] == "array" && schema.get("items").is_none();
@@ -220,6 +224,15 @@ fn nested_custom_schema(document: &Value) -> Value {
         remove(&mut schema, "type");
     }
     schema
+}
+
+fn remove_required(schema: &mut Value, name: &str) {
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|required| required != name);
+        if required.is_empty() {
+            remove(schema, "required");
+        }
+    }
 }
 
 fn remove(schema: &mut Value, key: &str) {

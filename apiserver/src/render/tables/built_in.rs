@@ -32,13 +32,19 @@ fn parse_column(line: &str) -> Option<Value> {
         .strip_prefix('@')
         .and_then(|reference| reference.rsplit_once('.'))
     {
-        Some((ty, field)) => types::description(ty, field).unwrap_or_default().to_owned(),
+        Some((ty, field)) => without_enumeration(types::description(ty, field).unwrap_or_default()).to_owned(),
         // A literal of Go's source.
         None => description_text.replace("\\n", "\n").replace("\\\"", "\""),
     };
     Some(
         json!({ "name": name, "type": ty, "format": format, "description": description_text, "priority": priority }),
     )
+}
+
+/// Returns a description without the list of an enumeration's values, which only OpenAPI documents have.
+fn without_enumeration(description: &str) -> &str {
+    let text = description.split("\n\nPossible enum values:").next();
+    text.unwrap_or_default()
 }
 
 #[cfg(test)]
