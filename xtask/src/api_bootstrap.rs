@@ -1,12 +1,16 @@
 //! Generates the table of objects that a kube-apiserver creates at startup: local APIServices, whose priorities are in its source, and the
 //! objects of flow control, which a Go program prints.
 
+<<<<<<< HEAD
 use crate::api_files::download_module;
+=======
+>>>>>>> kinds
 use anyhow::{Context as _, Result, bail};
-use kubewright_testkit::control_plane_build::{self, GO_MOD, GO_SUM};
+use kubewright_testkit::control_plane_build::{GO_MOD, GO_SUM};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// The files of the k8s.io/kubernetes module with the priorities of groups and versions.
@@ -43,19 +47,18 @@ func main() {
 }
 "#;
 
-/// Returns the APIServices of the served kinds, and the objects of flow control.
-pub(crate) fn objects(kinds: &[Value]) -> Result<Vec<Value>> {
-    let mut objects = api_services(kinds)?;
+/// Returns the APIServices of the served kinds, and the objects of flow control, from the k8s.io/kubernetes module.
+pub(crate) fn objects(kinds: &[Value], kubernetes: &Path) -> Result<Vec<Value>> {
+    let mut objects = api_services(kinds, kubernetes)?;
     objects.extend(flow_control()?);
     Ok(objects)
 }
 
-fn api_services(kinds: &[Value]) -> Result<Vec<Value>> {
+fn api_services(kinds: &[Value], kubernetes: &Path) -> Result<Vec<Value>> {
     let served: BTreeSet<(&str, &str)> = kinds
         .iter()
         .filter_map(|kind| Some((kind["group"].as_str()?, kind["version"].as_str()?)))
         .collect();
-    let kubernetes = download_module("k8s.io/kubernetes", control_plane_build::kubernetes_version())?;
     // Some priorities are in both files.
     let mut services = BTreeMap::new();
     for file in PRIORITIES {

@@ -20,7 +20,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     write_or_check(&source.join("kinds/kinds.json"), &lines(&kinds), check)?;
     write_or_check(
         &source.join("server/bootstrap.json"),
-        &lines(&api_bootstrap::objects(&kinds)?),
+        &lines(&api_bootstrap::objects(&kinds, &module)?),
         check,
     )?;
     write_or_check(

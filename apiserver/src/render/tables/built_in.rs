@@ -60,8 +60,10 @@ mod tests {
             let empty = json!({ "kind": kind.kind, "metadata": { "name": "x" } });
             let cells = cells::cells(&kind.kind, &empty);
             let columns = columns(&kind.kind);
+            // kube-apiserver prints the age of this kind without a column for it.
+            let without_column = usize::from(kind.kind == "IPAddress");
             assert_eq!(
-                cells.map(|cells| cells.len()),
+                cells.map(|cells| cells.len() - without_column),
                 columns.map(<[Value]>::len),
                 "{}",
                 kind.kind
