@@ -85,7 +85,7 @@ pub(crate) fn admit_deletion(attributes: &Attributes<'_>) -> Result<(), ApiError
     namespace_lifecycle::admit(attributes, &Value::Null)
 }
 
-impl<'a> Attributes<'a> {
+impl Attributes<'_> {
     /// True for a kind, not for its subresources.
     fn is_object(&self, group: &str, kind: &str) -> bool {
         self.subresource.is_empty() && self.is_kind(group, kind)

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 const NAMESPACES: &str = "/api/v1/namespaces";
 
+#[expect(clippy::unwrap_used, reason = "a helper of tests")]
 async fn start(tasks: &[HousekeepingTask]) -> TestServer {
     let builder = ApiServer::builder().tls(Tls::Off).housekeeping(tasks);
     TestServer {
