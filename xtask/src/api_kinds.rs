@@ -2,6 +2,7 @@
 //! k8s.io/kubernetes module.
 
 use crate::api_bootstrap;
+use crate::api_files::write_or_check;
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -168,17 +169,4 @@ fn list(value: &Value) -> &[Value] {
 
 fn read_file(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| path.display().to_string())
-}
-
-pub(crate) fn write_or_check(path: &Path, text: &str, check: bool) -> Result<()> {
-    if std::fs::read_to_string(path).is_ok_and(|current| current == text) {
-        return Ok(());
-    }
-    if check {
-        bail!(
-            "{} is stale: run the same command without --check",
-            path.display()
-        );
-    }
-    std::fs::write(path, text).with_context(|| path.display().to_string())
 }

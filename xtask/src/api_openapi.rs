@@ -1,7 +1,7 @@
 //! Generates the embedded API server's tables for its OpenAPI documents: the parameters of operations, and the protobuf messages.
 
-use crate::api_kinds::write_or_check;
-use crate::api_types::{OPERATION_TYPES, download_module, short_name};
+use crate::api_files::{download_module, write_or_check};
+use crate::api_types::{OPERATION_TYPES, short_name};
 use anyhow::{Context as _, Result};
 use kubewright_control_plane::kubernetes_version;
 use serde_json::Value;

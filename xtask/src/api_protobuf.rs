@@ -57,7 +57,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
         }
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apimachinery/src/protobuf/messages.txt");
-    crate::api_kinds::write_or_check(&file, &render(&messages), check)
+    crate::api_files::write_or_check(&file, &render(&messages), check)
 }
 
 fn module_folder(module: &str) -> Result<PathBuf> {

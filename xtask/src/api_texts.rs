@@ -1,7 +1,7 @@
 //! Generates the descriptions of built-in types from the OpenAPI documents, and the columns of tables from the Go source.
 
-use crate::api_kinds::write_or_check;
-use crate::api_types::{OPERATION_TYPES, download_module, schemas, short_name};
+use crate::api_files::{download_module, write_or_check};
+use crate::api_types::{OPERATION_TYPES, schemas, short_name};
 use anyhow::{Context as _, Result, bail};
 use kubewright_control_plane::kubernetes_version;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use crate::api_enums;
 use crate::api_internal;
-use crate::api_kinds::write_or_check;
+use crate::api_files::{download_module, write_or_check};
 use crate::go_structs::{self, GoField, Structs};
 use anyhow::{Context, bail};
 use kubewright_control_plane::kubernetes_version;
@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const DOCUMENTS: &str = "api/openapi-spec/v3";
 /// The types that operations refer to, besides the kinds.
@@ -41,20 +40,6 @@ pub(crate) fn run(check: bool) -> anyhow::Result<()> {
         &api_internal::render(version, &kubernetes)?,
         check,
     )
-}
-
-/// Returns the folder of a Go module, which is downloaded if missing.
-pub(crate) fn download_module(name: &str, version: &str) -> anyhow::Result<PathBuf> {
-    let output = Command::new("go")
-        .args(["mod", "download", "-json", &format!("{name}@{version}")])
-        .output()
-        .context("cannot run go")?;
-    let output_json: Value =
-        serde_json::from_slice(&output.stdout).context("go mod download: invalid JSON output")?;
-    match output_json["Dir"].as_str() {
-        Some(folder) => Ok(folder.into()),
-        None => bail!("go mod download: {}", output_json["Error"]),
-    }
 }
 
 /// The Go packages of the OpenAPI definitions.

@@ -2,6 +2,7 @@
 
 mod api_bootstrap;
 mod api_enums;
+mod api_files;
 mod api_internal;
 mod api_kinds;
 mod api_openapi;

@@ -28,10 +28,6 @@ pub(crate) fn table(
             _ => *object,
         });
     let mut table = tables::build_table(kind, shown, metadata, with_columns);
-    // A nil slice in Go: the kind has no printer columns of its own.
-    if objects.is_empty() && table["columnDefinitions"][1]["name"] == "Created At" {
-        table["rows"] = Value::Null;
-    }
     let rows = table["rows"].as_array_mut().into_iter().flatten();
     for ((row, object), converted) in rows.zip(objects).zip(converted) {
         match format.include_object {

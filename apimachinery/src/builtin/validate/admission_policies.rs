@@ -2,7 +2,6 @@
 
 use super::{Check, items, names, text, webhooks};
 use crate::field::FieldError;
-use crate::meta::names::dns_1035;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -203,7 +202,7 @@ fn validate_param_kind(check: &mut Check, kind: &Value) {
             if !group.is_empty() && !messages.is_empty() {
                 check.push(FieldError::invalid(path, group, messages.join(",")));
             }
-            let messages = dns_1035(version_part);
+            let messages = names::dns_1035_errors(version_part);
             if version_part.is_empty() {
                 check.push(FieldError::invalid(path, version, "version must be specified"));
             } else if !messages.is_empty() {
@@ -213,7 +212,7 @@ fn validate_param_kind(check: &mut Check, kind: &Value) {
     }
     let (kind, path) = (text(kind, "kind"), "spec.paramKind.kind");
     if check.require(&Value::from(kind), path) {
-        let messages = dns_1035(&kind.to_lowercase());
+        let messages = names::dns_1035_errors(&kind.to_lowercase());
         if !messages.is_empty() {
             let detail = format!(
                 "may have mixed case, but should otherwise match: {}",

@@ -2,7 +2,6 @@
 
 use super::{Check, names, text, tolerations};
 use crate::field::FieldError;
-use crate::meta::names::{dns_1035, subdomain};
 use serde_json::{Value, json};
 
 pub(super) fn validate_runtime_class(check: &mut Check, class: &Value, old: Option<&Value>) {
@@ -40,10 +39,13 @@ pub(super) fn validate_api_service(check: &mut Check, service: &Value, subresour
         let detail = "only v1 may have an empty group and it better be legacy kube";
         check.push(FieldError::required("spec.group", detail));
     }
-    for why in subdomain(group).into_iter().filter(|_| !group.is_empty()) {
+    for why in names::subdomain_errors(group)
+        .into_iter()
+        .filter(|_| !group.is_empty())
+    {
         check.push(FieldError::invalid("spec.group", group, why));
     }
-    for why in dns_1035(version) {
+    for why in names::dns_1035_errors(version) {
         check.push(FieldError::invalid("spec.version", version, why));
     }
     for (field, max) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1_000)] {
