@@ -1,8 +1,8 @@
 //! Generates the table of built-in types from Kubernetes' OpenAPI documents and Go source.
 
 use crate::api_enums;
-use crate::api_internal;
 use crate::api_files::{download_module, write_or_check};
+use crate::api_internal;
 use crate::go_structs::{self, GoField, Structs};
 use anyhow::{Context, bail};
 use kubewright_control_plane::kubernetes_version;
