@@ -2,7 +2,6 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use futures::future::join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{DynamicObject, PartialObjectMeta};
 use parking_lot::Mutex;
@@ -11,7 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     AddIndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
     SharedInformer, StorageMode, api_list_watch::ApiListWatch, cached_objects::InformerCaches,
-    decoded_cache::DecodedCacheHandle, fifo::Namespace, freshness::FreshnessCheck, thread::InformerThread,
+    decoded_cache::DecodedCacheHandle, fifo::Namespace, thread::InformerThread,
     untyped_informer::UntypedInformer,
 };
 use crate::{
@@ -300,56 +299,6 @@ impl SharedInformerFactory {
         self.shared.state.lock().kinds.clone()
     }
 
-    /// Waits for the cache sync: until every started informer [has synced](SharedInformer::has_synced), or until [`shutdown`](Self::shutdown).
-    /// Does not wait for informers that are removed, nor for those that started for a source added at run time
-    /// ([`ControllerSources`](crate::controller::ControllerSources)). Cancel safe.
-    pub async fn wait_for_cache_sync(&self) {
-        let informers = self.untyped_informers();
-        let synced = async {
-            for informer in informers
-                .iter()
-                .filter(|informer| informer.counts_for_readiness())
-            {
-                informer.wait_for_sync_or_stop().await;
-            }
-        };
-        self.shared.cancel.run_until_cancelled(synced).await;
-    }
-
-    /// Waits until the caches of all started informers are as current as a quorum read at the time of the call. A replica that becomes
-    /// leader calls this before it acts on its cache. Skips the same informers as [`wait_for_cache_sync`](Self::wait_for_cache_sync). Costs a list of one object, and at most a short watch, for each namespace.
-    ///
-    /// Waits as long as changes are known to be missing. If that cannot be determined, because the API server sends no bookmarks, it waits
-    /// for 30 seconds and logs that. Resource versions that are not numbers are not waited for; that is logged too. Ends with
-    /// [`shutdown`](Self::shutdown). Cancel safe.
-    pub async fn wait_until_current(&self) {
-        let FactoryShared {
-            list_watch,
-            state,
-            cancel,
-            ..
-        } = &*self.shared;
-        let FactoryState {
-            informers,
-            namespaces: factory_namespaces,
-            ..
-        } = state.lock().clone();
-        let started = informers
-            .iter()
-            .filter(|informer| informer.counts_for_readiness());
-        let waits = started.flat_map(|informer| {
-            let namespaces = namespaces(informer, &factory_namespaces).into_iter();
-            namespaces.map(move |namespace| {
-                let source = list_watch(informer.info(), namespace.as_deref(), &informer.options);
-                let check = FreshnessCheck::new(informer.clone(), namespace, source);
-                async move {
-                    informer.stop.run_until_cancelled(check.wait()).await;
-                }
-            })
-        });
-        cancel.run_until_cancelled(join_all(waits)).await;
-    }
-
     /// Returns the kind and the options of each informer. A kind that occurs twice is listed and watched twice.
     pub fn informers(&self) -> Vec<(ApiResource, InformerOptions)> {
         self.untyped_informers()
@@ -392,40 +341,6 @@ impl SharedInformerFactory {
         self.untyped_informers().iter().map(stats).collect()
     }
 
-    /// Returns the kinds of started informers that have not synced, without those that started for a source added at run time.
-    pub fn unsynced(&self) -> Vec<ApiResource> {
-        let informers = self.untyped_informers();
-        let waiting = informers
-            .iter()
-            .filter(|informer| informer.counts_for_readiness() && !informer.has_synced());
-        waiting.map(|informer| informer.info().clone()).collect()
-    }
-
-    /// Checks the health of a kind's started informers. The error says that a cache has not synced, or that there has been no watch for
-    /// longer than `max_watch_gap`. Informers that started for a source added at run time are not checked.
-    pub fn check(&self, kind: &ApiResource, max_watch_gap: Duration) -> Result<(), String> {
-        let informers = self.untyped_informers();
-        let of_kind =
-            |informer: &&Arc<UntypedInformer>| informer.counts_for_readiness() && informer.info() == kind;
-        for informer in informers.iter().filter(of_kind) {
-            if !informer.has_synced() {
-                return Err(format!("waiting for the first list of {}", kind.group_resource()));
-            }
-            if let Some(missing) = informer
-                .watch_health
-                .missing_for()
-                .filter(|missing| *missing > max_watch_gap)
-            {
-                return Err(format!(
-                    "no watch of {} for {} s",
-                    kind.group_resource(),
-                    missing.as_secs()
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// Returns each informer with the namespaces that it lists; [`None`] is all namespaces.
     pub(super) fn informers_with_namespaces(&self) -> Vec<(Arc<UntypedInformer>, Vec<Namespace>)> {
         let FactoryState {
@@ -453,7 +368,7 @@ impl SharedInformerFactory {
         }))
     }
 
-    fn untyped_informers(&self) -> Vec<Arc<UntypedInformer>> {
+    pub(super) fn untyped_informers(&self) -> Vec<Arc<UntypedInformer>> {
         self.shared.state.lock().informers.clone()
     }
 }

@@ -4,7 +4,7 @@ use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
 use hashbrown::HashMap;
 
-use super::{object::StoredObject, tree::Tree};
+use super::{object::StoredObject, snapshot_tree::Tree};
 use crate::NamespacedName;
 
 /// The objects of one index by value. A value without objects has no entry.

@@ -65,19 +65,9 @@ impl<K: View> SharedInformer<K> {
         Lister::over(self.untyped.clone())
     }
 
-    /// Whether the cache has synced: the first list is in the store, and every sink has received it.
-    pub fn has_synced(&self) -> bool {
-        self.untyped.has_synced()
-    }
-
     /// Whether the informer has stopped. It does not start again; its store can still be read.
     pub fn is_stopped(&self) -> bool {
         self.untyped.is_stopped()
-    }
-
-    /// Waits for the cache sync ([`has_synced`](Self::has_synced)). Never returns if the informer is not started. Cancel safe.
-    pub async fn wait_for_sync(&self) {
-        self.untyped.wait_for_sync().await;
     }
 
     /// Adds an event handler, before or after the start. It first receives the objects in the store, as additions of the initial list.

@@ -9,7 +9,7 @@ use super::{
     index::{CONTROLLER_UID_INDEX, Index},
     label_selector::LabelRequirements,
     object::StoredObject,
-    tree::{self, Tree},
+    snapshot_tree::{self, Tree},
     untyped_informer::UntypedInformer,
 };
 use crate::{NamespacedName, View};
@@ -102,7 +102,7 @@ pub struct Items<K> {
 
 #[derive(Clone)]
 enum ItemsSource {
-    Snapshot(tree::TreeIntoIter),
+    Snapshot(snapshot_tree::TreeIntoIter),
     Filtered(vec::IntoIter<Arc<StoredObject>>),
 }
 

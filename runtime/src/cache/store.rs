@@ -12,7 +12,7 @@ use super::{
     metadata::Metadata,
     object::StoredObject,
     resource_version,
-    tree::Tree,
+    snapshot_tree::Tree,
 };
 use crate::NamespacedName;
 

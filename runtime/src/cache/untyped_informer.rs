@@ -51,10 +51,10 @@ pub(super) struct UntypedInformer {
     /// Cancelled when the informer is removed from its factory, or the factory is shut down.
     pub(super) stop: CancellationToken,
     /// Whether it was started for a source that was added while a controller runs, so that readiness does not depend on it.
-    is_optional: AtomicBool,
+    pub(super) is_optional: AtomicBool,
     /// Whether a registered source needs it, so that it cannot become optional.
-    is_required: AtomicBool,
-    synced: watch::Sender<bool>,
+    pub(super) is_required: AtomicBool,
+    pub(super) synced: watch::Sender<bool>,
     /// Set when the informer starts.
     fifo: OnceLock<Arc<SharedFifo>>,
     /// The resync period of handlers that set none.
@@ -96,45 +96,6 @@ impl UntypedInformer {
 
     pub(super) fn info(&self) -> &ApiResource {
         self.decoder.info()
-    }
-
-    /// Whether the first list of every namespace was stored and distributed to the sinks.
-    pub(super) fn has_synced(&self) -> bool {
-        *self.synced.borrow()
-    }
-
-    pub(super) fn set_synced(&self) {
-        self.synced.send_replace(true);
-    }
-
-    /// Waits for [`has_synced`](Self::has_synced). Cancel safe.
-    pub(super) async fn wait_for_sync(&self) {
-        // The sender lives as long as `self`.
-        let _ = self.synced.subscribe().wait_for(|synced| *synced).await;
-    }
-
-    /// Waits for [`has_synced`](Self::has_synced), or until the informer is removed or its factory is shut down. Cancel safe.
-    pub(super) async fn wait_for_sync_or_stop(&self) {
-        self.stop.run_until_cancelled(self.wait_for_sync()).await;
-    }
-
-    /// Excludes the informer from readiness, unless it has started or a registered source needs it.
-    pub(super) fn set_optional(&self) {
-        if !self.is_started() && !self.is_required.load(Ordering::Relaxed) {
-            self.is_optional.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Includes the informer in readiness: a registered source needs it.
-    pub(super) fn set_required(&self) {
-        self.is_required.store(true, Ordering::Relaxed);
-        self.is_optional.store(false, Ordering::Relaxed);
-    }
-
-    /// Whether readiness and the start of controllers depend on the informer: it has started, and not only for sources that were added at
-    /// run time.
-    pub(super) fn counts_for_readiness(&self) -> bool {
-        self.is_started() && !self.is_optional.load(Ordering::Relaxed)
     }
 
     /// A scanner for the objects of this informer.

@@ -24,7 +24,7 @@ use ring::digest::{Context, SHA256, SHA256_OUTPUT_LEN};
 use serde::{Deserialize, de::DeserializeOwned};
 use tokio::time::{Duration, Instant};
 
-use super::{cached_objects::CachedObjects, intent::contains_intent, request::ApiRequest};
+use super::{apply_intent::contains_intent, cached_objects::CachedObjects, request::ApiRequest};
 use crate::lru::LruMap;
 
 /// How long after it was sent an apply may be skipped. Changes by new defaults or admission plugins are picked up by the next one.

@@ -8,6 +8,7 @@
 
 mod apply;
 mod apply_cache;
+mod apply_intent;
 mod builtin;
 mod cached_objects;
 mod connection;
@@ -17,7 +18,6 @@ mod error_response;
 mod fence;
 mod field_manager;
 mod inline_connection;
-mod intent;
 mod list;
 mod patch;
 mod rate_limit;

@@ -15,7 +15,7 @@ use kube::{
 use tokio::time::{Duration, sleep};
 use tracing::{info, warn};
 
-use super::{error::with_sources, suggest::did_you_mean};
+use super::{did_you_mean::did_you_mean, error::with_sources};
 
 /// How to reach the API server.
 pub(super) struct ClusterConfig {

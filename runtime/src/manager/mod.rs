@@ -48,6 +48,7 @@ mod args;
 mod command_line;
 
 mod debug_page;
+mod did_you_mean;
 pub(crate) mod error;
 mod health;
 mod identity;
@@ -67,7 +68,6 @@ mod runnable_group;
 mod server;
 mod servers;
 mod signals;
-mod suggest;
 mod task_group;
 
 pub(crate) use error::{Error, Result};

@@ -12,6 +12,7 @@ use super::{
     Error,
     args::ManagerArgs,
     debug_page::DebugPage,
+    did_you_mean::did_you_mean,
     identity,
     kubeconfig::{self, ClusterConfig},
     leader::{ElectionTiming, Elector, ElectorHandle, LeaseLock},
@@ -19,7 +20,6 @@ use super::{
     metrics::{Metrics, QueueStatsReader},
     runnable_group::RunnableGroups,
     servers::{ManagerServers, NotReadyReason, health_handler},
-    suggest::did_you_mean,
     task_group::TaskGroup,
 };
 use crate::{

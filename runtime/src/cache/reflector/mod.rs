@@ -1,9 +1,8 @@
 //! The reflector: lists and watches the objects of one kind, and applies their changes to a [`ReflectorStore`].
 //!
-//! Read [`store`] (the target) and [`reflector`] (the loop), then [`streaming`] (a list that arrives as a watch, which then continues) and [`paged_list`] (lists in
-//! pages, for servers without streaming lists); both collect the objects in [`temporary_store`]. Then [`watch`], and
-//! [`bookmark`] (how far the watch has come). The check in
-//! [`consistency`] is off by default.
+//! Read [`store`] (the target) and [`reflector`] (the loop), then [`streaming`] (a list that arrives as a watch, which then continues)
+//! and [`paged_list`] (lists in pages, for servers without streaming lists); both collect the objects in [`temporary_store`]. Then [`watch`], [`relist`] (when the
+//! reflector lists again) and [`bookmark`] (how far the watch has come). The check in [`consistency`] is off by default.
 //!
 //! The rules are client-go's, and so are the requested resource versions:
 //! - the first list: `0`, any version; a relist: not older than the last version that was seen;
@@ -20,6 +19,7 @@ mod paged_list;
     reason = "the folder's main type has the folder's name, as in client-go"
 )]
 mod reflector;
+mod relist;
 mod store;
 mod streaming;
 mod temporary_store;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{
     Reflector, ReflectorStore,
-    reflector::{MAX_SILENCE, next_chunk, response_in_time, stored_or_encoded},
+    reflector::{MAX_SILENCE, next_chunk, response_in_time},
+    relist::stored_or_encoded,
     temporary_store::TemporaryStore,
 };
 use crate::cache::{

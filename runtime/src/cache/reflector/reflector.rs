@@ -6,15 +6,13 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{ReflectorOptions, ReflectorStore, temporary_store::TemporaryStore};
+use super::{ReflectorOptions, ReflectorStore};
 use crate::cache::{
     ByteStream, ListWatchError, ListerWatcher,
     backoff::Backoff,
     failure_log::FailureLog,
-    fifo::{Delta, Namespace},
-    index::Index,
-    object::StoredObject,
-    scan::{ScanError, ScanFailure, ScannedObject, Scanner},
+    fifo::Namespace,
+    scan::{ScanError, ScanFailure, Scanner},
     stats::count,
 };
 /// How long a response may be silent. API servers send a bookmark every minute: after three the connection is taken to be dead.
@@ -71,31 +69,6 @@ impl<S: ReflectorStore> Reflector<S> {
         }
     }
 
-    /// Returns when a relist is needed.
-    pub(super) async fn list_and_watch(&mut self) -> Result<(), ListWatchError> {
-        let stream = self.stream_list_if_possible().await?;
-        if stream.is_none() {
-            self.list().await?;
-        }
-        self.watch_until_expired(stream).await
-    }
-
-    /// Replaces the store's objects of the namespace by a complete list of this version.
-    pub(super) async fn replace(&mut self, listed: TemporaryStore, version: &str) {
-        self.version_unavailable = false;
-        self.advance(version, None);
-        count(&self.store.counters().lists);
-        if self.options.check_consistency {
-            self.check_consistency(&listed, version).await;
-        }
-        let replaced = Delta::Replaced {
-            namespace: self.namespace.clone(),
-            version: version.into(),
-            objects: listed.into_objects(),
-        };
-        self.store.apply([replaced]).await;
-    }
-
     pub(super) async fn report_and_back_off(&mut self, error: &ListWatchError) {
         self.report(error);
         let requested = error.retry_after().unwrap_or_default();
@@ -111,16 +84,6 @@ impl<S: ReflectorStore> Reflector<S> {
         }
         self.store.report_failure(error);
     }
-}
-
-/// The stored object of the same version, or the scanned one, encoded: a relist must not hold everything twice.
-pub(super) fn stored_or_encoded(
-    store: &impl ReflectorStore,
-    object: ScannedObject<'_>,
-    indexes: &[Arc<Index>],
-) -> Arc<StoredObject> {
-    let stored = store.find_version(&object.metadata);
-    stored.unwrap_or_else(|| store.encode(object, indexes))
 }
 
 impl From<ScanFailure> for ListWatchError {

@@ -11,10 +11,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 
 use super::{
-    Reflector, ReflectorStore,
-    reflector::{MAX_SILENCE, stored_or_encoded},
-    temporary_store::TemporaryStore,
-    watch::WatchStream,
+    Reflector, ReflectorStore, reflector::MAX_SILENCE, relist::stored_or_encoded,
+    temporary_store::TemporaryStore, watch::WatchStream,
 };
 use crate::cache::{
     ListWatchError,

@@ -29,8 +29,6 @@ const WATCH_TIMEOUT_SECONDS: std::ops::Range<u32> = 300..600;
 const MAX_BATCH: usize = 256;
 /// A watch that ends sooner backs off; one without an event has failed.
 const MIN_WATCH_DURATION: Duration = Duration::from_secs(1);
-/// After so long without an internal error, the next one starts a new retry period.
-const INTERNAL_ERROR_RESET_AFTER: Duration = Duration::from_mins(1);
 
 /// A watch that the server accepted.
 pub(super) struct WatchStream {
@@ -85,36 +83,7 @@ impl WatchStream {
 }
 
 impl<S: ReflectorStore> Reflector<S> {
-    /// Watches, starting with `stream`, and reconnects. Returns without an error when the last version has expired (410 Gone).
-    pub(super) async fn watch_until_expired(
-        &mut self,
-        mut stream: Option<WatchStream>,
-    ) -> Result<(), ListWatchError> {
-        let mut internal_errors = InternalErrorRetry::new(self.options.max_internal_error_retry);
-        loop {
-            let watched = match stream.take() {
-                Some(stream) => self.handle_watch(stream).await,
-                None => self.watch().await,
-            };
-            match watched {
-                Ok(()) => {}
-                Err(error) if error.is_retryable() => self.report_and_back_off(&error).await,
-                Err(error) if error.is_internal() && internal_errors.may_retry() => {
-                    self.report_and_back_off(&error).await;
-                }
-                Err(error) if error.is_expired() => {
-                    tracing::debug!(
-                        "{}: the watch's version has expired: {error}",
-                        self.failure_log.informer()
-                    );
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    async fn watch(&mut self) -> Result<(), ListWatchError> {
+    pub(super) async fn watch(&mut self) -> Result<(), ListWatchError> {
         let stream = self.open(&self.version.clone(), false).await?;
         self.handle_watch(stream).await
     }
@@ -150,7 +119,7 @@ impl<S: ReflectorStore> Reflector<S> {
     }
 
     /// Applies the events of a watch. Returns without an error if the next watch can continue from the last version.
-    async fn handle_watch(&mut self, mut stream: WatchStream) -> Result<(), ListWatchError> {
+    pub(super) async fn handle_watch(&mut self, mut stream: WatchStream) -> Result<(), ListWatchError> {
         let first = std::mem::take(&mut stream.first_lines);
         let (mut deltas, mut applied_version) = (Vec::new(), self.version.clone());
         let mut result = self.read_lines(
@@ -274,31 +243,5 @@ impl<S: ReflectorStore> Reflector<S> {
         }
         deltas.push(delta);
         Ok(())
-    }
-}
-
-/// Limits for how long internal errors are retried.
-struct InternalErrorRetry {
-    max_duration: Duration,
-    /// When the first and the last error of the present retry period were.
-    period: Option<(Instant, Instant)>,
-}
-
-impl InternalErrorRetry {
-    fn new(max_duration: Duration) -> Self {
-        Self {
-            max_duration,
-            period: None,
-        }
-    }
-
-    fn may_retry(&mut self) -> bool {
-        let now = Instant::now();
-        let first = match self.period {
-            Some((first, last)) if now - last < INTERNAL_ERROR_RESET_AFTER => first,
-            _ => now,
-        };
-        self.period = Some((first, now));
-        !self.max_duration.is_zero() && now - first <= self.max_duration
     }
 }

@@ -15,8 +15,8 @@ use crate::{
         index::Index,
         object::StoredObject,
         scan::Scanner,
+        snapshot_tree::Tree,
         store::{Store, StoreEvent},
-        tree::Tree,
     },
 };
 

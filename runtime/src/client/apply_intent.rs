@@ -27,5 +27,5 @@ pub(super) fn contains_intent(object: &Value, intent: &Value) -> bool {
 }
 
 #[cfg(test)]
-#[path = "intent_tests.rs"]
+#[path = "apply_intent_tests.rs"]
 mod tests;
