@@ -8,9 +8,7 @@ use tokio::{
     time::{Instant, advance, sleep, timeout},
 };
 
-use super::{
-    ItemExponential, NoQueueMetrics, Priority, QueueMetrics, QueueStats, WorkQueue, default_limiter,
-};
+use super::{ItemExponential, Priority, QueueMetrics, QueueStats, WorkQueue, default_limiter};
 
 mod basic;
 mod delaying;

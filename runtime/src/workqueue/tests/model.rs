@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, advance, sleep, timeout},
 };
 
-use super::super::{ItemExponential, NoQueueMetrics, Priority, WorkQueue};
+use super::super::{ItemExponential, Priority, WorkQueue};
 
 const KEYS: usize = 5;
 const WORKERS: usize = 3;
