@@ -1,4 +1,6 @@
 //! Batches the wakes of tasks until the end of the work that causes them.
+//!
+//! Without it a watch event costs 11 to 17 % more CPU on the whole path: see "Mechanisms" in benches/README.md.
 
 use std::{cell::RefCell, task::Waker};
 

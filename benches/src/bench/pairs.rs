@@ -1,4 +1,5 @@
-//! Compares builds of this program in pairs: `bench pairs --other LABEL=PROGRAM …` measures this build and each other one in turn.
+//! Compares builds of this program in pairs: `bench pairs --other LABEL=PROGRAM …` measures this build and each other one in turn, all of
+//! them once a round.
 //!
 //! The whole path is measured as `bench cache` does: socket, cache, work queue, worker. A difference counts only where it is greater than
 //! the spread of the pairs, half the distance between their quartiles. One load server, of this build, serves both sides of a pair.
@@ -26,6 +27,9 @@ pub(crate) struct Arguments {
     /// Data sets; each one makes a table
     #[arg(long, value_enum, value_delimiter = ',', default_value = "pods,custom")]
     data: Vec<DataSet>,
+    /// The worker gets the first Pod of the same owner for each change, instead of reading the changed object's metadata
+    #[arg(long)]
+    get_owner: bool,
     /// Number of pairs
     #[arg(long, default_value_t = 7)]
     rounds: usize,
@@ -67,7 +71,7 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     };
     println!("{}", report::machine());
     for &data in &arguments.data {
-        let subject = subject(data);
+        let subject = subject(data, arguments.get_owner);
         for &objects in &arguments.objects {
             let load = LoadParameters {
                 objects,
@@ -77,21 +81,24 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
             };
             let mut pairs: Vec<Vec<(CacheFigures, CacheFigures)>> = vec![Vec::new(); others.len()];
             for round in 1..=arguments.rounds {
-                for ((label, other), pairs) in others.iter().zip(&mut pairs) {
-                    let measure = |program: &Path| run::run(&programs, program, &subject, load);
-                    // Alternate the order, so that neither build is always measured second.
-                    let (base, changed) = if round % 2 == 0 {
-                        let base = measure(&this)?;
-                        (base, measure(other)?)
-                    } else {
-                        let changed = measure(other)?;
-                        (measure(&this)?, changed)
-                    };
+                // The order rotates, so that no build is always measured first. This build is measured once a round: each other one is
+                // paired with it.
+                let mut figures = vec![None; others.len() + 1];
+                for step in 0..=others.len() {
+                    let position = (round + step) % (others.len() + 1);
+                    let program = others.get(position).map_or(&this, |(_, program)| program);
+                    figures[position] = Some(run::run(&programs, program, &subject, load)?);
+                }
+                let Some(base) = figures.pop().flatten() else {
+                    continue;
+                };
+                for (((label, _), pairs), other) in others.iter().zip(&mut pairs).zip(figures) {
+                    let Some(other) = other else { continue };
                     eprintln!(
-                        "{data:?} {objects}, pair {round}, {label}: event {:.2} and {:.2} µs",
-                        base.event_cpu, changed.event_cpu
+                        "{data:?} {objects}, round {round}, {label}: event {:.2} and {:.2} µs",
+                        base.event_cpu, other.event_cpu
                     );
-                    pairs.push((base, changed));
+                    pairs.push((base, other));
                 }
             }
             print_table(data, load, &others, &pairs);
@@ -101,10 +108,11 @@ pub(crate) fn compare(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn subject(data: DataSet) -> CacheSubject {
+fn subject(data: DataSet, gets_owner: bool) -> CacheSubject {
     CacheSubject {
         label: "kubewright",
         program: SubjectProgram::Rust(match data {
+            DataSet::Pods if gets_owner => "kubewright-owner",
             DataSet::Pods => "kubewright",
             DataSet::Custom => "kubewright-custom",
         }),

@@ -58,11 +58,11 @@ impl Metadata {
     }
 
     /// Reads the memory that is accessed when the object is replaced or deleted, so that it is in the CPU's cache then.
-    pub(super) fn touch(&self) -> usize {
-        let first = |text: &str| usize::from(text.as_bytes().first().copied().unwrap_or_default());
-        let mut sum = first(self.name.name());
-        sum += self.labels.as_ref().map_or(0, Arc::strong_count);
-        sum + self.owner_references.as_ref().map_or(0, Arc::strong_count)
+    pub(super) fn touch(&self) -> u64 {
+        let first = self.name.name().as_bytes().first().copied().unwrap_or_default();
+        let labels = self.labels.as_ref().map_or(0, Arc::strong_count);
+        let owners = self.owner_references.as_ref().map_or(0, Arc::strong_count);
+        u64::from(first) + (labels + owners) as u64
     }
 
     /// Whether both have the same uid and resource version. False without a resource version.

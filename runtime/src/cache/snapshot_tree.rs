@@ -1,6 +1,6 @@
 //! A persistent hash tree of objects: cloning takes a snapshot, which readers walk without a lock while the writer continues.
 
-use std::{hint::black_box, sync::Arc, thread};
+use std::{sync::Arc, thread};
 
 use super::{object::StoredObject, prefetch};
 use crate::NamespacedName;
@@ -89,7 +89,7 @@ impl Tree {
         let guesses = leaves
             .iter()
             .filter_map(|(entries, hash)| entries.get(guess(entries, *hash)));
-        black_box(guesses.fold(0, |sum: u64, entry| sum.wrapping_add(entry.hash)));
+        prefetch::read(guesses.map(|entry| entry.hash));
         leaves.into_iter().filter_map(|(entries, hash)| {
             let entry = entries.get(first_of(entries, hash))?;
             (entry.hash == hash).then_some(&*entry.object)

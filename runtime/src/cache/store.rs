@@ -1,6 +1,6 @@
 //! The store: the cached objects by name, and the indexes over them (client-go's ThreadSafeStore).
 
-use std::{cmp::Ordering, hash::BuildHasher as _, hint::black_box, sync::Arc};
+use std::{cmp::Ordering, hash::BuildHasher as _, sync::Arc};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use parking_lot::RwLock;
@@ -11,7 +11,7 @@ use super::{
     indexer::Indexer,
     metadata::Metadata,
     object::StoredObject,
-    resource_version,
+    prefetch, resource_version,
     snapshot_tree::Tree,
 };
 use crate::NamespacedName;
@@ -316,7 +316,7 @@ impl Store {
         for old in &stored {
             old.prefetch();
         }
-        black_box(stored.iter().map(|old| old.metadata.touch()).sum::<usize>());
+        prefetch::read(stored.iter().map(|old| old.metadata.touch()));
         for old in &stored {
             old.payload.prefetch();
         }

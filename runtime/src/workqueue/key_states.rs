@@ -2,7 +2,7 @@
 
 use super::{
     Key, Priority,
-    key_table::{BatchSizes, CHUNK_KEYS, KeyHash, KeyTable, NONE, Slot},
+    key_table::{CHUNK_KEYS, KeyHash, KeyTable, NONE, Slot},
 };
 
 /// The key needs processing.
@@ -19,8 +19,6 @@ pub(super) struct KeyStates<K> {
     #[expect(clippy::vec_box, reason = "growing copies nothing")]
     since: Vec<Box<[u64; CHUNK_KEYS]>>,
     is_timed: bool,
-    /// Slots of keys without state, to be removed in a batch.
-    idle: Vec<Slot>,
 }
 
 struct KeyState {
@@ -28,8 +26,6 @@ struct KeyState {
     flags: u8,
     priority: Priority,
     due_priority: Priority,
-    /// Whether the slot is in the list of idle slots.
-    is_idle: bool,
 }
 
 impl Default for KeyState {
@@ -39,7 +35,6 @@ impl Default for KeyState {
             flags: 0,
             priority: Priority::NORMAL,
             due_priority: Priority::NORMAL,
-            is_idle: false,
         }
     }
 }
@@ -58,12 +53,11 @@ macro_rules! fields {
 }
 
 impl<K: Key> KeyStates<K> {
-    pub(super) fn new(is_timed: bool, sizes: BatchSizes) -> Self {
+    pub(super) fn new(is_timed: bool) -> Self {
         Self {
-            keys: KeyTable::new(sizes),
+            keys: KeyTable::new(),
             since: Vec::new(),
             is_timed,
-            idle: Vec::new(),
         }
     }
 
@@ -84,10 +78,6 @@ impl<K: Key> KeyStates<K> {
 
     pub(super) fn set_link(&mut self, slot: Slot, link: u32) {
         self.keys.at_mut(slot).link = link;
-    }
-
-    pub(super) fn sizes(&self) -> BatchSizes {
-        self.keys.sizes()
     }
 
     /// Whether the queue measures how long keys are queued.
@@ -130,10 +120,6 @@ impl<K: Key> KeyStates<K> {
         self.keys.find_or_insert(hash, key)
     }
 
-    pub(super) fn prefetch(&self, hashes: impl Iterator<Item = KeyHash>) {
-        self.keys.prefetch(hashes);
-    }
-
     /// Moves a key to another slot. The old one stays in its line, empty, and must be [released](Self::release) there.
     pub(super) fn relocate(&mut self, slot: Slot) -> Slot {
         let new = self.keys.relocate(slot);
@@ -150,44 +136,16 @@ impl<K: Key> KeyStates<K> {
         self.keys.release(slot);
     }
 
-    /// Removes a key without state. Among many keys this is done in batches, so that cache misses overlap.
+    /// Removes a key without state.
     #[inline]
     pub(super) fn remove_if_idle(&mut self, slot: Slot) -> Option<K> {
-        if !self.is_idle_key(slot) {
-            return None;
-        }
-        if self.idle.is_empty() && self.keys.len() < self.keys.sizes().many_keys {
-            return self.keys.remove(slot);
-        }
-        let state = &mut self.keys.at_mut(slot).value;
-        if !std::mem::replace(&mut state.is_idle, true) {
-            self.idle.push(slot);
-        }
-        if self.idle.len() >= self.keys.sizes().removal_batch.min(self.keys.len()) {
-            self.remove_idle();
-        }
-        None
+        let entry = self.keys.at(slot);
+        let is_idle = entry.key.is_some() && entry.value.flags == 0 && entry.value.due == NONE;
+        if is_idle { self.keys.remove(slot) } else { None }
     }
 
     /// Whether the table is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.keys.len() == 0
-    }
-
-    fn is_idle_key(&self, slot: Slot) -> bool {
-        let entry = self.keys.at(slot);
-        entry.key.is_some() && entry.value.flags == 0 && entry.value.due == NONE
-    }
-
-    fn remove_idle(&mut self) {
-        let hashes = self.idle.iter().map(|&slot| self.keys.at(slot).hash);
-        self.keys.prefetch(hashes);
-        while let Some(slot) = self.idle.pop() {
-            // A slot may be listed twice, for two keys after each other: only the first finds the mark.
-            let state = &mut self.keys.at_mut(slot).value;
-            if std::mem::take(&mut state.is_idle) && self.is_idle_key(slot) {
-                self.keys.remove(slot);
-            }
-        }
     }
 }

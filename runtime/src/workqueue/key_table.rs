@@ -20,26 +20,6 @@ pub(super) fn short_hash(hash: u64) -> KeyHash {
 
 /// Entries are allocated in chunks of this size.
 pub(super) const CHUNK_KEYS: usize = 64;
-/// The sizes from which on the queue works in batches. Tests use small ones, for coverage.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BatchSizes {
-    /// The most additions that are buffered.
-    pub(super) add_buffer: usize,
-    /// From this number of keys on, they do not fit into the processor's caches, and batches are prefetched.
-    pub(super) many_keys: usize,
-    /// How many of [`many_keys`](Self::many_keys) are removed in a batch.
-    pub(super) removal_batch: usize,
-}
-
-impl Default for BatchSizes {
-    fn default() -> Self {
-        Self {
-            add_buffer: 128,
-            many_keys: 8192,
-            removal_batch: 64,
-        }
-    }
-}
 
 /// A hash table of slots, with the entries in chunks beside it, so that growing copies no entry. A key's data is contiguous, because it moves
 /// between processors' caches. The entry that was freed last is used first: it is likely to be cached.
@@ -47,7 +27,6 @@ impl Default for BatchSizes {
 pub(super) struct KeyTable<K, V> {
     table: HashTable<Slot>,
     chunks: Vec<Box<[KeyEntry<K, V>; CHUNK_KEYS]>>,
-    sizes: BatchSizes,
     /// The first free slot of a linked list.
     free: Slot,
 }
@@ -62,17 +41,12 @@ pub(super) struct KeyEntry<K, V> {
 }
 
 impl<K, V> KeyTable<K, V> {
-    pub(super) fn new(sizes: BatchSizes) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             table: HashTable::new(),
             chunks: Vec::new(),
-            sizes,
             free: NONE,
         }
-    }
-
-    pub(super) fn sizes(&self) -> BatchSizes {
-        self.sizes
     }
 }
 
@@ -121,16 +95,6 @@ impl<K: Key, V: Default> KeyTable<K, V> {
             table_hash(chunks[slot as usize / CHUNK_KEYS][slot as usize % CHUNK_KEYS].hash)
         });
         slot
-    }
-
-    /// Prefetches the memory for finding these keys: the cache misses overlap, instead of one after the other.
-    pub(super) fn prefetch(&self, hashes: impl Iterator<Item = KeyHash>) {
-        if self.len() < self.sizes.many_keys {
-            return;
-        }
-        for hash in hashes {
-            std::hint::black_box(self.table.find(table_hash(hash), |_| true));
-        }
     }
 
     pub(super) fn remove(&mut self, slot: Slot) -> Option<K> {

@@ -1,11 +1,12 @@
 //! The work queue of a controller: deduplicated keys, delays, requeue with backoff, priorities; each key is processed by one worker at a time.
 //!
 //! Read [`WorkQueue`] first, for the contract. `queue_state` has the rules. It uses `key_states` (the state of each key, in a `key_table`),
-//! `ready_queue` (which key is next) and `due_times` (delayed keys, in a `sorted_run` and a `due_heap`). `add_buffer` is a buffer before
-//! them; `get_future` and `waiters` are for waiting workers. A [`RateLimiter`] (`limiter`) returns the backoff of a failed key;
-//! [`QueueMetrics`] receives the queue's events.
+//! `ready_queue` (which key is next) and `due_times` (delayed keys, in a `sorted_run` and a `due_heap`); `get_future` and `waiters` are for
+//! waiting workers. A [`RateLimiter`] (`limiter`) returns the backoff of a failed key; [`QueueMetrics`] receives the queue's events.
+//!
+//! A buffer before the queue's lock, and prefetching of batches, gained nothing that could be measured, and were removed: see
+//! benches/README.md.
 
-mod add_buffer;
 mod due_heap;
 mod due_times;
 mod get_future;

@@ -8,9 +8,8 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     Key, NoQueueMetrics, Priority, QueueMetrics, QueueStats, RateLimiter,
-    add_buffer::{AddBuffer, Addition},
     get_future::GetFuture,
-    key_table::{BatchSizes, KeyHash, short_hash},
+    key_table::{KeyHash, short_hash},
     queue_clock::QueueClock,
     queue_state::{AddOutcome, DoneOutcome, QueueState},
     waiters::{ToWake, Waiters},
@@ -46,7 +45,6 @@ use crate::NamespacedName;
 /// There is no background task: keys become due when a worker waits or the queue is used. A key without state uses no memory; only the rate
 /// limiter remembers its failures, until [`forget`](Self::forget).
 pub struct WorkQueue<K = NamespacedName> {
-    add_buffer: AddBuffer<K>,
     shared: Mutex<QueueShared<K>>,
     /// Notified when no worker processes a key, and when waiting for that should end.
     drained: Notify,
@@ -60,10 +58,6 @@ pub struct WorkQueue<K = NamespacedName> {
 pub(super) struct QueueShared<K> {
     pub(super) state: QueueState<K>,
     pub(super) waiters: Waiters,
-    /// Whether the add buffer is closed.
-    is_closed: bool,
-    /// The memory of drained additions; empty between calls.
-    additions: Vec<Addition<K>>,
 }
 
 /// What to do after the lock is released.
@@ -75,38 +69,6 @@ pub(super) struct AfterUnlock {
 }
 
 impl<K: Key> QueueShared<K> {
-    /// Closes the add buffer while workers wait: additions wake them then.
-    fn update_buffer(&mut self, add_buffer: &AddBuffer<K>, after: &mut AfterUnlock) {
-        let is_closed = !self.waiters.is_empty() || self.state.is_shut_down();
-        if is_closed != self.is_closed {
-            self.is_closed = is_closed;
-            add_buffer.set_closed(is_closed, &mut self.additions);
-            self.drain_buffer(after);
-        }
-    }
-
-    /// Adds the keys from the add buffer.
-    fn drain_buffer(&mut self, after: &mut AfterUnlock) {
-        let mut additions = std::mem::take(&mut self.additions);
-        self.state
-            .prefetch(additions.iter().map(|addition| addition.hash));
-        for addition in additions.drain(..) {
-            self.add(addition, after);
-        }
-        self.additions = additions;
-    }
-
-    fn add(&mut self, addition: Addition<K>, after: &mut AfterUnlock) {
-        let Addition {
-            hash,
-            key,
-            priority,
-            at,
-        } = addition;
-        let added = self.state.add(hash, key, Some(priority), at);
-        self.note_added(added, after);
-    }
-
     #[inline]
     fn note_added(&mut self, added: AddOutcome, after: &mut AfterUnlock) {
         after.added += usize::from(added.is_new());
@@ -125,22 +87,11 @@ impl<K: Key> WorkQueue<K> {
     /// Creates an empty queue that reports metrics.
     #[doc(hidden)]
     pub fn with_metrics(limiter: Box<dyn RateLimiter<K>>, metrics: Arc<dyn QueueMetrics>) -> Self {
-        Self::with_batch_sizes(limiter, metrics, BatchSizes::default())
-    }
-
-    pub(super) fn with_batch_sizes(
-        limiter: Box<dyn RateLimiter<K>>,
-        metrics: Arc<dyn QueueMetrics>,
-        sizes: BatchSizes,
-    ) -> Self {
         let is_timed = metrics.is_timed();
         Self {
-            add_buffer: AddBuffer::new(sizes.add_buffer),
             shared: Mutex::new(QueueShared {
-                state: QueueState::new(is_timed, sizes),
+                state: QueueState::new(is_timed),
                 waiters: Waiters::default(),
-                is_closed: false,
-                additions: Vec::new(),
             }),
             drained: Notify::new(),
             clock: QueueClock::start(),
@@ -158,15 +109,12 @@ impl<K: Key> WorkQueue<K> {
 
     /// Adds a key, or raises its priority if it is queued with a lower one.
     pub fn add_with_priority(&self, key: K, priority: Priority) {
-        let addition = Addition {
-            hash: self.hash(&key),
-            key,
-            priority,
-            at: self.now(),
-        };
-        if let Some(addition) = self.add_buffer.push(addition) {
-            self.with_state(|shared, _, after| shared.add(addition, after));
-        }
+        // Hashed before the lock is taken.
+        let hash = self.hash(&key);
+        self.with_state(|shared, now, after| {
+            let added = shared.state.add(hash, key, Some(priority), now);
+            shared.note_added(added, after);
+        });
     }
 
     /// Requeues a key after a delay, or at once if that is zero. An earlier due time of the key is kept.
@@ -345,19 +293,11 @@ impl<K: Key> WorkQueue<K> {
         })
     }
 
-    /// Calls `work` with the state and the time, after draining the add buffer, but without queueing keys that are due. Workers are woken
-    /// after the lock is released. In a queue that is not timed, the time is zero.
+    /// Calls `work` with the state and the time, without queueing keys that are due. Workers are woken after the lock is released. In a queue
+    /// that is not timed, the time is zero.
     fn with_state<T>(&self, work: impl FnOnce(&mut QueueShared<K>, u64, &mut AfterUnlock) -> T) -> T {
         let (now, mut after) = (self.now(), AfterUnlock::default());
-        let result = {
-            let shared = &mut *self.shared.lock();
-            if self.add_buffer.drain(&mut shared.additions) {
-                shared.drain_buffer(&mut after);
-            }
-            let result = work(shared, now, &mut after);
-            shared.update_buffer(&self.add_buffer, &mut after);
-            result
-        };
+        let result = work(&mut self.shared.lock(), now, &mut after);
         after.to_wake.wake();
         for _ in 0..after.added {
             self.metrics.added();

@@ -6,7 +6,7 @@ use super::{
     Key, Priority,
     due_times::DueTimes,
     key_states::{DIRTY, KeyStates, PARKED, PROCESSING},
-    key_table::{BatchSizes, KeyHash, NONE, Slot},
+    key_table::{KeyHash, NONE, Slot},
     ready_queue::ReadyQueue,
     stats::{Depths, QueueStats},
 };
@@ -40,9 +40,9 @@ struct ProcessedKey {
 }
 
 impl<K: Key> QueueState<K> {
-    pub(super) fn new(is_timed: bool, sizes: BatchSizes) -> Self {
+    pub(super) fn new(is_timed: bool) -> Self {
         Self {
-            slots: KeyStates::new(is_timed, sizes),
+            slots: KeyStates::new(is_timed),
             ready: ReadyQueue::default(),
             processing: Vec::new(),
             delayed: DueTimes::default(),
@@ -51,11 +51,6 @@ impl<K: Key> QueueState<K> {
             shut_down: false,
             draining: false,
         }
-    }
-
-    /// Prefetches the memory for adding keys with these hashes.
-    pub(super) fn prefetch(&self, hashes: impl Iterator<Item = KeyHash>) {
-        self.slots.prefetch(hashes);
     }
 
     /// Marks a key dirty. Without a priority it gets the one with which it is processed, else the normal one.
@@ -346,7 +341,7 @@ impl<K: Key> QueueState<K> {
     fn drop_if_idle(&mut self, slot: Slot) -> Option<K> {
         let key = self.slots.remove_if_idle(slot);
         if self.slots.is_empty() && self.slots.capacity() > MAX_KEPT_CAPACITY {
-            self.slots = KeyStates::new(self.slots.is_timed(), self.slots.sizes());
+            self.slots = KeyStates::new(self.slots.is_timed());
             self.ready = ReadyQueue::default();
         }
         key

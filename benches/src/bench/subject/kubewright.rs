@@ -3,7 +3,8 @@
 use std::{hint::black_box, sync::Arc};
 
 use anyhow::Result;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::{api::core::v1::Pod, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::core::PartialObjectMeta;
 use kubewright::{
     ApiResource, NamespacedName, Scope, View,
     cache::{InformerOptions, Lister, SharedInformer, SharedInformerFactory, StorageMode},
@@ -20,6 +21,8 @@ pub(crate) enum Worker {
     ReadsMetadata,
     /// Decodes the object.
     Decodes,
+    /// Gets the first object of the same owner, as a reconciler that is called for each change of what its object owns.
+    DecodesFirstOfOwner,
 }
 
 /// Stores whole Pods in the given storage mode.
@@ -84,18 +87,48 @@ async fn run_worker<V: View>(
     worker: Worker,
 ) -> Result<()> {
     while let Some(key) = queue.get().await {
-        if worker == Worker::Decodes {
-            match lister.get(&key) {
-                Ok(pod) => drop(black_box(pod)),
+        match worker {
+            Worker::ReadsMetadata => {
+                if let Some(object) = lister.object(&key) {
+                    black_box(object.metadata().resource_version());
+                }
+            }
+            Worker::Decodes => match lister.get(&key) {
+                Ok(object) => drop(black_box(object)),
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error.into()),
+            },
+            Worker::DecodesFirstOfOwner => {
+                if let Some(first) = first_of_owner(&lister, &key)? {
+                    drop(black_box(lister.get(&first)));
+                }
             }
-        } else if let Some(pod) = lister.object(&key) {
-            black_box(pod.metadata().resource_version());
         }
         queue.forget(&key);
         queue.done(&key);
         count_key(key.namespace());
     }
     Ok(())
+}
+
+/// Returns the first of the objects with the same controller, in the order of the index.
+fn first_of_owner<V: View>(lister: &Lister<V>, key: &NamespacedName) -> Result<Option<NamespacedName>> {
+    let Some(object) = lister.object(key) else {
+        return Ok(None);
+    };
+    let Some(controller) = object.metadata().controller() else {
+        return Ok(Some(key.clone()));
+    };
+    let owner = ObjectMeta {
+        name: Some(controller.name.to_string()),
+        namespace: key.namespace().map(str::to_owned),
+        uid: Some(controller.uid.to_string()),
+        ..ObjectMeta::default()
+    };
+    let owner = PartialObjectMeta::<Pod> {
+        metadata: owner,
+        ..Default::default()
+    };
+    let first = lister.owned_by(&owner)?.objects().next();
+    Ok(first.map(|object| object.name().clone()))
 }

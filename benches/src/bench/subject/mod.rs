@@ -29,6 +29,8 @@ enum Subject {
     KubewrightCustom,
     /// kubewright; the worker decodes each object
     KubewrightGets,
+    /// kubewright; the worker gets the first object of the same owner
+    KubewrightOwner,
     /// kubewright, stored as raw JSON
     KubewrightRaw,
     /// kubewright, stored decoded; the worker gets each object
@@ -74,6 +76,9 @@ async fn run_subject(subject: Subject, config: kube::Config) -> Result<()> {
         Subject::KubewrightCustom => kubewright::custom_resources(config).await,
         Subject::KubewrightGets => {
             kubewright::whole_pods(config, StorageMode::Compressed, Worker::Decodes).await
+        }
+        Subject::KubewrightOwner => {
+            kubewright::whole_pods(config, StorageMode::Compressed, Worker::DecodesFirstOfOwner).await
         }
         Subject::KubewrightRaw => {
             kubewright::whole_pods(config, StorageMode::Raw, Worker::ReadsMetadata).await

@@ -3,6 +3,9 @@
 //! A group are the objects of one controller, or all of the kind that have none. When several of a group have arrived, one becomes its
 //! base. The others are kept as their difference to it where they are alike: later ones when they arrive, earlier ones when they are
 //! no longer recent.
+//!
+//! Without groups, a listed Pod costs twice the CPU and an event 65 % more, and 100,000 Pods take 23 % more memory; objects that are like no
+//! other gain nothing and pay nothing. See "Mechanisms" in benches/README.md.
 
 use std::{hash::BuildHasher as _, sync::Arc};
 

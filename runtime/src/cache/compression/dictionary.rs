@@ -1,4 +1,7 @@
 //! A compression dictionary: what the objects of a kind have in common.
+//!
+//! Without compression, mixed custom resources take 70 % more memory, Pods 3 to 13 %. It is paid with CPU: 5 to 7 µs for each object that is
+//! like no other. See "Mechanisms" in benches/README.md.
 
 use std::fmt;
 

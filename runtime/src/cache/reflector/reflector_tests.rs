@@ -10,8 +10,8 @@ use super::*;
 use crate::{
     ApiResource, Kind as _,
     cache::{
-        ListOptions, WatchOptions, metadata::Metadata, scan::ScannedObject, stats::Counters,
-        watch_health::WatchHealth,
+        ListOptions, WatchOptions, fifo::Delta, index::Index, metadata::Metadata, object::StoredObject,
+        scan::ScannedObject, stats::Counters, watch_health::WatchHealth,
     },
 };
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{RateLimiter, failure_counts::FailureCounts};
-use crate::workqueue::{Key, key_table::BatchSizes};
+use crate::workqueue::Key;
 
 /// Exponential backoff per key: `base · 2ⁿ`, at most `max`, without jitter; see [`Jittered`](super::Jittered). client-go's
 /// `ItemExponentialFailureRateLimiter`.
@@ -20,15 +20,7 @@ impl<K> ItemExponential<K> {
         Self {
             base,
             max,
-            failures: FailureCounts::new(BatchSizes::default()),
-        }
-    }
-
-    #[cfg(test)]
-    pub(in crate::workqueue) fn with_batch_sizes(self, sizes: BatchSizes) -> Self {
-        Self {
-            failures: FailureCounts::new(sizes),
-            ..self
+            failures: FailureCounts::new(),
         }
     }
 }

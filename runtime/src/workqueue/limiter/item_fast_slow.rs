@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{RateLimiter, failure_counts::FailureCounts};
-use crate::workqueue::{Key, key_table::BatchSizes};
+use crate::workqueue::Key;
 
 /// The first failures of a key wait a short time, further ones a long time. client-go's `ItemFastSlowRateLimiter`.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl<K> ItemFastSlow<K> {
             fast,
             slow,
             fast_attempts,
-            failures: FailureCounts::new(BatchSizes::default()),
+            failures: FailureCounts::new(),
         }
     }
 }

@@ -114,8 +114,7 @@ async fn endless_delay_does_not_panic() {
 #[tokio::test(start_paused = true)]
 async fn failures_of_a_key_increase_its_backoff() {
     let limiter = ItemExponential::new(millis(1), Duration::from_secs(1));
-    let queue =
-        WorkQueue::with_batch_sizes(Box::new(limiter), Arc::new(NoQueueMetrics), super::SMALL_BATCHES);
+    let queue = WorkQueue::new(Box::new(limiter));
     for (key, delay) in [("one", 1), ("one", 2), ("two", 1), ("two", 2)] {
         assert_eq!(queue.add_rate_limited(key), millis(delay));
     }

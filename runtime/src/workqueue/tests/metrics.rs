@@ -40,8 +40,7 @@ impl QueueMetrics for Counted {
 #[tokio::test(start_paused = true)]
 async fn metrics_count_adds_and_measure_waiting_and_work() {
     let metrics = Arc::new(Counted::default());
-    let queue =
-        WorkQueue::with_batch_sizes(Box::new(default_limiter()), metrics.clone(), super::SMALL_BATCHES);
+    let queue = WorkQueue::with_metrics(Box::new(default_limiter()), metrics.clone());
     queue.add("foo");
     assert_eq!((queue.stats().depth, metrics.read().added), (1, 1));
     advance(millis(50)).await;

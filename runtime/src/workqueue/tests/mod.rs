@@ -8,10 +8,7 @@ use tokio::{
     time::{Instant, advance, sleep, timeout},
 };
 
-use super::{
-    ItemExponential, NoQueueMetrics, Priority, QueueMetrics, QueueStats, WorkQueue, default_limiter,
-    key_table::BatchSizes,
-};
+use super::{ItemExponential, Priority, QueueMetrics, QueueStats, WorkQueue, default_limiter};
 
 mod basic;
 mod delaying;
@@ -23,23 +20,12 @@ mod shutdown;
 
 type Keys = WorkQueue<&'static str>;
 
-/// So small that few keys fill the add buffer and are handled in batches.
-const SMALL_BATCHES: BatchSizes = BatchSizes {
-    add_buffer: 3,
-    many_keys: 2,
-    removal_batch: 3,
-};
-
 fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
 fn queue<K: super::Key>() -> Arc<WorkQueue<K>> {
-    Arc::new(WorkQueue::with_batch_sizes(
-        Box::new(default_limiter()),
-        Arc::new(NoQueueMetrics),
-        SMALL_BATCHES,
-    ))
+    Arc::new(WorkQueue::new(Box::new(default_limiter())))
 }
 
 /// Asserts that no key is handed out until time passes.

@@ -16,10 +16,7 @@ use tokio::{
     time::{Instant, advance, sleep, timeout},
 };
 
-use super::{
-    super::{ItemExponential, NoQueueMetrics, Priority, WorkQueue},
-    SMALL_BATCHES,
-};
+use super::super::{ItemExponential, Priority, WorkQueue};
 
 const KEYS: usize = 5;
 const WORKERS: usize = 3;
@@ -35,7 +32,7 @@ enum Step {
     Park(usize, u64),
     Unpark(usize),
     Advance(u64),
-    /// Reads the figures, which drains the add buffer.
+    /// Reads the figures.
     Look,
     ShutDown,
     /// Shuts down with a drain, which waits concurrently until no key is processed.
@@ -241,8 +238,7 @@ impl Model {
 
 fn new_queue() -> WorkQueue<usize> {
     let limiter = ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1));
-    let limiter = limiter.with_batch_sizes(SMALL_BATCHES);
-    WorkQueue::with_batch_sizes(Box::new(limiter), Arc::new(NoQueueMetrics), SMALL_BATCHES)
+    WorkQueue::new(Box::new(limiter))
 }
 
 /// The result of a get that does not wait; the outer option is `None` if it would wait.
