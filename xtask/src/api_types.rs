@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const DOCUMENTS: &str = "api/openapi-spec/v3";
 /// The types that operations refer to, besides the kinds.

@@ -13,7 +13,7 @@ use syn::{
 };
 
 /// The packages that are checked.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 11] = [
     "runtime",
     "codegen-macros",
     "templates",

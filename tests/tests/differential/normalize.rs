@@ -332,11 +332,11 @@ fn uids_and_versions_are_numbered_and_quantities_are_kept() {
         "0455130d-3e78-4112-9e7b-0bf455130d61",
         "1455130d-3e78-4112-9e7b-0bf455130d61",
     ];
-    let normalized = [(one, "7"), (one, "7"), (other, "9"), (one, "9")]
+    let bodies = [(one, "7"), (one, "7"), (other, "9"), (one, "9")]
         .map(|(uid, version)| normalizer.body(object(uid, version)));
     let expected = [(1, 1), (1, 1), (2, 2), (1, 2)]
         .map(|(uid, version)| object(&format!("UID-{uid}"), &format!("VERSION-{version}")));
-    assert_eq!(normalized, expected);
+    assert_eq!(bodies, expected);
     assert_eq!(
         normalizer
             .body(json!({ "metadata": { "resourceVersion": "12" }, "rows": [{ "cells": ["a", "67m"] }] })),

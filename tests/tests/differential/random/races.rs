@@ -88,8 +88,8 @@ impl Race {
             Self::ApplyNew | Self::Apply => {
                 let mut applied = object.clone();
                 applied["metadata"] = json!({ "name": "raced", "annotations": annotations });
-                let path = format!("{one}?fieldManager=client-{client}");
-                step("PATCH", path, Some(applied), Some("application/apply-patch+yaml"))
+                let one = format!("{one}?fieldManager=client-{client}");
+                step("PATCH", one, Some(applied), Some("application/apply-patch+yaml"))
             }
             Self::UpdateVersion => {
                 let mut updated = existing.clone();
@@ -104,7 +104,7 @@ impl Race {
                 }
                 step("PUT", one, Some(updated), None)
             }
-            Self::PatchAndDelete if client % 2 == 0 => merge_patch(),
+            Self::PatchAndDelete if client.is_multiple_of(2) => merge_patch(),
             Self::Delete | Self::PatchAndDelete => step("DELETE", one, None, None),
         }
     }
@@ -152,7 +152,7 @@ impl Race {
         if matches!(self, Self::UpdateVersion) {
             let annotations = last["metadata"]["annotations"]
                 .as_object()
-                .map_or(0, |all| all.len());
+                .map_or(0, serde_json::Map::len);
             last["metadata"]["annotations"] = json!(annotations);
             last["metadata"]["managedFields"] = Value::Null;
         }
