@@ -1,10 +1,6 @@
 //! Generates the table of objects that a kube-apiserver creates at startup: local APIServices, whose priorities are in its source, and the
 //! objects of flow control, which a Go program prints.
 
-<<<<<<< HEAD
-use crate::api_files::download_module;
-=======
->>>>>>> kinds
 use anyhow::{Context as _, Result, bail};
 use kubewright_testkit::control_plane_build::{GO_MOD, GO_SUM};
 use serde_json::{Value, json};

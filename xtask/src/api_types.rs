@@ -1,8 +1,8 @@
 //! Generates the table of built-in types from Kubernetes' OpenAPI documents and Go source.
 
 use crate::api_enums;
-use crate::api_internal;
 use crate::api_files::{download_module, write_or_check};
+use crate::api_internal;
 use crate::go_structs::{self, GoField, Structs};
 use anyhow::{Context, bail};
 use kubewright_testkit::control_plane_build;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const DOCUMENTS: &str = "api/openapi-spec/v3";
 /// The types that operations refer to, besides the kinds.

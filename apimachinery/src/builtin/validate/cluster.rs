@@ -39,7 +39,10 @@ pub(super) fn validate_api_service(check: &mut Check, service: &Value, subresour
         let detail = "only v1 may have an empty group and it better be legacy kube";
         check.push(FieldError::required("spec.group", detail));
     }
-    for why in names::subdomain_errors(group).into_iter().filter(|_| !group.is_empty()) {
+    for why in names::subdomain_errors(group)
+        .into_iter()
+        .filter(|_| !group.is_empty())
+    {
         check.push(FieldError::invalid("spec.group", group, why));
     }
     for why in names::dns_1035_errors(version) {

@@ -32,7 +32,9 @@ fn parse_column(line: &str) -> Option<Value> {
         .strip_prefix('@')
         .and_then(|reference| reference.rsplit_once('.'))
     {
-        Some((ty, field)) => without_enumeration(types::description(ty, field).unwrap_or_default()).to_owned(),
+        Some((ty, field)) => {
+            without_enumeration(types::description(ty, field).unwrap_or_default()).to_owned()
+        }
         // A literal of Go's source.
         None => description_text.replace("\\n", "\n").replace("\\\"", "\""),
     };
