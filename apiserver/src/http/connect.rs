@@ -45,6 +45,9 @@ pub(super) fn handle(context: &RequestContext<'_>, target: &Target) -> Result<Ap
         ("nodes", "proxy") => Err(proxy_node(registry, target)?),
         ("pods", "log") => log(registry, target, context.query),
         ("pods", subresource) => {
+            if subresource == "portforward" {
+                check_ports(context.query)?;
+            }
             let pod = registry.get(target)?;
             if subresource != "portforward" {
                 check_container(pod.value(), context.query.get("container"))?;
@@ -69,7 +72,7 @@ fn log(registry: &Registry, target: &Target, query: &Query) -> Result<ApiRespons
         response.headers_mut().remove(http::header::CONTENT_TYPE);
         return Ok(response);
     }
-    check_node_address(registry, node)?;
+    check_node_address(registry, target, node)?;
     Err(ApiError::new(500, "", format!("node {node}: {NO_CONNECTIONS}")))
 }
 
@@ -80,7 +83,7 @@ fn stream(context: &RequestContext<'_>, target: &Target, pod: &Value) -> Result<
         let why = format!("pod {} does not have a host assigned", target.name);
         return Err(ApiError::bad_request(why));
     }
-    check_node_address(&context.state.registry, node)?;
+    check_node_address(&context.state.registry, target, node)?;
     if !context.parts.headers.contains_key(http::header::UPGRADE) {
         return Err(ApiError::bad_request("Upgrade request required"));
     }
@@ -121,7 +124,9 @@ fn proxy_service(registry: &Registry, target: &Target) -> Result<ApiError, ApiEr
         port = found["name"].as_str().unwrap_or_default();
     }
     let endpoints = registry.resource("", "endpoints")?;
-    let endpoints = registry.get(&Target::new(&endpoints, &target.namespace, name))?;
+    let endpoints = registry.get(&Target::new(&endpoints, &target.namespace, name));
+    // The error names the service, which may well exist.
+    let endpoints = endpoints.map_err(|_| ApiError::not_found(&target.kind, name))?;
     let mut subsets = endpoints.value()["subsets"].as_array().into_iter().flatten();
     let is_ready = subsets.any(|subset| {
         let mut ports = subset["ports"].as_array().into_iter().flatten();
@@ -139,7 +144,7 @@ fn proxy_service(registry: &Registry, target: &Target) -> Result<ApiError, ApiEr
 
 fn proxy_node(registry: &Registry, target: &Target) -> Result<ApiError, ApiError> {
     let (name, _) = split_address(target, "node")?;
-    check_node_address(registry, name)?;
+    check_node_address(registry, target, name)?;
     Ok(unreachable_service())
 }
 
@@ -165,10 +170,12 @@ fn node_name(pod: &Value) -> &str {
     pod["spec"]["nodeName"].as_str().unwrap_or_default()
 }
 
-/// Checks that a node exists and has an address to connect to.
-fn check_node_address(registry: &Registry, name: &str) -> Result<(), ApiError> {
+/// Checks that a node exists and has an address to connect to. The error about a missing node names the kind of the request, as
+/// kube-apiserver's does.
+fn check_node_address(registry: &Registry, target: &Target, name: &str) -> Result<(), ApiError> {
     let nodes = registry.resource("", "nodes")?;
-    let node = registry.get(&Target::new(&nodes, "", name))?;
+    let node = registry.get(&Target::new(&nodes, "", name));
+    let node = node.map_err(|_| ApiError::not_found(&target.kind, name))?;
     let addresses = node.value()["status"]["addresses"].as_array();
     let addresses = addresses.map(Vec::as_slice).unwrap_or_default();
     let text = |address: &Value, key: &str| address[key].as_str().unwrap_or_default().to_owned();
@@ -227,6 +234,20 @@ fn check_container(pod: &Value, container: &str) -> Result<(), ApiError> {
     Err(ApiError::bad_request(why))
 }
 
+/// Checks that the ports to forward are numbers.
+fn check_ports(query: &Query) -> Result<(), ApiError> {
+    for ports in query.values("ports") {
+        if let Some(port) = ports.split(',').find(|port| port.parse::<u32>().is_err()) {
+            let why = format!(
+                "cannot convert to []int32: strconv.ParseUint: parsing {}: invalid syntax",
+                quoted(port)
+            );
+            return Err(ApiError::bad_request(why));
+        }
+    }
+    Ok(())
+}
+
 /// Validates the parameters of a log request.
 fn validate_log_options(query: &Query) -> Result<Vec<Cause>, ApiError> {
     let number = |key: &str| -> Result<Option<i64>, ApiError> {
@@ -252,13 +273,17 @@ fn validate_log_options(query: &Query) -> Result<Vec<Cause>, ApiError> {
     match number("sinceSeconds")? {
         Some(_) if !query.get("sinceTime").is_empty() => {
             let why = "at most one of `sinceTime` or `sinceSeconds` may be specified";
-            causes.push(Cause::forbidden("", why));
+            causes.push(Cause::forbidden("[]", why));
         }
         Some(value) if value < 1 => {
             let why = "must be greater than 0";
             causes.push(Cause::invalid("sinceSeconds", &json!(value), why));
         }
         _ => {}
+    }
+    // The feature gate PodLogsQuerySplitStreams is off.
+    if !query.get("stream").is_empty() {
+        causes.push(Cause::forbidden("stream", "may not be specified"));
     }
     Ok(causes)
 }

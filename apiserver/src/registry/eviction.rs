@@ -80,7 +80,9 @@ impl Registry {
         let objects = listing.map(|page| page.objects).unwrap_or_default();
         let budgets = objects.iter().map(|budget| budget.value());
         let matching = budgets.filter(|budget| {
-            let selector = LabelSelector::from_value(&budget["spec"]["selector"]);
+            // A budget without a selector selects nothing, one with an empty selector everything.
+            let selector = Some(&budget["spec"]["selector"]).filter(|selector| selector.is_object());
+            let selector = selector.and_then(LabelSelector::from_value);
             selector.is_some_and(|selector| selector.matches(pod))
         });
         matching.cloned().collect()

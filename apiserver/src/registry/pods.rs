@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 impl Registry {
     /// Binds a pod to the node that the binding names.
     pub fn bind(&self, pod: &Target, binding: &Value, context: WriteContext<'_>) -> Result<(), ApiError> {
-        check_bindable(pod, self.get(pod)?.value())?;
+        let current = self.get(pod)?;
+        check_preconditions(pod, current.value(), binding)?;
+        check_bindable(pod, current.value())?;
         let node = binding["target"]["name"].as_str().unwrap_or_default();
         if node.is_empty() {
             let cause = crate::status::Cause::required("target.name", "");
@@ -25,6 +27,7 @@ impl Registry {
             labels.extend(topology_labels(&self.store, node));
         }
         self.try_update_as_server(pod, |object| {
+            check_preconditions(pod, object, binding)?;
             check_bindable(pod, object)?;
             meta::entry_mut(object, "spec").insert("nodeName".into(), json!(node));
             meta::extend_metadata(object, "annotations", &annotations);
@@ -35,6 +38,24 @@ impl Registry {
         })?;
         Ok(())
     }
+}
+
+/// Refuses a binding with the uid or the resource version of another pod.
+fn check_preconditions(target: &Target, pod: &Value, binding: &Value) -> Result<(), ApiError> {
+    for (name, key) in [("UID", "uid"), ("ResourceVersion", "resourceVersion")] {
+        let wanted = meta::text(&binding["metadata"], key);
+        let present = meta::text(&pod["metadata"], key);
+        if wanted.is_empty() || wanted == present {
+            continue;
+        }
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/pods/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+             {name} in precondition: {wanted}, {name} in object meta: {present}",
+            target.namespace, target.name
+        );
+        return Err(ApiError::conflict(&target.kind, &target.name, why));
+    }
+    Ok(())
 }
 
 /// Refuses to bind a pod that has a node or scheduling gates, or is being deleted.

@@ -202,14 +202,12 @@ impl Registry {
                 self.store
                     .create(&table, &key, convert::to_storage(kind, object, write.empties))
             }
-            // The response shows the object as the update requested it.
+            // The response shows the object as the update requested it, in the version that it had.
             Change::Update { old, .. } if deletes => {
                 let removed = self.store.delete(&table, &key, old);
-                removed.map(|removed| {
-                    Arc::new(Object::new(
-                        convert::to_stored_version(kind, object),
-                        removed.revision,
-                    ))
+                removed.map(|_| {
+                    let object = convert::to_stored_version(kind, object);
+                    Arc::new(Object::new(object, old.revision))
                 })
             }
             Change::Update { old, .. } => self.store.update(

@@ -61,6 +61,10 @@ static TEXT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r#"resourceVersion: "\d+""#, r#"resourceVersion: "N""#),
         (r"resource version: \d+ \(\d+\)", "resource version: N (N)"),
         (r"in record \(\d+\)", "in record (N)"),
+        (
+            r"ResourceVersion in object meta: \d+",
+            "ResourceVersion in object meta: N",
+        ),
         // Node ports that the server allocated.
         (r"Duplicate value: 3[0-2]\d{3}\b", "Duplicate value: PORT"),
         (r"nodePort: \{(\w+) \d+\}", "nodePort: {$1 PORT}"),
