@@ -123,7 +123,9 @@ impl FuzzServer {
         let Ok(response) = serde_json::from_slice::<Value>(&body) else {
             return;
         };
-        assert!(head || code != 500, "internal error: {response}");
+        // kube-apiserver answers some bad requests by a 500 without a reason. What goes wrong in this server has one.
+        let is_fault = code == 500 && (response["kind"] != "Status" || !response["reason"].is_null());
+        assert!(head || !is_fault, "internal error: {response}");
         if response["kind"] == "Status" && response["status"] == "Failure" {
             assert_eq!(response["code"], code, "{response}");
         }

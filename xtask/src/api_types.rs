@@ -219,7 +219,8 @@ fn render_type(
         let values = schema["enum"].as_array().or(schema["items"]["enum"].as_array());
         if let Some(values) = values {
             let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-            write!(text, " enum={}", values.join(","))?;
+            // A space ends an attribute.
+            write!(text, " enum={}", values.join(",").replace(' ', "+"))?;
         }
         if let Some(go) = go.get(field) {
             if !go.flags.is_empty() {

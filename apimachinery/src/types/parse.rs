@@ -86,7 +86,10 @@ fn parse_field(line: &str) -> Option<(Box<str>, Field)> {
             "required" => required = true,
             "go" => go_type = Some(value.into()),
             "schema" => document.schema = Some(value.into()),
-            "enum" => document.values = value.split(',').map(Into::into).collect(),
+            "enum" => {
+                let values = value.split(',').map(|value| value.replace('+', " ").into());
+                document.values = values.collect();
+            }
             "in" => inlined_from = Some(value.into()),
             "pointer" => empty.pointer = true,
             "omitempty" => empty.omitempty = true,

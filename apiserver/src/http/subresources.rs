@@ -124,7 +124,7 @@ pub(super) fn evict(context: &RequestContext<'_>, target: &Target) -> Result<Api
                     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 500,
                     "message": "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
                 });
-                Ok(respond::value(201, context.format, &status))
+                Ok(respond::value(500, context.format, &status))
             }
         }
     })

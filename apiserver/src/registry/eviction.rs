@@ -23,7 +23,7 @@ const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
 pub(crate) enum Eviction {
     /// The pod is deleted, or about to be.
     Evicted,
-    /// Several budgets select the pod: the API server answers 201 with a Status that is a failure.
+    /// Several budgets select the pod: the API server answers 500 with a Status without a reason.
     SeveralBudgets,
 }
 

@@ -183,10 +183,10 @@ async fn proxies_answer_errors_for_every_method() {
                 let why = "no preferred addresses found; known addresses: []";
                 assert_error(&server, method, &path, 500, &Value::Null, why).await;
                 let path = format!("{SERVICES}/{name}/proxy{rest}");
-                let why = r#"endpoints "a" not found"#;
+                let why = r#"services "a" not found"#;
                 assert_error(&server, method, &path, 404, &absent, why).await;
             }
-            for (collection, resource) in [(PODS, "pods"), (NODES, "nodes"), (SERVICES, "endpoints")] {
+            for (collection, resource) in [(PODS, "pods"), (NODES, "nodes"), (SERVICES, "services")] {
                 let why = format!("{resource} \"gone\" not found");
                 let path = format!("{collection}/gone/proxy{rest}");
                 assert_error(&server, method, &path, 404, &absent, &why).await;
@@ -340,7 +340,7 @@ async fn log_and_streams_of_a_pod_with_a_node() {
             &path,
             404,
             &json!("NotFound"),
-            r#"nodes "n" not found"#,
+            r#"pods "n" not found"#,
         )
         .await;
     }

@@ -178,6 +178,7 @@ impl Normalizer {
         for (pattern, replacement) in OUTPUT_REPLACEMENTS.iter() {
             text = pattern.replace_all(&text, *replacement).into_owned();
         }
+        text = CLUSTER_IP.replace_all(&text, "IP").into_owned();
         if text.contains(IP_REPAIR_EVENT) {
             let lines = text.lines().filter(|line| !line.contains(IP_REPAIR_EVENT));
             text = lines.collect::<Vec<_>>().join("\n");

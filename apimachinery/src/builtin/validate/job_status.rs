@@ -242,10 +242,14 @@ fn validate_indexes(check: &mut Check, job: &Value, new: &JobStatus<'_>, before:
             check.push(FieldError::invalid(&format!("status.{name}"), indexes, detail));
         }
     }
-    let completed = text(new.status, completed);
-    if changed(completed) && !completed.is_empty() && spec["completionMode"] != "Indexed" {
+    let completed_indexes = text(new.status, completed);
+    if changed(completed) && !completed_indexes.is_empty() && spec["completionMode"] != "Indexed" {
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
-        check.push(FieldError::invalid("status.completedIndexes", completed, detail));
+        check.push(FieldError::invalid(
+            "status.completedIndexes",
+            completed_indexes,
+            detail,
+        ));
     }
     let Some(indexes) = new.status[failed].as_str() else {
         return;
@@ -257,7 +261,7 @@ fn validate_indexes(check: &mut Check, job: &Value, new: &JobStatus<'_>, before:
     }
     if let Some(completions) = completions
         && (changed(failed) || changed(completed))
-        && let Some(index) = job_indexes::overlap(completed, indexes, completions)
+        && let Some(index) = job_indexes::overlap(completed_indexes, indexes, completions)
     {
         let detail = format!("failedIndexes and completedIndexes overlap at index: {index}");
         check.push(FieldError::invalid(field, indexes, detail));
