@@ -1,7 +1,7 @@
 //! Generates the table of built-in types from Kubernetes' OpenAPI documents and Go source.
 
 use crate::api_enums;
-use crate::api_files::{download_module, write_or_check};
+use crate::api_files::{download_module, staging_version, write_or_check};
 use crate::api_internal;
 use crate::go_structs::{self, GoField, Structs};
 use anyhow::{Context, bail};
@@ -33,7 +33,7 @@ pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
     let schemas = schemas(&kubernetes)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apimachinery/src/types");
-    let text = render(version, &schemas, &mut GoPackages::new(version))?;
+    let text = render(version, &schemas, &mut GoPackages::new())?;
     write_or_check(&folder.join("builtin.txt"), &text, check)?;
     write_or_check(
         &folder.join("internal.txt"),
@@ -50,9 +50,9 @@ struct GoPackages {
 
 impl GoPackages {
     /// Staging modules have version v0.X.Y for Kubernetes v1.X.Y.
-    fn new(version: &str) -> Self {
+    fn new() -> Self {
         Self {
-            version: version.replacen("v1.", "v0.", 1),
+            version: staging_version(),
             packages: HashMap::new(),
         }
     }
@@ -220,7 +220,7 @@ fn render_type(
         if let Some(values) = values {
             let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
             // A space ends an attribute.
-            write!(text, " enum={}", values.join(",").replace(' ', "+"))?;
+            write!(text, " enum={}", values.join(",").replace(' ', "~"))?;
         }
         if let Some(go) = go.get(field) {
             if !go.flags.is_empty() {

@@ -87,7 +87,7 @@ fn parse_field(line: &str) -> Option<(Box<str>, Field)> {
             "go" => go_type = Some(value.into()),
             "schema" => document.schema = Some(value.into()),
             "enum" => {
-                let values = value.split(',').map(|value| value.replace('+', " ").into());
+                let values = value.split(',').map(|value| value.replace('~', " ").into());
                 document.values = values.collect();
             }
             "in" => inlined_from = Some(value.into()),
