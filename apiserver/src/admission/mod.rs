@@ -109,11 +109,8 @@ impl Attributes<'_> {
     /// Returns all objects of a resource in a namespace, or in all if it is empty.
     fn list(&self, group: &str, plural: &str, namespace: &str) -> Vec<Arc<Object>> {
         let kind = self.catalog.any_version(group, plural);
-        let page = kind.and_then(|kind| {
-            let prefix = Store::key(namespace, "");
-            self.store.list(&kind.table(), &prefix, "", None).ok()
-        });
-        page.map(|page| page.objects).unwrap_or_default()
+        kind.map(|kind| self.store.objects(&kind.table(), namespace))
+            .unwrap_or_default()
     }
 
     /// The 403 of a plugin. The name of a new object may not be generated yet.

@@ -37,7 +37,7 @@ pub(crate) fn rules(store: &Store, user: &User, namespace: &str) -> Vec<Value> {
 fn any_rule(store: &Store, user: &User, namespace: &str, matches: impl Fn(&Value) -> bool) -> Option<String> {
     let mut bindings = rbac_objects(store, "clusterrolebindings", "");
     if !namespace.is_empty() {
-        bindings.extend(rbac_objects(store, "rolebindings", &Store::key(namespace, "")));
+        bindings.extend(rbac_objects(store, "rolebindings", namespace));
     }
     bindings.iter().find_map(|binding| {
         let binding = binding.value();
@@ -73,9 +73,8 @@ fn explain_binding(binding: &Value, subject: &Value) -> String {
     )
 }
 
-fn rbac_objects(store: &Store, resource: &str, prefix: &str) -> Vec<Arc<Object>> {
-    let page = store.list(&format!("{resource}.{GROUP}"), prefix, "", None);
-    page.map(|page| page.objects).unwrap_or_default()
+fn rbac_objects(store: &Store, resource: &str, namespace: &str) -> Vec<Arc<Object>> {
+    store.objects(&format!("{resource}.{GROUP}"), namespace)
 }
 
 /// Returns the rules of a role; None if the role does not exist.

@@ -32,13 +32,7 @@ pub(super) fn sync(registry: &Registry) {
             let _ = registry.delete(&Target::new(&kind, "", name), &DeleteOptions::default());
         }
     }
-    let (user, options) = (
-        User::system(),
-        WriteOptions {
-            field_manager: "kube-apiserver".to_owned(),
-            ..WriteOptions::default()
-        },
-    );
+    let (user, options) = (User::system(), WriteOptions::of_manager("kube-apiserver"));
     for (version, group) in missing {
         let object = json!({
             "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",

@@ -215,11 +215,7 @@ impl Controller {
 
     /// Writes the accepted names and the conditions. If the definition is changed or deleted at the same time, it is processed again.
     fn write_status(&self, name: &str) {
-        let options = WriteOptions {
-            field_manager: "kube-apiserver".to_owned(),
-            ..WriteOptions::default()
-        };
-        let user = User::system();
+        let (user, options) = (User::system(), WriteOptions::of_manager("kube-apiserver"));
         let context = WriteContext::new(&user, &options);
         let target = self.target(name);
         let _ = self

@@ -20,7 +20,7 @@ const WRITE_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(registry: &Registry, delay: Duration) {
     let mut collector = GarbageCollector::default();
-    let changes = registry.store.subscribe();
+    let changes = [registry.store.subscribe()];
     reconcile_on_changes(changes, delay, WRITE_RETRY_INTERVAL, || {
         collector.collect(registry)
     })
@@ -436,11 +436,10 @@ fn update_owner_references(
     target: &Target,
     change: impl Fn(&mut Vec<Value>),
 ) -> Result<(), ()> {
-    let options = WriteOptions {
-        field_manager: "kube-controller-manager".to_owned(),
-        ..WriteOptions::default()
-    };
-    let user = User::system();
+    let (user, options) = (
+        User::system(),
+        WriteOptions::of_manager("kube-controller-manager"),
+    );
     let outcome = registry.guaranteed_update(target, "", false, WriteContext::new(&user, &options), |old| {
         let mut object = old.cloned().unwrap_or_default();
         let metadata = meta::metadata_mut(&mut object);

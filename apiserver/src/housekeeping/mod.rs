@@ -9,6 +9,7 @@ mod namespaces;
 mod protection;
 
 use crate::registry::Registry;
+use futures::future::select_all;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -43,7 +44,7 @@ impl HousekeepingTask {
     pub(crate) async fn run(self, registry: Arc<Registry>, delay: Duration) {
         match self {
             Self::CustomResourceDefinitions => definitions::run(registry, delay).await,
-            Self::FlowSchemas => flow_schemas::run(registry).await,
+            Self::FlowSchemas => flow_schemas::run(&registry).await,
             Self::GarbageCollector => garbage_collector::run(&registry, delay).await,
             Self::Namespaces => namespaces::run(&registry, delay).await,
             Self::StorageProtection => protection::run(&registry, delay).await,
@@ -51,23 +52,25 @@ impl HousekeepingTask {
     }
 }
 
-/// Calls `reconcile` at once, and after each change when the delay has passed; if it returns true, also after the interval. Changes during
-/// the delay are processed together.
-async fn reconcile_on_changes(
-    mut changes: watch::Receiver<u64>,
+/// Calls `reconcile` at once, and after each of these changes when the delay has passed; if it returns true, also after the interval. Changes
+/// during the delay are processed together.
+async fn reconcile_on_changes<const N: usize>(
+    mut changes: [watch::Receiver<u64>; N],
     delay: Duration,
     retry_interval: Duration,
     mut reconcile: impl FnMut() -> bool,
 ) {
     loop {
-        changes.mark_unchanged();
+        changes.iter_mut().for_each(watch::Receiver::mark_unchanged);
         let needs_retry = reconcile();
-        let next = changes.changed();
+        let next = select_all(changes.iter_mut().map(|changes| Box::pin(changes.changed())));
         if needs_retry {
             let _ = tokio::time::timeout(retry_interval, next).await;
-        } else if next.await.is_err() {
+        } else if next.await.0.is_err() {
             return;
         }
-        tokio::time::sleep(delay).await;
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 const FINALIZER_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) async fn run(registry: &Registry, delay: Duration) {
-    let changes = registry.store.subscribe();
+    let changes = [registry.store.subscribe()];
     reconcile_on_changes(changes, delay, FINALIZER_RETRY_INTERVAL, || {
         finalize_terminating(registry)
     })

@@ -1,10 +1,11 @@
 //! Storage protection: removes the finalizers that admission adds to claims and volumes once they are deleted and not in use.
 
 use super::reconcile_on_changes;
+use crate::kinds::Kind;
 use crate::meta;
 use crate::registry::{Registry, Target};
-use crate::storage::Store;
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 
 const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
@@ -13,72 +14,39 @@ const VOLUME_FINALIZER: &str = "kubernetes.io/pv-protection";
 /// How soon a failed write is retried.
 const WRITE_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
+/// Removes the finalizers of deleted claims that no scheduled pod uses, and of deleted volumes that are not bound, until the future is dropped.
 pub(super) async fn run(registry: &Registry, delay: Duration) {
-    let mut protection = StorageProtection::default();
-    let changes = registry.store.subscribe();
+    let kinds =
+        ["persistentvolumeclaims", "persistentvolumes", "pods"].map(|plural| registry.resource("", plural));
+    let [Ok(claims), Ok(volumes), Ok(pods)] = kinds else {
+        return;
+    };
+    let changes = [&claims, &volumes, &pods].map(|kind| registry.store.subscribe_table(&kind.table()));
     reconcile_on_changes(changes, delay, WRITE_RETRY_INTERVAL, || {
-        protection.release(registry)
+        let is_claim_free = |claim: &Value| {
+            let pods = registry.store.objects(&pods.table(), meta::namespace(claim));
+            !pods.iter().any(|pod| uses_claim(pod.value(), claim))
+        };
+        let is_volume_free = |volume: &Value| volume["status"]["phase"] != "Bound";
+        release(registry, &claims, CLAIM_FINALIZER, is_claim_free)
+            | release(registry, &volumes, VOLUME_FINALIZER, is_volume_free)
     })
     .await;
 }
 
-/// Removes the finalizers of deleted claims that no scheduled pod uses, and of deleted volumes that are not bound.
-///
-/// Runs again only after a change of claims, volumes or pods.
-#[derive(Default)]
-struct StorageProtection {
-    /// The revision up to which changes were seen.
-    revision: u64,
-}
-
-impl StorageProtection {
-    /// Processes all claims and volumes if one of them, or a pod, has changed; true if a write failed and must be retried.
-    fn release(&mut self, registry: &Registry) -> bool {
-        let kinds = ["persistentvolumeclaims", "persistentvolumes", "pods"]
-            .map(|plural| registry.resource("", plural));
-        let [Ok(claims), Ok(volumes), Ok(pods)] = kinds else {
-            return false;
-        };
-        let (changed, until) = registry.store.changed_since(self.revision);
-        let tables = [claims.table(), volumes.table(), pods.table()];
-        if !changed.iter().any(|table| tables.contains(table)) {
-            self.revision = until;
-            return false;
+/// Removes the finalizer of the deleted objects that are free; true if a write failed and must be retried.
+fn release(registry: &Registry, kind: &Arc<Kind>, finalizer: &str, is_free: impl Fn(&Value) -> bool) -> bool {
+    let mut failed = false;
+    for object in registry.store.objects(&kind.table(), "") {
+        let object = object.value();
+        if !meta::is_being_deleted(object) || !meta::has_finalizer(object, finalizer) || !is_free(object) {
+            continue;
         }
-        let mut failed = false;
-        let deleted = |table: &str, finalizer: &str| {
-            let page = registry.store.list(table, "", "", None);
-            let objects = page.map(|page| page.objects).unwrap_or_default();
-            let objects = objects.iter().map(|object| object.value().clone());
-            let held = objects
-                .filter(|object| meta::is_being_deleted(object) && meta::has_finalizer(object, finalizer));
-            held.collect::<Vec<Value>>()
-        };
-        let mut release = |kind, object: &Value, finalizer: &str| {
-            let target = Target::new(kind, meta::namespace(object), meta::name(object));
-            let released =
-                registry.update_as_server(&target, |object| meta::remove_finalizer(object, finalizer));
-            failed |= released.is_err_and(|error| error.code != 404);
-        };
-        for claim in deleted(&tables[0], CLAIM_FINALIZER) {
-            let page = registry
-                .store
-                .list(&tables[2], &Store::key(meta::namespace(&claim), ""), "", None);
-            let pods = page.map(|page| page.objects).unwrap_or_default();
-            if !pods.iter().any(|pod| uses_claim(pod.value(), &claim)) {
-                release(&claims, &claim, CLAIM_FINALIZER);
-            }
-        }
-        for volume in deleted(&tables[1], VOLUME_FINALIZER) {
-            if volume["status"]["phase"] != "Bound" {
-                release(&volumes, &volume, VOLUME_FINALIZER);
-            }
-        }
-        if !failed {
-            self.revision = until;
-        }
-        failed
+        let target = Target::new(kind, meta::namespace(object), meta::name(object));
+        let released = registry.update_as_server(&target, |object| meta::remove_finalizer(object, finalizer));
+        failed |= released.is_err_and(|error| error.code != 404);
     }
+    failed
 }
 
 /// Whether a pod that is scheduled has the claim as a volume, or owns it for an ephemeral volume and has not ended.

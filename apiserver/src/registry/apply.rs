@@ -4,14 +4,40 @@ use super::managed_fields::apply_config;
 use super::update::UpdatedObject;
 use super::{Registry, Target, WriteContext, WriteResult};
 use crate::apply::gvk;
+use crate::auth::User;
 use crate::meta;
 use crate::request::{FieldValidation, WriteOptions};
 use crate::status::{ApiError, Cause};
 use crate::types::{self, ExplicitEmptyFields, json_kind};
 use crate::yaml;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 impl Registry {
+    /// Applies a condition to the status of an object, as a part of the server with this field manager.
+    pub(crate) fn apply_condition(
+        &self,
+        target: &Target,
+        manager: &str,
+        condition: &Value,
+    ) -> Result<WriteResult, ApiError> {
+        let configuration = json!({
+            "apiVersion": target.kind.api_version(), "kind": target.kind.kind, "metadata": { "name": target.name },
+            "status": { "conditions": [condition] },
+        });
+        let user = User::system();
+        let options = WriteOptions {
+            force: Some(true),
+            ..WriteOptions::of_manager(manager)
+        };
+        self.patch(
+            target,
+            "status",
+            "application/apply-patch+yaml",
+            configuration.to_string().as_bytes(),
+            WriteContext::new(&user, &options),
+        )
+    }
+
     /// Applies a configuration: merges its fields into the object and keeps the fields of other managers. Creates the object if it does not
     /// exist and the target allows it.
     pub(super) fn apply(

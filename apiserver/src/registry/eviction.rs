@@ -7,7 +7,6 @@ use crate::meta::{self, has_condition, set_condition};
 use crate::request::{DeleteOptions, WriteOptions};
 use crate::selectors::LabelSelector;
 use crate::status::{ApiError, details};
-use crate::storage::Store;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -74,10 +73,7 @@ impl Registry {
     }
 
     fn budgets_of(&self, budgets: &Arc<Kind>, pod: &Value) -> Vec<Value> {
-        let listing = self
-            .store
-            .list(&budgets.table(), &Store::key(meta::namespace(pod), ""), "", None);
-        let objects = listing.map(|page| page.objects).unwrap_or_default();
+        let objects = self.store.objects(&budgets.table(), meta::namespace(pod));
         let budgets = objects.iter().map(|budget| budget.value());
         let matching = budgets.filter(|budget| {
             // A budget without a selector selects nothing, one with an empty selector everything.
@@ -92,9 +88,8 @@ impl Registry {
     fn take_disruption(&self, budget: &Target, pod: &str, dry_run: bool) -> Result<(), ApiError> {
         let user = User::system();
         let options = WriteOptions {
-            field_manager: "kube-apiserver".to_owned(),
             dry_run,
-            ..WriteOptions::default()
+            ..WriteOptions::of_manager("kube-apiserver")
         };
         let context = WriteContext::new(&user, &options);
         self.guaranteed_update(budget, "status", false, context, |old| {
@@ -148,10 +143,8 @@ fn is_disrupted_already(pod: &Value) -> bool {
 }
 
 fn is_terminal(pod: &Value) -> bool {
-    meta::is_being_deleted(pod)
-        || ["Succeeded", "Failed"]
-            .map(Value::from)
-            .contains(&pod["status"]["phase"])
+    let phase = &pod["status"]["phase"];
+    meta::is_being_deleted(pod) || phase == "Succeeded" || phase == "Failed"
 }
 
 /// Whether the budget allows the eviction of a pod that is not ready, without a disruption of its own.

@@ -38,13 +38,7 @@ impl Registry {
                 "apiVersion": "networking.k8s.io/v1", "kind": "IPAddress",
                 "metadata": { "name": address, "labels": labels }, "spec": { "parentRef": parent },
             });
-            let (user, options) = (
-                User::system(),
-                WriteOptions {
-                    field_manager: "kube-apiserver".to_owned(),
-                    ..WriteOptions::default()
-                },
-            );
+            let (user, options) = (User::system(), WriteOptions::of_manager("kube-apiserver"));
             let context = WriteContext::new(&user, &options);
             let _ = self.create(&Target::new(&addresses, "", ""), object, context);
         }

@@ -211,8 +211,7 @@ impl Registry {
         if kind.kind != "Service" || !kind.group.is_empty() {
             return Ok(());
         }
-        let services = self.store.list(&kind.table(), "", "", None);
-        let services = services.map(|page| page.objects).unwrap_or_default();
+        let services = self.store.objects(&kind.table(), "");
         let uid = meta::uid(object).to_owned();
         let others = services.iter().map(|service| service.value());
         let others = others.filter(|other| meta::uid(other) != uid);

@@ -228,6 +228,14 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
+    /// The options of a write by the server itself, as this field manager.
+    pub(crate) fn of_manager(name: &str) -> Self {
+        Self {
+            field_manager: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// Parses the options from the query; `kind` is their type in kube-apiserver, such as `CreateOptions`.
     pub fn parse(query: &Query, kind: &str) -> Result<Self, ApiError> {
         let mut causes = vec![];

@@ -1,9 +1,7 @@
 //! Objects that kube-apiserver creates at startup for its own parts: local APIServices, flow control, and the service network.
 
-use crate::auth::User;
 use crate::meta;
-use crate::registry::{Registry, Target, WriteContext};
-use crate::request::WriteOptions;
+use crate::registry::{Registry, Target};
 use crate::status::ApiError;
 use serde_json::{Value, json};
 
@@ -39,24 +37,10 @@ pub(super) fn set_service_network_ready(registry: &Registry) -> Result<(), ApiEr
         "type": "Ready", "status": "True", "lastTransitionTime": meta::now(),
         "message": "Kubernetes default Service CIDR is ready",
     });
-    let configuration = json!({
-        "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": { "name": "kubernetes" },
-        "status": { "conditions": [condition] },
-    });
-    let (user, options) = (
-        User::system(),
-        WriteOptions {
-            field_manager: "kubernetes-service-cidr-controller".to_owned(),
-            force: Some(true),
-            ..WriteOptions::default()
-        },
-    );
-    registry.patch(
+    registry.apply_condition(
         &Target::new(&kind, "", "kubernetes"),
-        "status",
-        "application/apply-patch+yaml",
-        configuration.to_string().as_bytes(),
-        WriteContext::new(&user, &options),
+        "kubernetes-service-cidr-controller",
+        &condition,
     )?;
     Ok(())
 }

@@ -106,6 +106,13 @@ impl Store {
         self.page(table, prefix, after, at, usize::MAX)
     }
 
+    /// Returns the present objects of a table, of one namespace or of all if it is empty.
+    pub fn objects(&self, table: &str, namespace: &str) -> Vec<Arc<Object>> {
+        // Only a past revision can be unavailable.
+        let page = self.list(table, &Self::key(namespace, ""), "", None);
+        page.map(|page| page.objects).unwrap_or_default()
+    }
+
     /// Like [`Self::list`], but returns at most `limit` objects.
     pub fn page(
         &self,
