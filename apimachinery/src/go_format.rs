@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Formats the value like `%v`: `map[a:1 b:[x y]]`.
-pub(super) fn show(value: &Value) -> String {
+pub(crate) fn show(value: &Value) -> String {
     let mut text = String::new();
     write_value(&mut text, value);
     text
@@ -47,9 +47,9 @@ fn show_map(text: &mut String, fields: &serde_json::Map<String, Value>) {
 }
 
 /// The name of the Go type that the value is decoded into.
-pub(super) fn type_name(value: &Value) -> &'static str {
+pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
-        Value::Null => "%!s(<nil>)",
+        Value::Null => "<nil>",
         Value::Bool(_) => "bool",
         Value::Number(number) if number.is_f64() => "float64",
         Value::Number(_) => "int64",

@@ -1,8 +1,8 @@
 //! What a Kubernetes API server knows of objects without storing or serving them: the types of the built-in kinds, patches, server-side
 //! apply, schemas of custom resources, validation, selectors, errors and encodings. Objects are [`serde_json::Value`]s.
 //!
-//! Reading order: [`quote`], [`duration`], [`field`] and [`status`] (text and errors of the API), [`meta`] and [`selectors`], [`types`] (the
-//! fields of the built-in kinds), [`yaml`] and [`protobuf`] (encodings of requests), [`patch`] and [`apply`] (changes), `cel` and [`schema`]
+//! Reading order: [`quote`] and `go_format` (text as Go writes it), [`duration`], [`field`] and [`status`] (errors of the API), [`meta`] and
+//! [`selectors`], [`types`] (the fields of the built-in kinds), [`yaml`] and [`protobuf`] (encodings of requests), [`patch`] and [`apply`] (changes), `cel` and [`schema`]
 //! (custom resources), [`builtin`] (defaults and validation of the built-in kinds).
 
 pub mod apply;
@@ -10,6 +10,7 @@ pub mod builtin;
 mod cel;
 pub mod duration;
 pub mod field;
+mod go_format;
 pub mod meta;
 pub mod patch;
 pub mod protobuf;

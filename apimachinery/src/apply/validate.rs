@@ -2,6 +2,7 @@
 
 use super::atom::{Atom, AtomKind, ListAtom, MapAtom, ScalarAtom};
 use super::path_element::PathElement;
+use crate::go_format;
 use crate::types::Type;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -67,7 +68,13 @@ fn visit_map(value: &Value, map: MapAtom<'_>, path: &mut String, errors: &mut Ty
     let fields = match value {
         Value::Object(fields) => fields,
         Value::Null => return,
-        other => return report(path, &format!("expected map, got &{{{}}}", shown(other)), errors),
+        other => {
+            return report(
+                path,
+                &format!("expected map, got &{{{}}}", go_format::show(other)),
+                errors,
+            );
+        }
     };
     for (name, value) in fields {
         let mut unknown = false;
@@ -89,7 +96,13 @@ fn visit_list(value: &Value, list: ListAtom<'_>, path: &mut String, errors: &mut
     let items = match value {
         Value::Array(items) => items,
         Value::Null => return,
-        other => return report(path, &format!("expected list, got &{{{}}}", shown(other)), errors),
+        other => {
+            return report(
+                path,
+                &format!("expected list, got &{{{}}}", go_format::show(other)),
+                errors,
+            );
+        }
     };
     let mut seen = BTreeSet::new();
     for (index, item) in items.iter().enumerate() {
@@ -119,39 +132,11 @@ fn scalar_error(value: &Value, scalar: ScalarAtom) -> Option<String> {
         return None;
     }
     let got = match scalar {
-        ScalarAtom::Numeric => go_type(value).to_owned(),
+        ScalarAtom::Numeric => go_format::type_name(value).to_owned(),
         ScalarAtom::String => format!("&value.valueUnstructured{{Value:{}}}", literal(value)),
-        ScalarAtom::Boolean | ScalarAtom::Untyped => format!("&{{{}}}", shown(value)),
+        ScalarAtom::Boolean | ScalarAtom::Untyped => format!("&{{{}}}", go_format::show(value)),
     };
     Some(format!("expected {expected}, got {got}"))
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// Formats the value like Go's `%v`.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(" ")),
-        Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, value)| format!("{name}:{}", shown(value)));
-            format!("map[{}]", fields.collect::<Vec<_>>().join(" "))
-        }
-        other => other.to_string(),
-    }
 }
 
 /// Formats the value like Go's `%#v`.

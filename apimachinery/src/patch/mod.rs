@@ -4,7 +4,6 @@
 //! validation and storage, or the error of the real server. Names, versions and preconditions are checked by the caller.
 
 mod error;
-mod go_format;
 mod json;
 mod merge;
 mod pointer;
@@ -16,6 +15,7 @@ pub use merge::merge_patch;
 pub use strategic::strategic_merge_patch;
 
 use crate::field::FieldError;
+use crate::go_format;
 use crate::types::decode;
 use serde_json::Value;
 

@@ -1,7 +1,8 @@
 //! Strategic merge patch: merges lists by key where the type says so; directives in the patch delete, replace and order.
 
-use super::{Decoding, PatchError, Patched, go_format, merge::drop_nulls};
+use super::{Decoding, PatchError, Patched, merge::drop_nulls};
 use crate::field::FieldError;
+use crate::go_format;
 use crate::types::{Field, PatchStrategy, Type, check_convertible, decode, json_kind};
 use list::{merge_list, sort_items};
 use serde_json::{Map, Value};
@@ -157,6 +158,15 @@ fn merge_map(mut original: JsonObject, mut patch: JsonObject, ty: &Type) -> Resu
     Ok(original)
 }
 
+/// The Go type of a value of the wrong type, as messages show it.
+fn received_type(value: &Value) -> &'static str {
+    if value.is_null() {
+        "%!s(<nil>)"
+    } else {
+        go_format::type_name(value)
+    }
+}
+
 fn unknown_directive(directive: &Value, container: &JsonObject) -> String {
     format!(
         "unknown patch type: {} in map: {}",
@@ -200,7 +210,7 @@ fn merge_ordered(
         Value::Array(items) => Ok(items),
         other => internal(format!(
             "expected a []interface {{}}, but received a {}",
-            go_format::type_name(&other)
+            received_type(&other)
         )),
     };
     let wanted = as_list(wanted)?;

@@ -1,8 +1,9 @@
 //! Merging and ordering of lists: items of the patch in the patch's order, among server-only items in the server's order.
 
 use super::{
-    DIRECTIVE, FieldPatch, JsonObject, PatchError, go_format, internal, merge_map, unknown_directive,
+    DIRECTIVE, FieldPatch, JsonObject, PatchError, internal, merge_map, received_type, unknown_directive,
 };
+use crate::go_format;
 use serde_json::Value;
 use std::mem::discriminant;
 
@@ -137,7 +138,7 @@ pub(super) fn sort_items(
                 other => {
                     return internal(format!(
                         "expected a map[string]interface {{}}, but received a {}",
-                        go_format::type_name(other)
+                        received_type(other)
                     ));
                 }
             }
