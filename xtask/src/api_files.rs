@@ -1,6 +1,7 @@
 //! What the generators of the API server's tables share: Go modules, which they read, and files, which they write.
 
 use anyhow::{Context as _, bail};
+use kubewright_control_plane::kubernetes_version;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,13 +11,18 @@ pub(crate) fn download_module(name: &str, version: &str) -> anyhow::Result<PathB
     let output = Command::new("go")
         .args(["mod", "download", "-json", &format!("{name}@{version}")])
         .output()
-        .context("cannot run go")?;
+        .context("cannot run go, which downloads Kubernetes' modules: install Go")?;
     let output_json: Value =
         serde_json::from_slice(&output.stdout).context("go mod download: invalid JSON output")?;
     match output_json["Dir"].as_str() {
         Some(folder) => Ok(folder.into()),
-        None => bail!("go mod download: {}", output_json["Error"]),
+        None => bail!("go mod download {name}@{version}: {}", output_json["Error"]),
     }
+}
+
+/// Returns the version of Kubernetes' staging modules, which is `v0.X.Y` for `v1.X.Y`.
+pub(crate) fn staging_version() -> String {
+    kubernetes_version().replacen("v1.", "v0.", 1)
 }
 
 /// Writes a file if its text differs; with `check`, fails if it does.

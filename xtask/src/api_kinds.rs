@@ -2,21 +2,19 @@
 //! k8s.io/kubernetes module.
 
 use crate::api_bootstrap;
-use crate::api_files::write_or_check;
+use crate::api_files::{download_module, write_or_check};
 use anyhow::{Context as _, Result, bail};
+use kubewright_control_plane::kubernetes_version;
 use serde_json::{Map, Value, json};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-const MODULE: &str = "k8s.io/kubernetes@v1.36.3";
+use std::path::Path;
 
 /// Writes `kinds.json` and both `bootstrap.json`; with `check`, fails if they are stale.
 pub(crate) fn run(check: bool) -> Result<()> {
-    let module = module_folder()?;
+    let module = download_module("k8s.io/kubernetes", kubernetes_version())?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apiserver/src");
     let rows = read_file(&source.join("kinds/rows.txt"))?;
     let discovery = serde_json::from_str(&read_file(&module.join("api/discovery/aggregated_v2.json"))?)?;
-    let kinds = kinds(&rows, &discovery)?;
+    let kinds = kinds(&rows, &discovery, &module)?;
     write_or_check(&source.join("kinds/kinds.json"), &lines(&kinds), check)?;
     write_or_check(
         &source.join("server/bootstrap.json"),
@@ -30,20 +28,8 @@ pub(crate) fn run(check: bool) -> Result<()> {
     )
 }
 
-fn module_folder() -> Result<PathBuf> {
-    let output = Command::new("go")
-        .args(["mod", "download", "-json", MODULE])
-        .output()
-        .context("cannot run go, which downloads k8s.io/kubernetes: install Go")?;
-    let output_json: Value = serde_json::from_slice(&output.stdout)?;
-    match output_json["Dir"].as_str() {
-        Some(folder) => Ok(PathBuf::from(folder)),
-        None => bail!("go mod download {MODULE}: {}", output_json["Error"]),
-    }
-}
-
 /// Returns one object per row, in discovery order.
-fn kinds(rows: &str, discovery: &Value) -> Result<Vec<Value>> {
+fn kinds(rows: &str, discovery: &Value, module: &Path) -> Result<Vec<Value>> {
     let mut requested = Map::new();
     for row in rows
         .lines()
@@ -56,7 +42,7 @@ fn kinds(rows: &str, discovery: &Value) -> Result<Vec<Value>> {
         requested.insert(format!("{version} {resource}"), words.collect());
     }
     let mut found = vec![];
-    let core: Value = json!([{ "metadata": {}, "versions": [core_group()?] }]);
+    let core: Value = json!([{ "metadata": {}, "versions": [core_group(module)?] }]);
     for group in list(&core).iter().chain(list(&discovery["items"])) {
         let group_name = group["metadata"]["name"].as_str().unwrap_or_default();
         for version in list(&group["versions"]) {
@@ -113,8 +99,8 @@ fn subresource(subresource: &Value) -> Value {
 }
 
 /// The core group: the aggregated document omits it, and its own document has another format.
-fn core_group() -> Result<Value> {
-    let text = read_file(&module_folder()?.join("api/discovery/api__v1.json"))?;
+fn core_group(module: &Path) -> Result<Value> {
+    let text = read_file(&module.join("api/discovery/api__v1.json"))?;
     let document: Value = serde_json::from_str(&text)?;
     let mut resources: Vec<Value> = vec![];
     for entry in list(&document["resources"]) {

@@ -1,15 +1,15 @@
 //! Generates the table of protobuf field numbers of built-in kinds, from the .proto files in Kubernetes' Go modules.
 
+use crate::api_files::{download_module, staging_version, write_or_check};
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-/// Go modules, and their folders with .proto files.
+/// Staging modules of Kubernetes, and their folders with .proto files.
 const SOURCES: &[(&str, &[&str])] = &[
     (
-        "k8s.io/api@v0.36.3",
+        "k8s.io/api",
         &[
             "admissionregistration/v1",
             "apps/v1",
@@ -33,9 +33,9 @@ const SOURCES: &[(&str, &[&str])] = &[
             "storage/v1",
         ],
     ),
-    ("k8s.io/kube-aggregator@v0.36.3", &["pkg/apis/apiregistration/v1"]),
+    ("k8s.io/kube-aggregator", &["pkg/apis/apiregistration/v1"]),
     (
-        "k8s.io/apimachinery@v0.36.3",
+        "k8s.io/apimachinery",
         &[
             "pkg/apis/meta/v1",
             "pkg/runtime",
@@ -49,7 +49,7 @@ const SOURCES: &[(&str, &[&str])] = &[
 pub(crate) fn run(check: bool) -> Result<()> {
     let mut messages = BTreeMap::new();
     for (module, folders) in SOURCES {
-        let root = module_folder(module)?;
+        let root = download_module(module, &staging_version())?;
         for folder in *folders {
             let path = root.join(folder).join("generated.proto");
             let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -57,18 +57,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
         }
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apimachinery/src/protobuf/messages.txt");
-    crate::api_files::write_or_check(&file, &render(&messages), check)
-}
-
-fn module_folder(module: &str) -> Result<PathBuf> {
-    let output = Command::new("go")
-        .args(["mod", "download", "-json", module])
-        .output()?;
-    let output_json: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    match output_json["Dir"].as_str() {
-        Some(folder) => Ok(PathBuf::from(folder)),
-        None => bail!("go mod download {module}: {}", output_json["Error"]),
-    }
+    write_or_check(&file, &render(&messages), check)
 }
 
 /// Parses the fields of each message, one line each.

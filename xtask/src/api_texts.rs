@@ -1,6 +1,6 @@
 //! Generates the descriptions of built-in types from the OpenAPI documents, and the columns of tables from the Go source.
 
-use crate::api_files::{download_module, write_or_check};
+use crate::api_files::{download_module, staging_version, write_or_check};
 use crate::api_types::{OPERATION_TYPES, schemas, short_name};
 use anyhow::{Context as _, Result, bail};
 use kubewright_control_plane::kubernetes_version;
@@ -23,7 +23,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     let version = kubernetes_version();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
-    let staging_version = version.replacen("v1.", "v0.", 1);
+    let staging_version = staging_version();
     let api = download_module("k8s.io/api", &staging_version)?;
     let aggregator = download_module("k8s.io/kube-aggregator", &staging_version)?;
     let schemas = schemas(&kubernetes)?;

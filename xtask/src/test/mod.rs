@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .context("xtask is in no workspace")?;
-    // The ignored tests start as soon as the control plane is there; the others meanwhile.
+    // The ignored tests start as soon as the control plane is there; the others before.
     let needs_control_plane = kinds.contains(&Selection::Ignored) && !control_plane::uses_other_programs();
     let control_plane = needs_control_plane.then(|| std::thread::spawn(kubewright_control_plane::build));
 
@@ -156,7 +156,7 @@ fn summarize(finished: &[runner::Finished], start: Instant) -> usize {
     failures
 }
 
-/// How a program is named in output and in [`schedule`], with what is run of it.
+/// How a program is named in output and in [`schedule`], with the selection of its tests.
 fn title(program: &TestProgram, selection: Selection) -> String {
     match selection {
         Selection::Plain => program.name.clone(),

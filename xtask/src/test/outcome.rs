@@ -1,4 +1,4 @@
-//! Whether a run of a program did what it should: it succeeded, and ran as many tests as the program lists.
+//! Whether a run of a program passed: it succeeded, and ran as many tests as the program lists.
 
 use super::libtest::parse_summary;
 use super::programs::Selection;

@@ -26,7 +26,7 @@ const SOAK: Load = Load::Alone(
     "it limits the growth of memory, and on a busy machine a backlog of events looks like a leak",
 );
 
-/// About how many seconds programs take on two idle cores, if more than a few, and what they do meanwhile. The numbers only decide the order.
+/// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
 const KNOWN: [(&str, u32, Load); 27] = [
     // The first one builds the dependencies for all.
     ("kubewright-tests/dev", 200, Load::Builds),
@@ -72,7 +72,7 @@ pub(crate) struct Entry {
     pub(crate) needs_control_plane: bool,
 }
 
-/// What is known about a run, by its title.
+/// Returns the row of a run, by its title.
 pub(crate) fn known(title: &str, program: usize, needs_control_plane: bool) -> Entry {
     let row = KNOWN.iter().find(|(name, _, _)| *name == title);
     let (seconds, load) = row.map_or((0, Load::Computes), |(_, seconds, load)| (*seconds, *load));
