@@ -26,7 +26,7 @@ pub(super) fn first(bytes: &[u8]) {
     prefetch_index(bytes, 0);
 }
 
-/// Reads the values, all at once: for values that are found through other memory, of which only the address is known.
+/// Reads the values, all at once. Use it where the address of a value must itself be read from memory.
 pub(super) fn read(values: impl Iterator<Item = u64>) {
     black_box(values.fold(0, u64::wrapping_add));
 }

@@ -61,7 +61,7 @@ pub(crate) fn check_embedded(
     }
 }
 
-/// Compares the embedded server's response to a step that differs from the real server's with what it was.
+/// Compares the embedded server's response to a step that differs with its recorded response to that step.
 fn check_differing(known: Option<&(u16, Value)>, code: u16, body: &Value, label: &str, report: &mut String) {
     let Some((known_code, known_body)) = known else {
         let _ = writeln!(

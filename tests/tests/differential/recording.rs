@@ -25,12 +25,16 @@ pub(crate) fn read(suite: &Suite) -> Recording {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Writes the recording of a suite.
+/// Writes the recording of a suite: one line a response.
 pub(crate) fn write(suite: &Suite, results: &[Vec<StepResult>]) {
-    let lines = |results: &Vec<StepResult>| results.iter().map(response_line).collect();
-    let cases = suite.cases.iter().zip(results);
-    let cases = cases.map(|(case, results)| (case.name.as_str(), lines(results)));
-    std::fs::write(file(&suite.name), list_by_name(cases)).unwrap();
+    let cases = suite.cases.iter().zip(results).map(|(case, results)| {
+        let line = |StepResult(code, body): &StepResult| serde_json::to_string(&(code, body)).unwrap();
+        let lines: Vec<String> = results.iter().map(line).collect();
+        let name = serde_json::to_string(&case.name).unwrap();
+        format!("{name}: [\n{}\n]", lines.join(",\n"))
+    });
+    let cases: Vec<String> = cases.collect();
+    std::fs::write(file(&suite.name), format!("{{\n{}\n}}\n", cases.join(",\n"))).unwrap();
 }
 
 /// The embedded server's responses to steps that differ, by case name and step.
@@ -64,19 +68,4 @@ pub(crate) fn write_differing(suite: &Suite, results: &[Vec<StepResult>]) {
 
 fn differing_file(suite: &str) -> PathBuf {
     folder().join(format!("differing/{suite}.json"))
-}
-
-fn response_line(StepResult(code, body): &StepResult) -> String {
-    serde_json::to_string(&(code, body)).unwrap()
-}
-
-/// Returns a JSON object of lists, one item a line.
-fn list_by_name<'a>(lists: impl Iterator<Item = (&'a str, Vec<String>)>) -> String {
-    let lists: Vec<String> = lists
-        .map(|(name, lines)| {
-            let name = serde_json::to_string(name).unwrap();
-            format!("{name}: [\n{}\n]", lines.join(",\n"))
-        })
-        .collect();
-    format!("{{\n{}\n}}\n", lists.join(",\n"))
 }

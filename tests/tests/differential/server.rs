@@ -138,7 +138,7 @@ impl TestServer {
     ) -> (StepResult, Value) {
         let start = Instant::now();
         loop {
-            // Only the last of several responses is compared and may number what it shows.
+            // Only the last of several responses is compared, so only its uids and versions get numbers.
             let mut attempt = normalizer.clone();
             let (code, raw) = match &step.kubectl {
                 Some(arguments) => self.kubectl(arguments, step, &mut attempt).await,

@@ -1,4 +1,4 @@
-//! Replays the initial corpus of `cargo xtask fuzz`, whose long runs are not part of every change's tests.
+//! Replays the initial corpus of `cargo xtask fuzz`. The long runs are in `.ci/nightly`.
 
 use crate::cache::fuzzing;
 
