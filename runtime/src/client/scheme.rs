@@ -31,7 +31,7 @@ type Boxed = Box<dyn Any + Send + Sync>;
 /// ")?;
 /// assert!(objects[0].get::<Service>().is_some());
 /// assert_eq!(objects[1].to_string(), "Deployment web");
-/// # Ok::<_, kubewright::client::SchemeError>(())
+/// # Ok::<_, kubewright::client::scheme::SchemeError>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct Scheme {
