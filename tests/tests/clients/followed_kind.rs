@@ -1,6 +1,10 @@
 //! Objects that a client caches, and the changes and watch failures that the client must follow.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use kubewright_testkit::{Cluster, Identity, PermissionUnit, RequestMatcher, eventually};
 use kubewright_tests::new_object;
@@ -8,6 +12,10 @@ use serde_json::{Value, json};
 
 /// Longest wait until a client is up to date: clients back off for some seconds after a failed watch.
 const FOLLOW_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Held while a client is checked. Compaction expires the watches of all clients of a server, and the tests share the real one: a
+/// client checked beside another would relist once more than it should.
+static HISTORY: Mutex<()> = Mutex::new(());
 
 /// A client's cache: resource version and text by object name.
 pub type CachedObjects = BTreeMap<String, (String, String)>;
@@ -20,6 +28,7 @@ pub struct FollowedKind<'c> {
     api_version: &'static str,
     kind: &'static str,
     plural: &'static str,
+    _history: MutexGuard<'static, ()>,
 }
 
 impl<'c> FollowedKind<'c> {
@@ -49,19 +58,20 @@ impl<'c> FollowedKind<'c> {
     fn new(cluster: &'c Cluster, name: &str, [api_version, kind, plural]: [&'static str; 3]) -> Self {
         let group = api_version.split_once('/').map_or("", |(group, _version)| group);
         let permissions = [PermissionUnit::new(group, plural, ["list", "watch"])];
-        let world = Self {
+        let followed = Self {
             cluster,
             namespace: format!("{name}-system"),
             reader: cluster.operator(name, &permissions).expect("an operator"),
             api_version,
             kind,
             plural,
+            _history: HISTORY.lock().unwrap_or_else(PoisonError::into_inner),
         };
         // More objects than a page has.
         for name in ["a", "b", "c", "d", "e"] {
-            world.apply(name, "first");
+            followed.apply(name, "first");
         }
-        world
+        followed
     }
 
     /// Changes objects, closes the client's watch and expires it with a compacted history. The client's cache must equal a list each time.
