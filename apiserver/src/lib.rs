@@ -1,6 +1,6 @@
 //! A Kubernetes API server in memory, for development and tests. It is not a production server: it has no replication and no persistence.
 //! DIFFERENCES.md, beside this crate's manifest, lists the differences from kube-apiserver. The reference is a kube-apiserver without the
-//! ServiceAccount admission plugin: pods get no service account by admission.
+//! ServiceAccount admission plugin, which is off here by default, too: pods get no service account by admission.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -34,10 +34,12 @@ pub mod storage;
 mod strategy;
 mod watch;
 
+pub use admission::{AdmissionPlugin, AdmissionPluginError};
 pub use discovery::VersionInfo;
 pub use housekeeping::HousekeepingTask;
 pub use kubewright_apimachinery::status;
 pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, TlsInput};
+pub use strategy::{ServiceNetwork, ServiceNetworkError};
 
 use kubewright_apimachinery::{
     apply, builtin, duration, field, meta, patch, protobuf, quote, schema, selectors, types, yaml,

@@ -5,6 +5,7 @@ use std::{net::IpAddr, path::PathBuf};
 use cargo_metadata::semver::Version;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use kubewright_apiserver::ServiceNetwork;
 
 use crate::{
     exit,
@@ -159,6 +160,15 @@ pub struct ApiServer {
     /// Serve requests without credentials as `system:anonymous`; the authorization mode `AlwaysAllow` switches this off
     #[arg(long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub anonymous_auth: bool,
+    /// Admission plugins to switch on, such as ServiceAccount, beside those that are on by default
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub enable_admission_plugins: Vec<String>,
+    /// Admission plugins to switch off
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub disable_admission_plugins: Vec<String>,
+    /// IPv4 network of the cluster IPs of Services
+    #[arg(long, value_name = "CIDR", default_value_t)]
+    pub service_cluster_ip_range: ServiceNetwork,
     /// Write the administrator's kubeconfig to this file
     #[arg(long, value_name = "FILE", default_value = "kubeconfig.json")]
     pub kubeconfig: PathBuf,

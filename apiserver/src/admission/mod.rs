@@ -1,8 +1,9 @@
 //! Admission: what the server changes in a write and refuses, beyond the rules of the object's kind. One file a plugin of kube-apiserver,
-//! under its name there; [`mutate`] and [`validate`] call them in its order.
+//! under its name there; `plugin` has them in its order.
 
 mod certificate_approval;
 mod certificate_signing;
+mod certificate_subject_restriction;
 mod default_class;
 mod default_ingress_class;
 mod default_storage_class;
@@ -10,14 +11,19 @@ mod default_toleration_seconds;
 mod limit_ranger;
 mod namespace_lifecycle;
 mod owner_references_permission_enforcement;
+mod persistent_volume_claim_resize;
+mod plugin;
 mod pod_topology_labels;
 mod priority;
 mod runtime_class;
+mod service_account;
 mod signers;
 mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
 
+pub use plugin::{AdmissionPlugin, AdmissionPluginError};
 pub(crate) use pod_topology_labels::topology_labels;
+pub(crate) use service_account::wait_for_default_account;
 
 use crate::auth::{Authorizer, User};
 use crate::kinds::{Catalog, Kind};
@@ -55,34 +61,38 @@ pub(crate) enum Operation<'a> {
 }
 
 /// Changes the object of a create or an update, before it is prepared and validated.
-pub(crate) fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> Result<(), ApiError> {
-    namespace_lifecycle::admit(attributes, object)?;
-    limit_ranger::mutate(attributes, object);
-    taint_nodes_by_condition::mutate(attributes, object);
-    priority::mutate(attributes, object)?;
-    default_toleration_seconds::mutate(attributes, object);
-    default_storage_class::mutate(attributes, object);
-    storage_object_in_use_protection::mutate(attributes, object);
-    runtime_class::mutate(attributes, object)?;
-    default_ingress_class::mutate(attributes, object);
-    pod_topology_labels::mutate(attributes, object);
+pub(crate) fn mutate(
+    plugins: &[AdmissionPlugin],
+    attributes: &Attributes<'_>,
+    object: &mut Value,
+) -> Result<(), ApiError> {
     // Mutating policies and webhooks are called here, after all plugins.
-    Ok(())
+    plugins
+        .iter()
+        .try_for_each(|plugin| plugin.mutate(attributes, object))
 }
 
 /// Refuses a valid object that is about to be stored.
-pub(crate) fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<(), ApiError> {
-    limit_ranger::validate(attributes, object)?;
-    owner_references_permission_enforcement::validate(attributes, object)?;
-    certificate_approval::validate(attributes)?;
-    certificate_signing::validate(attributes, object)?;
+pub(crate) fn validate(
+    plugins: &[AdmissionPlugin],
+    attributes: &Attributes<'_>,
+    object: &Value,
+) -> Result<(), ApiError> {
     // Validating policies and webhooks are called here, after all plugins but ResourceQuota.
-    Ok(())
+    plugins
+        .iter()
+        .try_for_each(|plugin| plugin.validate(attributes, object))
 }
 
 /// Refuses a deletion.
-pub(crate) fn admit_deletion(attributes: &Attributes<'_>) -> Result<(), ApiError> {
-    namespace_lifecycle::admit(attributes, &Value::Null)
+pub(crate) fn admit_deletion(
+    plugins: &[AdmissionPlugin],
+    attributes: &Attributes<'_>,
+) -> Result<(), ApiError> {
+    if plugins.contains(&AdmissionPlugin::NamespaceLifecycle) {
+        return namespace_lifecycle::admit(attributes, &Value::Null);
+    }
+    Ok(())
 }
 
 impl Attributes<'_> {

@@ -7,6 +7,8 @@ mod flow_schemas;
 mod garbage_collector;
 mod namespaces;
 mod protection;
+#[cfg(test)]
+mod tests;
 
 use crate::registry::Registry;
 use futures::future::select_all;
@@ -25,7 +27,7 @@ pub enum HousekeepingTask {
     GarbageCollector,
     /// Deletes the content of terminating namespaces, then the namespaces.
     Namespaces,
-    /// Removes the finalizers of deleted claims and volumes that are not in use.
+    /// Removes the finalizers of deleted claims, volumes and volume attributes classes that are not in use.
     StorageProtection,
 }
 

@@ -1,4 +1,5 @@
-//! Storage protection: removes the finalizers that admission adds to claims and volumes once they are deleted and not in use.
+//! Storage protection: removes the finalizers that admission adds to claims, volumes and volume attributes classes, once they are deleted
+//! and not in use.
 
 use super::reconcile_on_changes;
 use crate::kinds::Kind;
@@ -10,26 +11,45 @@ use std::time::Duration;
 
 const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
 const VOLUME_FINALIZER: &str = "kubernetes.io/pv-protection";
+const ATTRIBUTES_CLASS_FINALIZER: &str = "kubernetes.io/vac-protection";
 
 /// How soon a failed write is retried.
 const WRITE_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Removes the finalizers of deleted claims that no scheduled pod uses, and of deleted volumes that are not bound, until the future is dropped.
+/// Removes the finalizers of deleted claims that no scheduled pod uses, of deleted volumes that are not bound, and of deleted attributes
+/// classes that no claim and no volume names, until the future is dropped.
 pub(super) async fn run(registry: &Registry, delay: Duration) {
-    let kinds =
-        ["persistentvolumeclaims", "persistentvolumes", "pods"].map(|plural| registry.resource("", plural));
-    let [Ok(claims), Ok(volumes), Ok(pods)] = kinds else {
+    let kinds = [
+        ("", "persistentvolumeclaims"),
+        ("", "persistentvolumes"),
+        ("", "pods"),
+        ("storage.k8s.io", "volumeattributesclasses"),
+    ];
+    let [Ok(claims), Ok(volumes), Ok(pods), Ok(classes)] =
+        kinds.map(|(group, plural)| registry.resource(group, plural))
+    else {
         return;
     };
-    let changes = [&claims, &volumes, &pods].map(|kind| registry.store.subscribe_table(&kind.table()));
+    let changes =
+        [&claims, &volumes, &pods, &classes].map(|kind| registry.store.subscribe_table(&kind.table()));
     reconcile_on_changes(changes, delay, WRITE_RETRY_INTERVAL, || {
         let is_claim_free = |claim: &Value| {
             let pods = registry.store.objects(&pods.table(), meta::namespace(claim));
             !pods.iter().any(|pod| uses_claim(pod.value(), claim))
         };
         let is_volume_free = |volume: &Value| volume["status"]["phase"] != "Bound";
+        let is_class_free = |class: &Value| {
+            let names = |kind: &Arc<Kind>| {
+                let objects = registry.store.objects(&kind.table(), "");
+                objects
+                    .iter()
+                    .any(|object| uses_attributes_class(object.value(), meta::name(class)))
+            };
+            !names(&claims) && !names(&volumes)
+        };
         release(registry, &claims, CLAIM_FINALIZER, is_claim_free)
             | release(registry, &volumes, VOLUME_FINALIZER, is_volume_free)
+            | release(registry, &classes, ATTRIBUTES_CLASS_FINALIZER, is_class_free)
     })
     .await;
 }
@@ -47,6 +67,18 @@ fn release(registry: &Registry, kind: &Arc<Kind>, finalizer: &str, is_free: impl
         failed |= released.is_err_and(|error| error.code != 404);
     }
     failed
+}
+
+/// Whether a claim or a volume has the attributes class, or a claim is being changed to it.
+fn uses_attributes_class(object: &Value, class: &str) -> bool {
+    let status = &object["status"];
+    [
+        &object["spec"]["volumeAttributesClassName"],
+        &status["currentVolumeAttributesClassName"],
+        &status["modifyVolumeStatus"]["targetVolumeAttributesClassName"],
+    ]
+    .into_iter()
+    .any(|name| name == class)
 }
 
 /// Whether a pod that is scheduled has the claim as a volume, or owns it for an ephemeral volume and has not ended.

@@ -188,7 +188,7 @@ async fn dispatch(
         ("watch", "") => watch(context, target).await,
         ("get", "scale") => scale(context, &target),
         ("get", _) if is_object => get(context, &target).await,
-        ("create", "") if kind.is_stored() => create(context, &target),
+        ("create", "") if kind.is_stored() => create(context, &target).await,
         ("create", "") if kind.kind == "Binding" => bind(context, &target, kind),
         ("create", "") => review(context, &target, kind),
         ("create", "token") => token(context, &target),
@@ -291,13 +291,12 @@ async fn get(context: &RequestContext<'_>, target: &Target) -> Result<ApiRespons
     Ok(respond::object(200, context.format, &target.kind, &object))
 }
 
-fn create(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+async fn create(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let mut options = write_options(context, "CreateOptions")?;
     let object = decode_object(context, &target.kind, &mut options)?;
-    let written = context
-        .state
-        .registry
-        .create(target, object, write_context(context, &options))?;
+    let registry = &context.state.registry;
+    registry.wait_for_default_account(target, &object).await;
+    let written = registry.create(target, object, write_context(context, &options))?;
     Ok(write_response(context, target, &written))
 }
 

@@ -30,7 +30,10 @@ impl Registry {
     pub fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<DeleteResult, ApiError> {
         let kind = &target.kind;
         let (catalog, user) = (self.catalog(), User::system());
-        admission::admit_deletion(&self.attributes(&catalog, target, "", Operation::Delete, &user))?;
+        admission::admit_deletion(
+            &self.admission,
+            &self.attributes(&catalog, target, "", Operation::Delete, &user),
+        )?;
         let deadline = RetryDeadline::start();
         loop {
             let old = self.get(target)?;

@@ -35,11 +35,14 @@ pub(crate) use reviews::answer_review;
 pub(crate) use update::check_target;
 pub use write::WriteContext;
 
+use crate::admission::{self, AdmissionPlugin};
 use crate::auth::Authorizer;
 use crate::kinds::{Catalog, Kind};
 use crate::status::ApiError;
 use crate::storage::{Object, Store};
+use crate::strategy::ServiceNetwork;
 use parking_lot::{Mutex, RwLock};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The object or the collection that an operation addresses.
@@ -99,6 +102,9 @@ pub struct Registry {
     pub store: Store,
     /// Decides which user may do what.
     pub authorizer: Authorizer,
+    /// The admission plugins that are on, in their order.
+    admission: Vec<AdmissionPlugin>,
+    service_network: ServiceNetwork,
     /// Held from the allocation of a Service's addresses and ports until it is stored, so that none is allocated twice.
     service_allocation: Mutex<()>,
     catalog: RwLock<Arc<Catalog>>,
@@ -106,12 +112,29 @@ pub struct Registry {
 
 impl Registry {
     /// Creates a registry with the given kinds and an empty store.
-    pub fn new(catalog: Catalog, authorizer: Authorizer) -> Self {
+    pub fn new(
+        catalog: Catalog,
+        authorizer: Authorizer,
+        mut admission: Vec<AdmissionPlugin>,
+        service_network: ServiceNetwork,
+    ) -> Self {
+        admission.sort();
+        admission.dedup();
         Self {
             store: Store::default(),
             authorizer,
+            admission,
+            service_network,
             service_allocation: Mutex::new(()),
             catalog: RwLock::new(Arc::new(catalog)),
+        }
+    }
+
+    /// Waits until the account that admission gives a new pod exists, for a moment; without the ServiceAccount plugin not at all.
+    pub(crate) async fn wait_for_default_account(&self, target: &Target, object: &Value) {
+        let is_pod = target.kind.kind == "Pod" && target.kind.group.is_empty();
+        if is_pod && self.admission.contains(&AdmissionPlugin::ServiceAccount) {
+            admission::wait_for_default_account(self, target, object).await;
         }
     }
 

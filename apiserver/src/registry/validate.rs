@@ -215,7 +215,7 @@ impl Registry {
         let uid = meta::uid(object).to_owned();
         let others = services.iter().map(|service| service.value());
         let others = others.filter(|other| meta::uid(other) != uid);
-        let cause = match strategy::allocate(kind, object, old, others, dry_run) {
+        let cause = match strategy::allocate(kind, object, old, others, self.service_network, dry_run) {
             Ok(()) => return Ok(()),
             Err(AllocationError::Internal(why)) => return Err(why),
             Err(AllocationError::InvalidIpFamilies(causes)) => {

@@ -113,7 +113,7 @@ impl Registry {
                 write.context,
             );
         }
-        admission::mutate(&write.attributes(self, &self.catalog()), object)
+        admission::mutate(&self.admission, &write.attributes(self, &self.catalog()), object)
     }
 
     /// The second part of a write: preparation, allocation, validation, validating admission, storage.
@@ -142,7 +142,7 @@ impl Registry {
             None => warnings::on_create(kind, &object),
             Some(before) => warnings::on_update(kind, subresource, &object, before),
         });
-        let stored = admission::validate(&write.attributes(self, &self.catalog()), &object)
+        let stored = admission::validate(&self.admission, &write.attributes(self, &self.catalog()), &object)
             .and_then(|()| self.store(write, object))
             .map_err(|error| error.with_warnings(&warnings))?;
         Ok(match stored {

@@ -1,6 +1,8 @@
 //! The options of a server.
 
 use super::Tls;
+use crate::ServiceNetwork;
+use crate::admission::AdmissionPlugin;
 use crate::auth::{AuthorizationMode, User};
 use crate::discovery::VersionInfo;
 use crate::housekeeping::HousekeepingTask;
@@ -23,6 +25,8 @@ pub struct ApiServerBuilder {
     pub(super) version: VersionInfo,
     pub(super) layer: Option<Arc<dyn Layer>>,
     pub(super) audit_capacity: usize,
+    pub(super) admission: Vec<AdmissionPlugin>,
+    pub(super) service_network: ServiceNetwork,
     pub(super) housekeeping: Vec<HousekeepingTask>,
     pub(super) housekeeping_delay: Duration,
 }
@@ -45,6 +49,8 @@ impl Default for ApiServerBuilder {
             version: VersionInfo::default(),
             layer: None,
             audit_capacity: DEFAULT_AUDIT_CAPACITY,
+            admission: AdmissionPlugin::defaults(),
+            service_network: ServiceNetwork::default(),
             housekeeping: HousekeepingTask::ALL.to_vec(),
             housekeeping_delay: HOUSEKEEPING_DELAY,
         }
@@ -104,6 +110,18 @@ impl ApiServerBuilder {
     /// Sets the authorization modes; the default is RBAC.
     pub fn authorization(mut self, modes: &[AuthorizationMode]) -> Self {
         self.modes = modes.to_vec();
+        self
+    }
+
+    /// Sets the admission plugins; the default is [`AdmissionPlugin::defaults`]. They run in the order of [`AdmissionPlugin::ALL`].
+    pub fn admission_plugins(mut self, plugins: &[AdmissionPlugin]) -> Self {
+        self.admission = plugins.to_vec();
+        self
+    }
+
+    /// Sets the network of the cluster IPs of Services; the default is 10.0.0.0/16.
+    pub fn service_network(mut self, network: ServiceNetwork) -> Self {
+        self.service_network = network;
         self
     }
 

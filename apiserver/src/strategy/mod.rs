@@ -10,12 +10,14 @@ mod namespaces;
 mod node_ports;
 mod pods;
 mod secrets;
+mod service_network;
 mod services;
 mod signing_requests;
 pub(crate) mod warnings;
 
 pub(crate) use node_ports::AllocationError;
 pub(crate) use pods::preserve_pod_status;
+pub use service_network::{ServiceNetwork, ServiceNetworkError};
 pub(crate) use signing_requests::{keep_writable_part, set_requester};
 
 use crate::builtin;
@@ -236,10 +238,11 @@ pub(crate) fn allocate<'a>(
     object: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
+    network: ServiceNetwork,
     dry_run: bool,
 ) -> Result<(), AllocationError> {
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Service") => services::allocate(object, old, others, dry_run),
+        ("", "Service") => services::allocate(object, old, others, network, dry_run),
         _ => Ok(()),
     }
 }

@@ -1,15 +1,11 @@
 //! The strategy of Services: cluster IPs, and fields that depend on the type.
 
-use super::ip_families;
 use super::node_ports::{self, AllocationError, PortAllocator};
+use super::{ServiceNetwork, ip_families};
 use crate::builtin::{is_externally_accessible, is_load_balancer, needs_health_check};
 use crate::meta::{self, text};
 use crate::status::Cause;
 use serde_json::{Map, Value, json};
-use std::net::Ipv4Addr;
-
-/// The service CIDR: 10.0.0.0/16, as on the kube-apiserver that the tests compare with.
-const SERVICE_NETWORK: [u8; 2] = [10, 0];
 
 /// Sets defaults and, in an update, the fields that the client may omit.
 pub(super) fn prepare(service: &mut Value, old: Option<&Value>) {
@@ -122,6 +118,7 @@ pub(super) fn allocate<'a>(
     service: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
+    network: ServiceNetwork,
     dry_run: bool,
 ) -> Result<(), AllocationError> {
     // A service without a name gets no cluster IP, because an IPAddress needs a parent.
@@ -135,7 +132,7 @@ pub(super) fn allocate<'a>(
     }
     ip_families::default_ip_families(spec, old.map(|old| &old["spec"]))?;
     if old.is_none_or(|old| old["spec"]["type"] == "ExternalName") {
-        allocate_cluster_ip(spec, is_named, &others)?;
+        allocate_cluster_ip(spec, is_named, &others, network)?;
     }
     let ports = others.flat_map(|other| node_ports::all_node_ports(&other["spec"]));
     let mut allocator = PortAllocator {
@@ -163,6 +160,7 @@ fn allocate_cluster_ip<'a>(
     spec: &mut Map<String, Value>,
     is_named: bool,
     others: &(impl Iterator<Item = &'a Value> + Clone),
+    network: ServiceNetwork,
 ) -> Result<(), Cause> {
     let in_use = || {
         others
@@ -183,8 +181,8 @@ fn allocate_cluster_ip<'a>(
     };
     match requested.as_str() {
         "" => {
-            let Some(address) = service_ips().find(|address| !in_use().any(|in_use| in_use == address))
-            else {
+            let mut addresses = network.addresses().map(|address| address.to_string());
+            let Some(address) = addresses.find(|address| !in_use().any(|in_use| in_use == address)) else {
                 return Err(rejected(": range is full".to_owned()));
             };
             if !is_named {
@@ -197,10 +195,9 @@ fn allocate_cluster_ip<'a>(
             spec.insert("clusterIP".into(), json!(address));
         }
         "None" => {}
-        address if !is_in_service_cidr(address) => {
-            let [first, second] = SERVICE_NETWORK;
+        address if !network.contains(address) => {
             return Err(rejected(format!(
-                " {address}: the provided IP ({address}) is not in the valid range. The range of valid IPs is {first}.{second}.0.0/16"
+                " {address}: the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
             )));
         }
         address if in_use().any(|in_use| in_use == address) => {
@@ -211,31 +208,20 @@ fn allocate_cluster_ip<'a>(
     Ok(())
 }
 
-fn is_in_service_cidr(address: &str) -> bool {
-    address
-        .parse::<Ipv4Addr>()
-        .is_ok_and(|address| address.octets()[..2] == SERVICE_NETWORK)
-}
-
-fn service_ips() -> impl Iterator<Item = String> {
-    let [first, second] = SERVICE_NETWORK;
-    // The first address is that of the API server.
-    (2..u16::MAX).map(move |host| {
-        let [third, fourth] = host.to_be_bytes();
-        format!("{first}.{second}.{third}.{fourth}")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn addresses_and_ports_are_allocated_once() {
+        let network = ServiceNetwork::default();
         let service = json!({ "metadata": { "name": "a" }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }, { "port": 81 }] } });
         let (mut first, mut second) = (service.clone(), service);
-        assert_eq!(allocate(&mut first, None, [].iter(), false), Ok(()));
-        assert_eq!(allocate(&mut second, None, [first.clone()].iter(), false), Ok(()));
+        assert_eq!(allocate(&mut first, None, [].iter(), network, false), Ok(()));
+        assert_eq!(
+            allocate(&mut second, None, [first.clone()].iter(), network, false),
+            Ok(())
+        );
         assert_eq!(
             (&first["spec"]["clusterIP"], &second["spec"]["clusterIP"]),
             (&json!("10.0.0.2"), &json!("10.0.0.3"))
@@ -245,13 +231,13 @@ mod tests {
             json!([{ "port": 80 }, { "port": 80, "protocol": "UDP" }, { "port": 81, "nodePort": 30000 }]);
         let mut shared =
             json!({ "metadata": { "name": "c" }, "spec": { "type": "NodePort", "ports": both } });
-        let rejected = allocate(&mut shared, None, [].iter(), false).unwrap_err();
+        let rejected = allocate(&mut shared, None, [].iter(), network, false).unwrap_err();
         assert!(
             format!("{rejected:?}").contains("already allocated"),
             "{rejected:?}"
         );
         shared["spec"]["ports"][2]["nodePort"] = json!(31000);
-        assert_eq!(allocate(&mut shared, None, [].iter(), false), Ok(()));
+        assert_eq!(allocate(&mut shared, None, [].iter(), network, false), Ok(()));
         let node_ports: Vec<_> = (0..3)
             .map(|port| shared["spec"]["ports"][port]["nodePort"].as_u64())
             .collect();
@@ -261,7 +247,7 @@ mod tests {
             ("10.1.0.3", "not in the valid range"),
         ] {
             let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
-            let rejected = allocate(&mut third, None, [second.clone()].iter(), false).unwrap_err();
+            let rejected = allocate(&mut third, None, [second.clone()].iter(), network, false).unwrap_err();
             assert!(format!("{rejected:?}").contains(reason), "{rejected:?}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubewright_apiserver::{ApiServer, StartError, Tls, TlsInput, auth::AuthorizationMode};
+use kubewright_apiserver::{AdmissionPlugin, ApiServer, StartError, Tls, TlsInput, auth::AuthorizationMode};
 
 use super::signals::termination_signal;
 use crate::{Context, Error, args, plan::IoError};
@@ -53,8 +53,12 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
             "anonymous authentication is off: AlwaysAllow cannot be combined with it"
         ))?;
     }
+    let plugins = AdmissionPlugin::select(&args.enable_admission_plugins, &args.disable_admission_plugins)
+        .map_err(|error| Error::ApiServer(error.to_string()))?;
     let mut server = builder
         .authorization(&modes)
+        .admission_plugins(&plugins)
+        .service_network(args.service_cluster_ip_range)
         .anonymous_auth(args.anonymous_auth)
         .start()
         .await

@@ -8,6 +8,12 @@ use serde_json::Value;
 /// The annotation that named the storage class before `storageClassName` existed.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
+/// Returns the storage class of a claim or a volume: the legacy annotation has precedence over the field. Empty if it names none.
+pub fn storage_class(object: &Value) -> &str {
+    let annotated = object["metadata"]["annotations"][CLASS_ANNOTATION].as_str();
+    annotated.unwrap_or_else(|| text(&object["spec"], "storageClassName"))
+}
+
 const RESIZE_STATUSES: [&str; 5] = [
     "ControllerResizeInProgress",
     "ControllerResizeInfeasible",

@@ -65,6 +65,7 @@ mod windows;
 mod workload;
 
 pub use addresses::parse_ipv4_sloppy;
+pub use claims::storage_class;
 pub use container::quantity_value;
 pub use policy::SYSTEM_PRIORITIES;
 pub use service::{is_externally_accessible, is_load_balancer, needs_health_check};

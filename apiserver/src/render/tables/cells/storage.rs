@@ -2,6 +2,7 @@
 
 use super::config::format_quantity;
 use super::{UNSET, age_of, name, text};
+use crate::builtin::storage_class;
 use serde_json::{Value, json};
 
 pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
@@ -86,11 +87,6 @@ pub(super) fn name_with_default_mark(object: &Value, annotations: &[&str]) -> St
     } else {
         name.to_owned()
     }
-}
-
-fn storage_class(object: &Value) -> &str {
-    let annotated = object["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"].as_str();
-    annotated.unwrap_or_else(|| text(&object["spec"], "storageClassName"))
 }
 
 /// Formats the distinct access modes in their short forms, in the order of kubectl.
