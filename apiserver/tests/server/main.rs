@@ -3,6 +3,7 @@
 mod anonymous;
 mod authorization;
 mod bad_input;
+mod bootstrap;
 mod certificates;
 mod client;
 mod custom_resource_definitions;
