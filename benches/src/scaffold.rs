@@ -32,11 +32,11 @@ fn main() -> Result<()> {
         // Cargo builds it into the same folder as this program.
         kubewright: std::env::current_exe()?.with_file_name("kubewright"),
         target: folder.path().join("target"),
-        project: folder.path().join("project-0"),
+        project: folder.path().join("0/shop"),
     };
 
     println!("| | |\n|---|---:|");
-    let new = rounds(|round| bench.new_project(&folder.path().join(format!("project-{round}"))))?;
+    let new = rounds(|round| bench.new_project(&folder.path().join(format!("{round}/shop"))))?;
     println!("| `kubewright new` | {:.0} ms |", new * 1000.0);
     fs::copy(workspace.join("Cargo.lock"), bench.project.join("Cargo.lock"))?;
 
@@ -64,8 +64,8 @@ struct Bench {
 impl Bench {
     fn new_project(&self, path: &Path) -> Result<f64> {
         let mut command = Command::new(&self.kubewright);
-        command.args(["new", "shop", "--kind", "Foo", "--group", "demo.dev", "--path"]);
-        seconds(command.arg(path))
+        command.arg("new").arg(path);
+        seconds(command.args(["--kind", "Foo", "--group", "demo.dev"]))
     }
 
     /// Returns the number of crates that the operator depends on along `edges`, cargo's names for dependency kinds.

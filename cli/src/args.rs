@@ -9,7 +9,7 @@ use kubewright_apiserver::ServiceNetwork;
 
 use crate::{
     exit,
-    names::{ApiVersion, Group, KindName, OperatorName},
+    names::{ApiVersion, Group, KindName, ProjectPath},
 };
 
 /// Build Kubernetes operators in Rust: scaffolds a working project and generates its manifests from the code.
@@ -49,8 +49,8 @@ pub enum Add {
 /// Arguments of `kubewright new`.
 #[derive(Debug, Args)]
 pub struct New {
-    /// Name of the operator: of its crate, its binary and its Deployment
-    pub name: OperatorName,
+    /// The directory to create; its name is that of the operator: of its crate, its binary and its Deployment
+    pub path: ProjectPath,
     /// The first kind, in UpperCamelCase
     #[arg(long)]
     pub kind: KindName,
@@ -60,9 +60,6 @@ pub struct New {
     /// API version of the kind
     #[arg(long, default_value = "v1alpha1")]
     pub api_version: ApiVersion,
-    /// The directory to create [default: NAME]
-    #[arg(long, value_name = "DIR")]
-    pub path: Option<PathBuf>,
     /// The kind is cluster-scoped
     #[arg(long)]
     pub cluster_scoped: bool,

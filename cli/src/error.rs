@@ -17,10 +17,10 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// `new` does not write into a directory that has files.
-    #[error("{} already exists and is not empty: choose another directory with --path, or empty it", .0.display())]
+    #[error("{} already exists and is not empty: choose another directory, or empty it", .0.display())]
     NotEmpty(PathBuf),
     /// The path given to `new` is a file.
-    #[error("{} is a file: choose another directory with --path", .0.display())]
+    #[error("{} is a file: choose another directory", .0.display())]
     NotADirectory(PathBuf),
     /// The project already has a kind of that name.
     #[error("kind {kind} already exists in {} ({existing}): choose another name, or change that kind", .path.display())]

@@ -1,6 +1,6 @@
 //! Validated names. A parsed name is safe in Rust code, in YAML and in paths.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::PathBuf, str::FromStr};
 
 mod reserved;
 
@@ -12,6 +12,9 @@ pub enum NameError {
         "an operator's name has 1 to 50 characters of a-z, 0-9 and '-', begins with a letter and does not end with '-'"
     )]
     OperatorShape,
+    /// The path of a new project ends in `..` or is empty.
+    #[error("end the path with the operator's name, as in `../shop`")]
+    NoName,
     /// The operator's name is reserved by Rust, cargo or the operating system.
     #[error("this name is reserved by {0}: choose another, as in `{1}-operator`")]
     OperatorReserved(&'static str, String),
@@ -64,6 +67,26 @@ impl FromStr for OperatorName {
             Some(owner) => Err(NameError::OperatorReserved(owner, name.0)),
             None => Ok(name),
         }
+    }
+}
+
+/// The directory of a new project, whose last part is the operator's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectPath {
+    /// The directory.
+    pub path: PathBuf,
+    /// The operator's name.
+    pub name: OperatorName,
+}
+
+impl FromStr for ProjectPath {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let path = PathBuf::from(text);
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or(NameError::NoName)?.parse()?;
+        Ok(Self { path, name })
     }
 }
 

@@ -41,47 +41,5 @@ pub fn read_all(text: &str) -> Result<Vec<Value>, YamlError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn quotes_strings_that_yaml_1_1_parses_as_other_types() {
-        for text in [
-            "on",
-            "yes",
-            "y",
-            "no",
-            "off",
-            "1:30",
-            "0755",
-            "1e3",
-            "null",
-            "~",
-            "2020-01-01",
-            "",
-        ] {
-            let yaml = write(&json!({ "a": text })).unwrap();
-            let value = yaml.trim_end().strip_prefix("a: ").unwrap();
-            assert!(value.starts_with(['"', '\'']), "{yaml}");
-        }
-    }
-
-    #[test]
-    fn reads_several_documents_as_kubectl_does() {
-        let text = "---\na: 1\n---\n# nothing\n---\nb: yes\n";
-        assert_eq!(read_all(text).unwrap(), [json!({"a": 1}), json!({"b": true})]);
-        assert!(read_all("a: [").is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn strings_round_trip(text in any::<String>()) {
-            let value = json!({ "a": [text] });
-            let yaml = write(&value).unwrap();
-            prop_assert_eq!(read_all(&yaml).unwrap(), [value], "{}", yaml);
-        }
-    }
-}
+#[path = "yaml_tests.rs"]
+mod tests;

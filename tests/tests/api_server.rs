@@ -237,7 +237,7 @@ async fn token_file_maps_tokens_to_users_and_groups() {
 }
 
 #[test]
-fn unusable_files_are_named_in_the_error() {
+fn unusable_files_and_options_are_named_in_the_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let authority = CertificateAuthority::new();
     authority.sign(
@@ -258,6 +258,21 @@ fn unusable_files_are_named_in_the_error() {
         ),
         (&["--tls-cert-file=server.crt"], 2, "--tls-private-key-file"),
         (&["--kubeconfig=no/such/folder/k"], 10, "no/such/folder/k"),
+        (
+            &["--enable-admission-plugins=Nope"],
+            12,
+            "unknown admission plugin \"Nope\": this server has NamespaceLifecycle, ",
+        ),
+        (
+            &["--enable-admission-plugins=PodSecurity"],
+            12,
+            "this server does not have the admission plugin PodSecurity: it has NamespaceLifecycle, ",
+        ),
+        (
+            &["--service-cluster-ip-range=fd00::/112"],
+            2,
+            "expected one IPv4 network of /12 to /29, such as 10.0.0.0/16",
+        ),
     ] {
         let mut process = launch(folder.path(), arguments);
         let ended = process
@@ -319,6 +334,19 @@ async fn clients_without_credentials_are_anonymous_unless_it_is_switched_off() {
             .await
             .expect("the administrator is allowed");
     }
+}
+
+#[tokio::test]
+async fn admission_plugins_and_the_service_network_are_options() {
+    let arguments = [
+        "--enable-admission-plugins=ServiceAccount",
+        "--disable-admission-plugins=Priority,PodSecurity",
+        "--service-cluster-ip-range=10.96.0.0/16",
+    ];
+    let server = Server::start(&arguments);
+    let admin = server.admin().await;
+    let service = get(&admin, "/api/v1/namespaces/default/services/kubernetes").await;
+    assert_eq!(service.expect("the service")["spec"]["clusterIP"], "10.96.0.1");
 }
 
 /// A certificate authority.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
+use kubewright_apiserver::{AdmissionPlugin, ApiServer};
 use kubewright_testkit::binaries::{Binaries, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER};
 use kubewright_testkit::{ChildProcess, Cluster, eventually};
 use serde_json::{Value, json};
@@ -46,7 +47,10 @@ fn kind(api_version: &str, kind: &str) -> Value {
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 fn controllers_and_scheduler_run_a_deployment() {
-    let cluster = Cluster::embedded().expect("an API server");
+    // The controller manager creates service accounts and root certificates, as the plugin requires.
+    let plugins = AdmissionPlugin::select(&["ServiceAccount".to_owned()], &[]).expect("plugins");
+    let builder = ApiServer::builder().admission_plugins(&plugins);
+    let cluster = Cluster::start_embedded(builder).expect("an API server");
     let resources = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
     let ready =
         json!({ "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is ready" });
@@ -104,6 +108,9 @@ fn controllers_and_scheduler_run_a_deployment() {
             }
         },
     );
+    for pod in cluster.list(&kind("v1", "Pod")).expect("pods") {
+        assert_eq!(pod["spec"]["serviceAccountName"], "default");
+    }
     // The garbage collector has an informer of every kind that can be listed.
     eventually("all informers have synced", TIMEOUT, || {
         let log = manager.log();

@@ -1,6 +1,6 @@
 //! The create verb.
 
-use super::write::{Change, Write, WriteContext, WriteOutcome};
+use super::write::{Write, WriteChange, WriteContext, WriteOutcome};
 use super::{Registry, Target, WriteResult, metadata};
 use crate::meta;
 use crate::status::ApiError;
@@ -78,7 +78,7 @@ impl Registry {
             subresource: facts.updated_subresource.unwrap_or_default(),
             context,
             empties: &facts.empties,
-            change: Change::Create {
+            change: WriteChange::Create {
                 // For a generated name, kube-apiserver works on a copy: label defaulting does not reach it.
                 labels_from_template: facts.unlabelled && named,
                 sent_version: &version,

@@ -3,7 +3,7 @@
 use super::create::{RequestFacts, check_namespace};
 use super::retry::RetryDeadline;
 use super::unchanged::differs_only_in_managed_fields;
-use super::write::{Change, Write, WriteContext, WriteOutcome};
+use super::write::{Write, WriteChange, WriteContext, WriteOutcome};
 use super::{Registry, Target, WriteResult};
 use crate::auth::ResourceAttributes;
 use crate::kinds::{Kind, convert};
@@ -104,7 +104,7 @@ impl Registry {
                 subresource,
                 context,
                 empties: &empties,
-                change: Change::Update { old: &old, before },
+                change: WriteChange::Update { old: &old, before },
             };
             self.mutate(&write, &mut new)?;
             if let WriteOutcome::Written(written) = self.validate_and_store(&write, new)? {

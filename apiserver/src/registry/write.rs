@@ -53,11 +53,11 @@ pub(super) struct Write<'a> {
     pub(super) context: WriteContext<'a>,
     /// The fields that the body sets to empty values.
     pub(super) empties: &'a ExplicitEmptyFields,
-    pub(super) change: Change<'a>,
+    pub(super) change: WriteChange<'a>,
 }
 
 /// What a write changes.
-pub(super) enum Change<'a> {
+pub(super) enum WriteChange<'a> {
     /// The object is new.
     Create {
         /// A job without labels gets those of its template.
@@ -85,8 +85,8 @@ impl<'a> Write<'a> {
     /// The attributes for admission.
     fn attributes<'w>(&'w self, registry: &'w Registry, catalog: &'w Catalog) -> Attributes<'w> {
         let operation = match self.change {
-            Change::Create { .. } => Operation::Create,
-            Change::Update { before, .. } => Operation::Update { old: before },
+            WriteChange::Create { .. } => Operation::Create,
+            WriteChange::Update { before, .. } => Operation::Update { old: before },
         };
         let (target, user) = (self.target, self.context.user);
         registry.attributes(catalog, target, self.subresource, operation, user)
@@ -94,8 +94,8 @@ impl<'a> Write<'a> {
 
     fn before(&self) -> Option<&'a Value> {
         match self.change {
-            Change::Create { .. } => None,
-            Change::Update { before, .. } => Some(before),
+            WriteChange::Create { .. } => None,
+            WriteChange::Update { before, .. } => Some(before),
         }
     }
 }
@@ -165,7 +165,7 @@ impl Registry {
         let target = Target::new(kind, &write.target.namespace, meta::name(&object));
         let dry_run = write.context.options.dry_run;
         match write.change {
-            Change::Create { sent_version, .. } if dry_run => {
+            WriteChange::Create { sent_version, .. } if dry_run => {
                 if self.find(&target).is_some() {
                     return Ok(Err(WriteConflict::Exists));
                 }
@@ -173,14 +173,14 @@ impl Registry {
                     meta::metadata_mut(&mut object).insert("resourceVersion".into(), sent_version.into());
                 }
             }
-            Change::Create {
+            WriteChange::Create {
                 refuses_version: true,
                 ..
             } => {
                 let message = "resourceVersion should not be set on objects to be created";
                 return Err(ApiError::new(500, "", message));
             }
-            Change::Update { old, before }
+            WriteChange::Update { old, before }
                 if is_noop_update(&object, before)
                     && !convert::is_stored_differently(kind, old.value(), before) =>
             {
@@ -194,23 +194,23 @@ impl Registry {
         }
         check_size(&object)?;
         let (table, key) = (kind.table(), target.key());
-        let is_update = matches!(write.change, Change::Update { .. });
+        let is_update = matches!(write.change, WriteChange::Update { .. });
         // The update removed the last finalizer.
         let deletes = is_update && prepare::is_ready_to_delete(kind, &object);
         let stored = match write.change {
-            Change::Create { .. } => {
+            WriteChange::Create { .. } => {
                 self.store
                     .create(&table, &key, convert::to_storage(kind, object, write.empties))
             }
             // The response shows the object as the update requested it, in the version that it had.
-            Change::Update { old, .. } if deletes => {
+            WriteChange::Update { old, .. } if deletes => {
                 let removed = self.store.delete(&table, &key, old);
                 removed.map(|_| {
                     let object = convert::to_stored_version(kind, object);
                     Arc::new(Object::new(object, old.revision))
                 })
             }
-            Change::Update { old, .. } => self.store.update(
+            WriteChange::Update { old, .. } => self.store.update(
                 &table,
                 &key,
                 old,
@@ -219,8 +219,8 @@ impl Registry {
         };
         if let Ok(stored) = &stored {
             let old = match write.change {
-                Change::Create { .. } => None,
-                Change::Update { old, .. } => Some(old.value()),
+                WriteChange::Create { .. } => None,
+                WriteChange::Update { old, .. } => Some(old.value()),
             };
             let new = Some(stored.value()).filter(|_| !deletes);
             self.sync_service_addresses(kind, old, new);
@@ -255,7 +255,7 @@ impl Registry {
 fn prepare(write: &Write<'_>, object: &mut Value) -> Vec<String> {
     let kind = &write.target.kind;
     match write.change {
-        Change::Create {
+        WriteChange::Create {
             labels_from_template, ..
         } => {
             let warnings = warnings::before_create(kind, object);
@@ -268,7 +268,7 @@ fn prepare(write: &Write<'_>, object: &mut Value) -> Vec<String> {
             }
             warnings
         }
-        Change::Update { old, before } => {
+        WriteChange::Update { old, before } => {
             let states = (before, old.value());
             prepare::prepare_for_update(kind, object, states, write.subresource, write.empties);
             vec![]

@@ -76,23 +76,23 @@ pub(super) fn create_bootstrap_objects(
     set_service_network_ready(registry)
 }
 
-fn new_object(version: &str, kind: &str, metadata: Value) -> Value {
+fn new_object(version: &str, kind: &str, metadata: &Value) -> Value {
     json!({ "apiVersion": version, "kind": kind, "metadata": metadata })
 }
 
 fn initial_objects() -> Vec<Value> {
     let namespaces = INITIAL_NAMESPACES.iter();
     let mut objects: Vec<Value> = namespaces
-        .map(|name| new_object("v1", "Namespace", json!({ "name": name })))
+        .map(|name| new_object("v1", "Namespace", &json!({ "name": name })))
         .collect();
     for (name, value, description) in SYSTEM_PRIORITY_CLASSES {
-        let mut class = new_object("scheduling.k8s.io/v1", "PriorityClass", json!({ "name": name }));
+        let mut class = new_object("scheduling.k8s.io/v1", "PriorityClass", &json!({ "name": name }));
         class["value"] = json!(value);
         class["description"] = json!(description);
         objects.push(class);
     }
     let metadata = json!({ "name": LEGACY_TOKEN_TRACKING, "namespace": "kube-system" });
-    let mut tracking = new_object("v1", "ConfigMap", metadata);
+    let mut tracking = new_object("v1", "ConfigMap", &metadata);
     tracking["data"] = json!({ "since": meta::now()[.."2026-01-01".len()] });
     objects.push(tracking);
     objects
@@ -100,7 +100,7 @@ fn initial_objects() -> Vec<Value> {
 
 fn authentication_config(client_ca: Option<&str>) -> Value {
     let metadata = json!({ "name": AUTHENTICATION_CONFIG, "namespace": "kube-system" });
-    let mut config = new_object("v1", "ConfigMap", metadata);
+    let mut config = new_object("v1", "ConfigMap", &metadata);
     if let Some(pem) = client_ca {
         config["data"] = json!({ "client-ca-file": pem });
     }
@@ -110,7 +110,7 @@ fn authentication_config(client_ca: Option<&str>) -> Value {
 fn kubernetes_service(network: BootstrapNetwork) -> Value {
     let labels = json!({ "component": "apiserver", "provider": "kubernetes" });
     let metadata = json!({ "name": "kubernetes", "namespace": "default", "labels": labels });
-    let mut service = new_object("v1", "Service", metadata);
+    let mut service = new_object("v1", "Service", &metadata);
     let target_port = network.address.port();
     let port = json!({ "name": "https", "port": 443, "protocol": "TCP", "targetPort": target_port });
     let address = network.services.kubernetes_address().to_string();
@@ -137,13 +137,13 @@ fn store_kubernetes_endpoints(registry: &Registry, address: SocketAddr) -> Resul
     let mut endpoints = new_object(
         "v1",
         "Endpoints",
-        metadata("endpointslice.kubernetes.io/skip-mirror", "true"),
+        &metadata("endpointslice.kubernetes.io/skip-mirror", "true"),
     );
     endpoints["subsets"] = json!([{ "addresses": [{ "ip": address }], "ports": [port] }]);
     let mut slice = new_object(
         "discovery.k8s.io/v1",
         "EndpointSlice",
-        metadata("kubernetes.io/service-name", "kubernetes"),
+        &metadata("kubernetes.io/service-name", "kubernetes"),
     );
     slice["metadata"]["generation"] = json!(1);
     slice["addressType"] = json!(family);

@@ -34,8 +34,8 @@ async fn service_kubernetes_has_the_address_of_the_server() {
         endpoints["subsets"],
         json!([{ "addresses": [{ "ip": "127.0.0.1" }], "ports": [{ "name": "https", "port": port, "protocol": "TCP" }] }])
     );
-    let slices = format!("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes");
-    let slice = server.get(&slices).await.expect(200);
+    let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+    let slice = server.get(&format!("{slices}/kubernetes")).await.expect(200);
     assert_eq!(
         slice["metadata"]["labels"]["kubernetes.io/service-name"],
         "kubernetes"

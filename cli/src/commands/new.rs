@@ -26,9 +26,9 @@ const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Creates the project.
 pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
-    let display_path = args.path.clone().unwrap_or_else(|| args.name.as_str().into());
-    let folder = context.cwd.join(&display_path);
-    check_folder(&folder, &display_path)?;
+    let display_path = &args.path.path;
+    let folder = context.cwd.join(display_path);
+    check_folder(&folder, display_path)?;
     let dependency = Dependency::choose(args.kubewright_version.as_ref());
     let plan = plan(args, &dependency, context)?;
     if args.dry_run {
@@ -70,8 +70,8 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
 
 /// Plans all files of a new project.
 fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Plan, RenderError> {
-    let (name, kind) = (args.name.as_str(), args.kind.as_str());
-    let (crate_name, module) = (&*args.name.crate_name(), args.kind.snake());
+    let (name, kind) = (args.path.name.as_str(), args.kind.as_str());
+    let (crate_name, module) = (&*args.path.name.crate_name(), args.kind.snake());
     let (dependency, testkit) = (&dependency.to_toml("runtime"), &dependency.to_toml("testkit"));
     let rust = [
         (

@@ -29,7 +29,7 @@ fn creates_a_project_in_a_new_repository() {
 fn works_without_git_and_in_a_given_path() {
     let folder = Sandbox::new().without_git();
     folder
-        .kubewright(&format!("{NEW} --path deep/er"))
+        .kubewright(&NEW.replace("shop", "deep/er"))
         .expect(0)
         .stderr_contains("note: git is not available");
     assert!(folder.files().contains_key("deep/er/Cargo.toml"));
@@ -44,7 +44,7 @@ fn notes_an_enclosing_workspace_but_not_a_sibling() {
         .kubewright(NEW)
         .expect(0)
         .stderr_contains("add it to `members` or `exclude` there");
-    let beside = workspace.kubewright(&format!("{NEW} --path ../beside")).expect(0);
+    let beside = workspace.kubewright(&NEW.replace("shop", "../beside")).expect(0);
     assert!(!beside.stderr.contains("workspace"), "{}", beside.stderr);
 }
 
@@ -72,11 +72,11 @@ fn existing_files_are_not_overwritten() {
     assert_eq!(folder.files().len(), 1);
     folder.write("file", "x");
     folder
-        .kubewright(&format!("{NEW} --path file"))
+        .kubewright(&NEW.replace("shop", "file"))
         .expect(exit::USAGE)
         .stderr_contains("file is a file");
     std::fs::create_dir(folder.cwd.join("empty")).unwrap();
-    folder.kubewright(&format!("{NEW} --path empty")).expect(0);
+    folder.kubewright(&NEW.replace("shop", "empty")).expect(0);
 }
 
 #[test]
@@ -109,6 +109,10 @@ fn invalid_names_are_refused() {
             "latest",
         ),
         ("new shop --kind Foo", "--group"),
+        (
+            "new .. --kind Foo --group demo.dev",
+            "end the path with the operator's name",
+        ),
     ] {
         folder
             .kubewright(line)

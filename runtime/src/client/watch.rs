@@ -60,17 +60,17 @@ impl<K: Kind, V> TypedClient<K, V> {
             let http_request = request.builder().watch(params, resource_version);
             request.prepare(http_request)
         });
-        let opened = async move { WatchStream::open(prepared?, &connection).await };
+        let opened = async move { TypedWatch::open(prepared?, &connection).await };
         stream::once(opened)
             .flat_map(|opened| match opened {
-                Ok(watch) => stream::unfold(Some(watch), WatchStream::next).left_stream(),
+                Ok(watch) => stream::unfold(Some(watch), TypedWatch::next).left_stream(),
                 Err(error) => stream::once(async { Err(error) }).right_stream(),
             })
             .boxed()
     }
 }
 
-struct WatchStream {
+struct TypedWatch {
     request: ApiRequest,
     body: Body,
     decoder: LineDecoder,
@@ -78,7 +78,7 @@ struct WatchStream {
     lines: VecDeque<Bytes>,
 }
 
-impl WatchStream {
+impl TypedWatch {
     async fn open(prepared: PreparedRequest, connection: &Connection) -> Result<Self, ClientError> {
         let (request, body) = prepared.open(connection).await?;
         Ok(Self {

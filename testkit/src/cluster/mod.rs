@@ -21,7 +21,7 @@ use crate::proxy::Proxy;
 use crate::temp_folder::TempFolder;
 use background_runtime::BackgroundRuntime;
 use fault_proxy::FaultProxy;
-use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::{ApiServer, ApiServerBuilder};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,12 +61,18 @@ enum Backend {
 impl Cluster {
     /// Starts an embedded cluster.
     pub fn embedded() -> Result<Self, ClusterError> {
+        Self::start_embedded(ApiServer::builder())
+    }
+
+    /// Starts an API server in this process with these options. Its layer is replaced by the cluster's faults, and TLS must be
+    /// [generated](kubewright_apiserver::Tls::Generated).
+    pub fn start_embedded(builder: ApiServerBuilder) -> Result<Self, ClusterError> {
         let (background, faults, folder) = (
             BackgroundRuntime::start()?,
             Faults::default(),
             TempFolder::create()?,
         );
-        let builder = ApiServer::builder().layer(Arc::new(faults.clone()));
+        let builder = builder.layer(Arc::new(faults.clone()));
         let server = background.block_on(builder.start())??;
         let authority = server.certificate_authority().unwrap_or_default();
         fs::write(folder.certificates().join("ca.crt"), authority)?;

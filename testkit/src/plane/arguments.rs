@@ -66,11 +66,15 @@ pub(super) fn api_server(
         .arg("--audit-log-maxsize=1000000");
     // The plugin rejects pods in namespaces without the account that this controller creates.
     let makes_accounts = ["serviceaccount-controller", "*"];
-    let launch = if builder
+    let has_accounts = builder
         .controllers
         .iter()
-        .any(|name| makes_accounts.contains(&name.as_str()))
-    {
+        .any(|name| makes_accounts.contains(&name.as_str()));
+    let is_named = builder
+        .api_server_arguments
+        .iter()
+        .any(|argument| argument.contains("-admission-plugins=") && argument.contains("ServiceAccount"));
+    let launch = if has_accounts || is_named {
         launch
     } else {
         launch.arg("--disable-admission-plugins=ServiceAccount")

@@ -20,13 +20,24 @@ mod server;
 mod yaml;
 
 use case::{Case, Suite, suites};
-use server::{NOTHING_PICKED, StepResult, TestServer, embedded, real};
+use server::{NOTHING_PICKED, Servers, StepResult, TestServer, embedded, real};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// True for suites of kubectl commands. Not every machine has kubectl.
-fn needs_kubectl(suite: &Suite) -> bool {
-    suite.name.starts_with("kubectl")
+/// Returns where a suite runs, by its name. Not every machine has kubectl.
+fn servers(suite: &Suite) -> Servers {
+    match suite.name.as_str() {
+        name if name.starts_with("kubectl") => Servers::Kubectl,
+        "service-accounts" => Servers::WithServiceAccounts,
+        "plugins-off" => Servers::WithoutPlugins,
+        _ => Servers::Shared,
+    }
+}
+
+/// Returns the selected suites that run on these servers.
+fn suites_on(on: Servers) -> Vec<Suite> {
+    let suites = selected_suites().into_iter();
+    suites.filter(|suite| servers(suite) == on).collect()
 }
 
 fn selected_suites() -> Vec<Suite> {
@@ -48,11 +59,15 @@ fn is_whole_suite(suite: &Suite) -> bool {
         .is_none_or(|only| only == suite.name)
 }
 
-async fn compare_with_recording(suites: &[Suite]) {
-    let server = embedded().await;
+async fn compare_with_recording(on: Servers) {
+    let suites = suites_on(on);
+    if suites.is_empty() {
+        return;
+    }
+    let server = embedded(on).await;
     let subject = TestServer::embedded(&server).await;
     let mut report = String::new();
-    for suite in suites {
+    for suite in &suites {
         let mut all = vec![];
         for case in &suite.cases {
             all.push(subject.run_case(case).await);
@@ -73,29 +88,35 @@ async fn compare_with_recording(suites: &[Suite]) {
 
 #[tokio::test]
 async fn embedded_server_responds_as_recorded() {
-    let suites = selected_suites();
-    let suites: Vec<Suite> = suites.into_iter().filter(|suite| !needs_kubectl(suite)).collect();
-    compare_with_recording(&suites).await;
+    compare_with_recording(Servers::Shared).await;
+    compare_with_recording(Servers::WithServiceAccounts).await;
+    compare_with_recording(Servers::WithoutPlugins).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs kubectl: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn kubectl_prints_as_recorded() {
-    let suites = selected_suites();
-    let suites: Vec<Suite> = suites.into_iter().filter(needs_kubectl).collect();
-    compare_with_recording(&suites).await;
+    compare_with_recording(Servers::Kubectl).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn recording_matches_the_real_server() {
     let mut report = String::new();
-    // The kubectl suites get a control plane of their own: their lists would show objects of the other suites.
-    let (kubectl, others): (Vec<Suite>, Vec<Suite>) = selected_suites().into_iter().partition(needs_kubectl);
-    for suites in [others, kubectl].iter().filter(|suites| !suites.is_empty()) {
-        let plane = real().await;
+    let all = [
+        Servers::Shared,
+        Servers::Kubectl,
+        Servers::WithServiceAccounts,
+        Servers::WithoutPlugins,
+    ];
+    for on in all {
+        let suites = suites_on(on);
+        if suites.is_empty() {
+            continue;
+        }
+        let plane = real(on).await;
         let subject = TestServer::real(&plane).await;
-        for suite in suites {
+        for suite in &suites {
             compare_or_record(&subject, suite, &mut report).await;
         }
         tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
@@ -138,8 +159,8 @@ async fn compare_or_record(real: &TestServer, suite: &Suite, report: &mut String
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn servers_respond_alike_to_random_requests() {
-    let plane = real().await;
-    let server = embedded().await;
+    let plane = real(Servers::Shared).await;
+    let server = embedded(Servers::Shared).await;
     let (ours, theirs) = (
         TestServer::embedded(&server).await,
         TestServer::real(&plane).await,
@@ -154,8 +175,8 @@ async fn servers_respond_alike_to_random_requests() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn servers_respond_alike_to_mutations_of_the_examples() {
-    let plane = real().await;
-    let server = embedded().await;
+    let plane = real(Servers::Shared).await;
+    let server = embedded(Servers::Shared).await;
     let (ours, theirs) = (
         TestServer::embedded(&server).await,
         TestServer::real(&plane).await,
@@ -168,8 +189,8 @@ async fn servers_respond_alike_to_mutations_of_the_examples() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn servers_publish_alike_documents() {
-    let plane = real().await;
-    let server = embedded().await;
+    let plane = real(Servers::Shared).await;
+    let server = embedded(Servers::Shared).await;
     let (ours, theirs) = (
         TestServer::embedded(&server).await,
         TestServer::real(&plane).await,

@@ -35,16 +35,18 @@ pub(super) fn respond(
     accept: &str,
 ) -> Option<ApiResponse> {
     match path {
-        ["v2"] => Some(match Encoding::negotiate(accept, [REGISTERED_V2, PROTOBUF_V2]) {
-            Some(encoding) => {
-                let (json, protobuf) = encoded_v2_document(catalog, version);
-                match encoding {
-                    Encoding::Json => respond::bytes(200, "application/json", json),
-                    Encoding::Protobuf => respond::bytes(200, PROTOBUF_V2, protobuf),
+        ["v2"] => Some(
+            match DocumentEncoding::negotiate(accept, [REGISTERED_V2, PROTOBUF_V2]) {
+                Some(encoding) => {
+                    let (json, protobuf) = encoded_v2_document(catalog, version);
+                    match encoding {
+                        DocumentEncoding::Json => respond::bytes(200, "application/json", json),
+                        DocumentEncoding::Protobuf => respond::bytes(200, PROTOBUF_V2, protobuf),
+                    }
                 }
-            }
-            None => not_acceptable(),
-        }),
+                None => not_acceptable(),
+            },
+        ),
         // Like in kube-apiserver, the index has this content type.
         ["v3"] => Some(respond::bytes(
             200,
@@ -53,13 +55,17 @@ pub(super) fn respond(
         )),
         ["v3", rest @ ..] => {
             let document = v3_document(catalog, version, rest)?;
-            Some(match Encoding::negotiate(accept, [REGISTERED_V3, PROTOBUF_V3]) {
-                Some(Encoding::Json) => respond::bytes(200, "application/json", document.to_string()),
-                Some(Encoding::Protobuf) => {
-                    respond::bytes(200, PROTOBUF_V3, messages::encode("v3", &document))
-                }
-                None => not_acceptable(),
-            })
+            Some(
+                match DocumentEncoding::negotiate(accept, [REGISTERED_V3, PROTOBUF_V3]) {
+                    Some(DocumentEncoding::Json) => {
+                        respond::bytes(200, "application/json", document.to_string())
+                    }
+                    Some(DocumentEncoding::Protobuf) => {
+                        respond::bytes(200, PROTOBUF_V3, messages::encode("v3", &document))
+                    }
+                    None => not_acceptable(),
+                },
+            )
         }
         _ => None,
     }
@@ -67,12 +73,12 @@ pub(super) fn respond(
 
 /// The encoding of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Encoding {
+enum DocumentEncoding {
     Json,
     Protobuf,
 }
 
-impl Encoding {
+impl DocumentEncoding {
     /// Returns the first encoding of the Accept header, by quality. The parameters of a media type do not count.
     fn negotiate(accept: &str, protobuf: [&str; 2]) -> Option<Self> {
         let mut clauses: Vec<(f32, &str)> = accept
@@ -332,18 +338,18 @@ mod tests {
 
     #[test]
     fn encoding_is_negotiated_by_quality() {
-        let encoding = |accept| Encoding::negotiate(accept, [REGISTERED_V2, PROTOBUF_V2]);
+        let encoding = |accept| DocumentEncoding::negotiate(accept, [REGISTERED_V2, PROTOBUF_V2]);
         for (accept, expected) in [
-            ("", Some(Encoding::Json)),
-            ("*/*", Some(Encoding::Json)),
-            ("application/json;as=x", Some(Encoding::Json)),
-            ("text/html, application/*", Some(Encoding::Json)),
+            ("", Some(DocumentEncoding::Json)),
+            ("*/*", Some(DocumentEncoding::Json)),
+            ("application/json;as=x", Some(DocumentEncoding::Json)),
+            ("text/html, application/*", Some(DocumentEncoding::Json)),
             ("application/yaml", None),
             (PROTOBUF_V3, None),
-            (PROTOBUF_V2, Some(Encoding::Protobuf)),
+            (PROTOBUF_V2, Some(DocumentEncoding::Protobuf)),
             (
                 "application/json;q=0.5,application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
-                Some(Encoding::Protobuf),
+                Some(DocumentEncoding::Protobuf),
             ),
         ] {
             assert_eq!(encoding(accept), expected, "{accept}");

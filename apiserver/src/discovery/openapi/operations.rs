@@ -12,7 +12,7 @@ use crate::kinds::{Kind, Subresource};
 use serde_json::{Map, Value, json};
 
 /// An operation of a path.
-struct Operation {
+struct ApiOperation {
     method: &'static str,
     action: &'static str,
     /// The parts of the operation id around group and version: `read` and `NamespacedPod`.
@@ -126,10 +126,10 @@ impl Paths<'_> {
         }
     }
 
-    fn list(&mut self, kind: &Kind, id: String) -> Operation {
+    fn list(&mut self, kind: &Kind, id: String) -> ApiOperation {
         let watches = kind.definition.is_none() && kind.verbs.iter().any(|verb| verb == "watch");
         let verb = if watches { "list or watch" } else { "list" };
-        Operation {
+        ApiOperation {
             method: "get",
             action: "list",
             id: ("list", id),
@@ -153,8 +153,8 @@ impl Paths<'_> {
         id: String,
         what: &str,
         filtered: &str,
-    ) -> Operation {
-        Operation {
+    ) -> ApiOperation {
+        ApiOperation {
             method: "get",
             action,
             id: ("watch", id),
@@ -170,7 +170,7 @@ impl Paths<'_> {
         }
     }
 
-    fn delete_collection(&mut self, kind: &Kind, name: &str) -> Operation {
+    fn delete_collection(&mut self, kind: &Kind, name: &str) -> ApiOperation {
         let is_custom = kind.definition.is_some();
         let names: Vec<&str> = if is_custom {
             LIST_PARAMETERS.to_vec()
@@ -179,7 +179,7 @@ impl Paths<'_> {
             let all = LIST_PARAMETERS.iter().filter(only_list).chain(DELETE_PARAMETERS);
             all.copied().collect()
         };
-        Operation {
+        ApiOperation {
             method: "delete",
             action: "deletecollection",
             id: ("delete", format!("Collection{name}")),
@@ -196,7 +196,7 @@ impl Paths<'_> {
         body(body_types(kind), &self.schemas.built_in(DELETE_OPTIONS), false)
     }
 
-    fn object_operations(&mut self, kind: &Kind, name: &str) -> Vec<Operation> {
+    fn object_operations(&mut self, kind: &Kind, name: &str) -> Vec<ApiOperation> {
         let mut operations = self.read_and_write_operations(kind, &kind.verbs, kind, name, "");
         if kind.verbs.iter().any(|verb| verb == "delete") {
             // A namespace is returned only while it is being finalized.
@@ -205,7 +205,7 @@ impl Paths<'_> {
             } else {
                 self.schemas.built_in("meta.v1.Status")
             };
-            operations.push(Operation {
+            operations.push(ApiOperation {
                 method: "delete",
                 action: "delete",
                 id: ("delete", name.to_owned()),
@@ -228,7 +228,7 @@ impl Paths<'_> {
         shown: &Kind,
         name: &str,
         subresource: &str,
-    ) -> Vec<Operation> {
+    ) -> Vec<ApiOperation> {
         let has = |verb: &str| verbs.iter().any(|known| known == verb);
         let is_custom = kind.definition.is_some();
         let what = if subresource.is_empty() {
@@ -238,7 +238,7 @@ impl Paths<'_> {
         };
         let id = format!("{name}{}", capitalized(subresource));
         let schema = self.schemas.kind(shown);
-        let new = |method, action, (prefix, verb): (&'static str, &str)| Operation {
+        let new = |method, action, (prefix, verb): (&'static str, &str)| ApiOperation {
             method,
             action,
             id: (prefix, id.clone()),
@@ -252,13 +252,13 @@ impl Paths<'_> {
         let mut operations = vec![];
         if has("get") {
             let names: &[&str] = if is_custom { &["resourceVersion"] } else { &[] };
-            operations.push(Operation {
+            operations.push(ApiOperation {
                 parameters: with_pretty(GENERAL, names),
                 ..new("get", "get", ("read", "read"))
             });
         }
         if has("update") {
-            operations.push(Operation {
+            operations.push(ApiOperation {
                 parameters: with_pretty(GENERAL, WRITE_PARAMETERS),
                 body: Some(body(body_types(kind), &schema, true)),
                 codes: &[200, 201],
@@ -267,7 +267,7 @@ impl Paths<'_> {
         }
         if has("patch") {
             let types = if is_custom { &PATCH_TYPES[..3] } else { PATCH_TYPES };
-            operations.push(Operation {
+            operations.push(ApiOperation {
                 parameters: with_pretty(PATCH, PATCH_PARAMETERS),
                 body: Some(body(types, &self.schemas.built_in("meta.v1.Patch"), true)),
                 codes: if is_custom { &[200] } else { &[200, 201] },
@@ -327,7 +327,7 @@ impl Paths<'_> {
         let shown = kind.for_subresource(subresource);
         let paths = [(path.to_owned(), ""), (format!("{path}/{{path}}"), "WithPath")];
         for (path, suffix) in paths.into_iter().take(if is_proxy { 2 } else { 1 }) {
-            let operations = methods.iter().map(|method| Operation {
+            let operations = methods.iter().map(|method| ApiOperation {
                 method,
                 action: "connect",
                 id: (
@@ -350,7 +350,7 @@ impl Paths<'_> {
     }
 
     /// Adds a path. The parameters that all operations have become those of the path.
-    fn add(&mut self, kind: &Kind, path: &str, shown: &Kind, mut operations: Vec<Operation>) {
+    fn add(&mut self, kind: &Kind, path: &str, shown: &Kind, mut operations: Vec<ApiOperation>) {
         if operations.is_empty() {
             return;
         }
@@ -414,8 +414,8 @@ impl Paths<'_> {
     }
 }
 
-fn create(kind: &Kind, schema: Value, id: String, verb: &str) -> Operation {
-    Operation {
+fn create(kind: &Kind, schema: Value, id: String, verb: &str) -> ApiOperation {
+    ApiOperation {
         method: "post",
         action: "post",
         id: ("create", id),

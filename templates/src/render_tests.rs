@@ -1,0 +1,61 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::{
+    ApiModule, ApiRoot, CargoToml, Ci, Controller, ControllerTest, ControllersRoot, DeployKustomization,
+    Dockerfile, Dockerignore, Gitignore, LibRs, MainRs, OperatorManifest, ProjectFile, Readme, Sample,
+};
+
+fn embedded(folder: &Dir<'_>, names: &mut BTreeSet<String>) {
+    names.extend(folder.files().map(|file| file.path().display().to_string()));
+    folder.dirs().for_each(|below| embedded(below, names));
+}
+
+#[test]
+fn every_template_has_a_context() {
+    let mut names = BTreeSet::new();
+    embedded(&FILES, &mut names);
+    let sources = [
+        ApiModule::SOURCE,
+        ApiRoot::SOURCE,
+        CargoToml::SOURCE,
+        Ci::SOURCE,
+        Controller::SOURCE,
+        ControllerTest::SOURCE,
+        ControllersRoot::SOURCE,
+        DeployKustomization::SOURCE,
+        Dockerfile::SOURCE,
+        Dockerignore::SOURCE,
+        Gitignore::SOURCE,
+        LibRs::SOURCE,
+        MainRs::SOURCE,
+        OperatorManifest::SOURCE,
+        ProjectFile::SOURCE,
+        Readme::SOURCE,
+        Sample::SOURCE,
+    ];
+    assert_eq!(names, sources.iter().map(ToString::to_string).collect());
+}
+
+#[test]
+fn nothing_is_escaped_and_escaped_braces_are_kept() {
+    let ci = render(&Ci {
+        kubewright_version: "<1>",
+    })
+    .unwrap();
+    assert!(
+        ci.contains("--version <1>") && ci.contains("${{ runner.os }}"),
+        "{ci}"
+    );
+}
+
+#[test]
+fn missing_context_names_are_errors() {
+    #[derive(Serialize)]
+    struct Nothing {}
+    impl Template for Nothing {
+        const SOURCE: &'static str = Dockerfile::SOURCE;
+    }
+    let error = render(&Nothing {}).unwrap_err();
+    assert!(error.to_string().contains("project/Dockerfile.hbs"), "{error}");
+}
