@@ -55,6 +55,8 @@ static TEXT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
         (GENERATED_NAME, "abc-XXXXX"),
+        // The volume of a service account's token.
+        (r"\bkube-api-access-[a-z0-9]{5}\b", "kube-api-access-XXXXX"),
         (r":[0-9]{5}/(TCP|UDP|SCTP)\b", ":PORT/$1"),
         (r"current: \d+", "current: N"),
         (r"larger than max \(\d+", "larger than max (N"),

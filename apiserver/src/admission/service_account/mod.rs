@@ -25,7 +25,7 @@ const DEFAULT_ACCOUNT_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Waits until the default account of the namespace exists, if the pod needs it; at most 1.5 seconds.
 pub(crate) async fn wait_for_default_account(registry: &Registry, target: &Target, pod: &Value) {
     let account = text(&pod["spec"], "serviceAccountName");
-    if !matches!(account, "" | DEFAULT_ACCOUNT) {
+    if !matches!(account, "" | DEFAULT_ACCOUNT) || is_mirror(pod) {
         return;
     }
     let namespace_exists = registry.store.get("namespaces", &target.namespace).is_some();
@@ -146,8 +146,13 @@ fn check_secrets(attributes: &Attributes<'_>, pod: &Value, containers: &[&str]) 
     if !matches!(enforces, Some("1" | "t" | "T" | "true" | "TRUE" | "True")) {
         return Ok(());
     }
-    let is_new = containers.contains(&"containers");
-    let why = unlisted_secret(pod, account, containers)
-        .or_else(|| unlisted_pull_secret(pod, account).filter(|_| is_new));
-    why.map_or(Ok(()), |why| Err(attributes.forbidden(pod, why)))
+    let unlisted = unlisted_secret(pod, account, containers);
+    match attributes.operation {
+        // kube-apiserver answers 500 for ephemeral containers: its plugin returns a plain error.
+        Operation::Update { .. } => unlisted.map_or(Ok(()), |why| Err(ApiError::new(500, "", &why))),
+        _ => {
+            let why = unlisted.or_else(|| unlisted_pull_secret(pod, account));
+            why.map_or(Ok(()), |why| Err(attributes.forbidden(pod, why)))
+        }
+    }
 }
