@@ -4,7 +4,8 @@ use http::Request;
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::object;
 
 /// A write that a controller requests.

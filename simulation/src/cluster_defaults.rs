@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use crate::action::Action;
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::object;
-use crate::reconcile::Plan;
+use crate::plan::Plan;
 
 /// The service account of pods that name none.
 const ACCOUNT: &str = "default";

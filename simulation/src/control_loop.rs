@@ -8,7 +8,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::Timing;
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::list_watch::{CacheUpdate, list_and_watch_forever};
 use crate::reconcile::reconcile_all;
 

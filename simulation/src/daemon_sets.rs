@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::action::Action;
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::object;
+use crate::plan::Plan;
 use crate::pods::{is_active, is_ready};
-use crate::reconcile::Plan;
 
 /// The label with the hash of a pod's template.
 const HASH_LABEL: &str = "controller-revision-hash";
@@ -44,6 +45,6 @@ pub(crate) fn reconcile(cache: &ObjectCache, plan: &mut Plan) {
             "updatedNumberScheduled": pods.iter().filter(is_current).count(),
             "observedGeneration": set["metadata"]["generation"],
         });
-        object::update_status(Kind::DaemonSet, set, status, plan);
+        plan.update_status(Kind::DaemonSet, set, status);
     }
 }

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::action::Action;
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::object::{self, int_or_default};
-use crate::reconcile::Plan;
+use crate::plan::Plan;
 
 const HASH_LABEL: &str = "pod-template-hash";
 const REVISION_ANNOTATION: &str = "deployment.kubernetes.io/revision";
@@ -101,7 +102,7 @@ impl<'a> Rollout<'a> {
                 self.delete_old_replica_sets(plan);
             }
         }
-        object::update_status(Kind::Deployment, self.deployment, self.status(), plan);
+        plan.update_status(Kind::Deployment, self.deployment, self.status());
     }
 
     fn is_recreate(&self) -> bool {

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::action::Action;
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::object::{self, int_or_default};
+use crate::plan::Plan;
 use crate::pods::{is_active, is_ready, restarts};
-use crate::reconcile::Plan;
 
 pub(crate) fn reconcile(cache: &ObjectCache, plan: &mut Plan) {
     for job in cache.all(Kind::Job).filter(|job| !object::is_being_deleted(job)) {
@@ -94,5 +95,5 @@ fn reconcile_one(cache: &ObjectCache, job: &Value, plan: &mut Plan) {
         add_condition("Suspended", "JobSuspended", "Job suspended");
     }
     status["conditions"] = json!(conditions);
-    object::update_status(Kind::Job, job, status, plan);
+    plan.update_status(Kind::Job, job, status);
 }

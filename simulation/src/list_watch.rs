@@ -9,7 +9,8 @@ use kube::api::WatchEvent;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::object;
 
 /// Delay before a new list after an error or the end of a watch.

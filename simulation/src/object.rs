@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::action::Action;
-use crate::cache::{Key, Kind};
-use crate::reconcile::Plan;
+use crate::kind::{Key, Kind};
 
 pub(crate) fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
@@ -131,15 +129,8 @@ pub(crate) fn with_status(object: &Value, status: Value) -> Value {
     object
 }
 
-/// Updates a status, unless the object already has it. Unset fields count as zero.
-pub(crate) fn update_status(kind: Kind, object: &Value, status: Value, plan: &mut Plan) {
-    if !contains_fields(&object["status"], &status) {
-        plan.push(Action::UpdateStatus(kind, with_status(object, status)));
-    }
-}
-
 /// Whether a value contains all fields of `expected`.
-fn contains_fields(actual: &Value, expected: &Value) -> bool {
+pub(crate) fn contains_fields(actual: &Value, expected: &Value) -> bool {
     match (actual, expected) {
         (Value::Null, expected) => {
             expected.is_null() || *expected == json!(0) || expected.as_array().is_some_and(Vec::is_empty)

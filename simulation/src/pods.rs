@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::action::Action;
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::object::{self, annotation, int_or_default, make_condition, now};
-use crate::reconcile::Plan;
+use crate::plan::Plan;
 use crate::{NODE, Timing};
 
 /// Whether the pod is neither terminating nor finished.
@@ -76,7 +77,7 @@ fn run_kubelet(cache: &mut ObjectCache, timing: Timing, now_instant: Instant, po
         Some(running_status(pod, 0))
     };
     if let Some(status) = status {
-        object::update_status(Kind::Pod, pod, status, plan);
+        plan.update_status(Kind::Pod, pod, status);
     }
 }
 

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::action::Action;
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::object;
+use crate::plan::Plan;
 use crate::pods::{is_active, is_ready};
-use crate::reconcile::Plan;
 
 pub(crate) fn reconcile(cache: &ObjectCache, plan: &mut Plan) {
     for set in cache
@@ -28,6 +29,6 @@ pub(crate) fn reconcile(cache: &ObjectCache, plan: &mut Plan) {
             "replicas": pods.len(), "fullyLabeledReplicas": pods.len(), "readyReplicas": ready, "availableReplicas": ready,
             "observedGeneration": set["metadata"]["generation"],
         });
-        object::update_status(Kind::ReplicaSet, set, status, plan);
+        plan.update_status(Kind::ReplicaSet, set, status);
     }
 }

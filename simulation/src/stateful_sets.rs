@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::action::Action;
-use crate::cache::{Kind, ObjectCache};
+use crate::cache::ObjectCache;
+use crate::kind::Kind;
 use crate::object::{self, int_or_default};
+use crate::plan::Plan;
 use crate::pods::{is_active, is_ready};
-use crate::reconcile::Plan;
 
 const REVISION_LABEL: &str = "controller-revision-hash";
 
@@ -98,7 +99,7 @@ fn reconcile_one(cache: &ObjectCache, set: &Value, plan: &mut Plan) {
         "currentReplicas": current_replicas, "currentRevision": current, "updateRevision": revision, "collisionCount": 0,
         "observedGeneration": set["metadata"]["generation"],
     });
-    object::update_status(Kind::StatefulSet, set, status, plan);
+    plan.update_status(Kind::StatefulSet, set, status);
 }
 
 fn ordinal(pod: &Value) -> Option<i64> {

@@ -23,7 +23,7 @@ mod taint_nodes_by_condition;
 
 pub use plugin::{AdmissionPlugin, AdmissionPluginError};
 pub(crate) use pod_topology_labels::topology_labels;
-pub(crate) use service_account::wait_for_default_account;
+pub(crate) use service_account::{DEFAULT_ACCOUNT, is_mirror};
 
 use crate::auth::{Authorizer, User};
 use crate::kinds::{Catalog, Kind};

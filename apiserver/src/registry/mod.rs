@@ -7,6 +7,7 @@
 mod apply;
 mod create;
 mod decode;
+mod default_account;
 mod delete;
 mod eviction;
 mod managed_fields;
@@ -35,14 +36,13 @@ pub(crate) use reviews::answer_review;
 pub(crate) use update::check_target;
 pub use write::WriteContext;
 
-use crate::admission::{self, AdmissionPlugin};
+use crate::admission::AdmissionPlugin;
 use crate::auth::Authorizer;
 use crate::kinds::{Catalog, Kind};
 use crate::status::ApiError;
 use crate::storage::{Object, Store};
 use crate::strategy::ServiceNetwork;
 use parking_lot::{Mutex, RwLock};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// The object or the collection that an operation addresses.
@@ -127,14 +127,6 @@ impl Registry {
             service_network,
             service_allocation: Mutex::new(()),
             catalog: RwLock::new(Arc::new(catalog)),
-        }
-    }
-
-    /// Waits until the account that admission gives a new pod exists, for a moment; without the ServiceAccount plugin not at all.
-    pub(crate) async fn wait_for_default_account(&self, target: &Target, object: &Value) {
-        let is_pod = target.kind.kind == "Pod" && target.kind.group.is_empty();
-        if is_pod && self.admission.contains(&AdmissionPlugin::ServiceAccount) {
-            admission::wait_for_default_account(self, target, object).await;
         }
     }
 

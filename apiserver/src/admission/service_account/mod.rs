@@ -6,42 +6,17 @@ mod token_volume;
 use super::{Attributes, Operation};
 use crate::meta::{self, text};
 use crate::quote::quoted;
-use crate::registry::{Registry, Target};
 use crate::status::ApiError;
 use crate::storage::Object;
 use secrets::{refers_to_secret, unlisted_pull_secret, unlisted_secret};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
 use token_volume::mount_token;
 
-const DEFAULT_ACCOUNT: &str = "default";
+pub(crate) const DEFAULT_ACCOUNT: &str = "default";
 /// The annotation of accounts whose pods may only refer to secrets that the account lists.
 const ENFORCE_SECRETS_ANNOTATION: &str = "kubernetes.io/enforce-mountable-secrets";
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
-/// How long a new pod waits for the default account, which a controller creates after the namespace.
-const DEFAULT_ACCOUNT_TIMEOUT: Duration = Duration::from_millis(1500);
-
-/// Waits until the default account of the namespace exists, if the pod needs it; at most 1.5 seconds.
-pub(crate) async fn wait_for_default_account(registry: &Registry, target: &Target, pod: &Value) {
-    let account = text(&pod["spec"], "serviceAccountName");
-    if !matches!(account, "" | DEFAULT_ACCOUNT) || is_mirror(pod) {
-        return;
-    }
-    let namespace_exists = registry.store.get("namespaces", &target.namespace).is_some();
-    let Some(accounts) = registry
-        .resource("", "serviceaccounts")
-        .ok()
-        .filter(|_| namespace_exists)
-    else {
-        return;
-    };
-    let mut changes = registry.store.subscribe_table(&accounts.table());
-    let account = Target::new(&accounts, &target.namespace, DEFAULT_ACCOUNT);
-    let created = async { while registry.get(&account).is_err() && changes.changed().await.is_ok() {} };
-    let _ = tokio::time::timeout(DEFAULT_ACCOUNT_TIMEOUT, created).await;
-}
-
 /// Sets the account of a new pod, the account's pull secrets, and the volume of its token.
 pub(super) fn mutate(attributes: &Attributes<'_>, pod: &mut Value) -> Result<(), ApiError> {
     if !attributes.creates("", "Pod") {
@@ -90,7 +65,8 @@ pub(super) fn validate(attributes: &Attributes<'_>, pod: &Value) -> Result<(), A
     }
 }
 
-fn is_mirror(pod: &Value) -> bool {
+/// Whether the pod stands for one that a kubelet runs from a file.
+pub(crate) fn is_mirror(pod: &Value) -> bool {
     !pod["metadata"]["annotations"][MIRROR_ANNOTATION].is_null()
 }
 
@@ -147,12 +123,17 @@ fn check_secrets(attributes: &Attributes<'_>, pod: &Value, containers: &[&str]) 
         return Ok(());
     }
     let unlisted = unlisted_secret(pod, account, containers);
-    match attributes.operation {
-        // kube-apiserver answers 500 for ephemeral containers: its plugin returns a plain error.
-        Operation::Update { .. } => unlisted.map_or(Ok(()), |why| Err(ApiError::new(500, "", &why))),
-        _ => {
-            let why = unlisted.or_else(|| unlisted_pull_secret(pod, account));
-            why.map_or(Ok(()), |why| Err(attributes.forbidden(pod, why)))
-        }
-    }
+    let why = if matches!(attributes.operation, Operation::Create) {
+        unlisted.or_else(|| unlisted_pull_secret(pod, account))
+    } else {
+        unlisted
+    };
+    why.map_or(Ok(()), |why| {
+        Err(match attributes.operation {
+            Operation::Create => attributes.forbidden(pod, why),
+            // kube-apiserver answers 500 for ephemeral containers: its plugin returns a plain error.
+            _ => ApiError::new(500, "", why),
+        })
+    })
+}
 }
