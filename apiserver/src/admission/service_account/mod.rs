@@ -136,4 +136,3 @@ fn check_secrets(attributes: &Attributes<'_>, pod: &Value, containers: &[&str]) 
         })
     })
 }
-}
