@@ -74,12 +74,8 @@ impl FieldErrorKind {
     }
 }
 
-/// Formats a value as Go's JSON; strings as `%q`. Go structs keep the order of their fields; only label selectors are shown as such here.
+/// Formats a value as Go's JSON; strings as `%q`.
 fn format_value(value: &Value) -> String {
-    if let (Some(labels), Some(expressions)) = (value.get("matchLabels"), value.get("matchExpressions")) {
-        let (labels, expressions) = (quote::json(labels), quote::json(expressions));
-        return format!("{{\"matchLabels\":{labels},\"matchExpressions\":{expressions}}}");
-    }
     value.as_str().map_or_else(|| quote::json(value), quote::quoted)
 }
 
@@ -193,13 +189,6 @@ impl FieldError {
         )
     }
 
-    /// Replaces the shown value, where kube-apiserver shows another one.
-    #[must_use]
-    pub fn showing(mut self, value: String) -> Self {
-        self.value = Some(value);
-        self
-    }
-
     /// Removes the shown value, where kube-apiserver shows none.
     #[must_use]
     pub fn without_value(mut self) -> Self {
@@ -229,5 +218,28 @@ impl FieldError {
 impl fmt::Display for FieldError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.field, self.body())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Removes what a message shows as an object or as changes of one: kube-apiserver shows its Go structs. The tables have no diffs.
+    pub(crate) fn without_shown_object(text: &str) -> String {
+        let text = text.split(" (changed: ").next().unwrap_or_default();
+        let Some((kind, shown)) = text.split_once(" value: ") else {
+            return text.to_owned();
+        };
+        let mut values = serde_json::Deserializer::from_str(shown).into_iter::<Value>();
+        let shows_object = match values.next() {
+            Some(Ok(Value::Array(items))) => !items.iter().all(Value::is_string) || items.is_empty(),
+            Some(Ok(value)) => value.is_object() || value.is_null(),
+            _ => false,
+        };
+        if shows_object {
+            return format!("{kind} value{}", &shown[values.byte_offset()..]);
+        }
+        text.to_owned()
     }
 }

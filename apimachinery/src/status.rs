@@ -3,6 +3,7 @@
 use crate::field::FieldError;
 use crate::quote::quoted;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub struct ApiError {
 }
 
 /// One cause of an error.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cause {
     /// The reason, such as `FieldValueInvalid`.
     pub reason: &'static str,
@@ -47,14 +48,9 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// Joins the causes to one text, without duplicates.
+    /// Joins the causes to one text.
     pub fn join(causes: &[Self]) -> String {
-        let mut texts: Vec<String> = vec![];
-        for text in causes.iter().map(ToString::to_string) {
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
+        let texts: Vec<String> = causes.iter().map(ToString::to_string).collect();
         match texts.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
@@ -213,9 +209,15 @@ impl ApiError {
         Self::invalid_of(group, kind, name, causes)
     }
 
-    /// 422 for a kind that is not served, such as `ListOptions`.
+    /// 422 for a kind that is not served, such as `ListOptions`. Each cause is reported once.
     pub fn invalid_of(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
-        let text = Cause::join(causes);
+        let mut seen = BTreeSet::new();
+        let causes: Vec<Cause> = causes
+            .iter()
+            .filter(|cause| seen.insert(*cause))
+            .cloned()
+            .collect();
+        let text = Cause::join(&causes);
         let qualified = if group.is_empty() {
             kind.to_owned()
         } else {
@@ -360,8 +362,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_causes_are_joined_in_brackets() {
-        let causes = [Cause::required("a", ""), Cause::forbidden("b", "no")];
+    fn several_causes_are_joined_in_brackets_without_duplicates() {
+        let [a, b] = [Cause::required("a", ""), Cause::forbidden("b", "no")];
+        let causes = [a.clone(), b, a];
         let error = ApiError::invalid_of("demo.dev", "Foo", "x", &causes);
         assert_eq!(
             error.message,

@@ -2,7 +2,6 @@
 
 use crate::api_enums;
 use crate::api_files::{download_module, staging_version, write_or_check};
-use crate::api_internal;
 use crate::go_structs::{self, GoField, Structs};
 use anyhow::{Context, bail};
 use kubewright_control_plane::kubernetes_version;
@@ -27,19 +26,14 @@ pub(crate) const OPERATION_TYPES: &[&str] = &[
 ];
 const REFERENCE: &str = "#/components/schemas/";
 
-/// Writes the tables; with `check`, fails if they are stale.
+/// Writes the table; with `check`, fails if it is stale.
 pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let version = kubernetes_version();
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
     let schemas = schemas(&kubernetes)?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apimachinery/src/types");
     let text = render(version, &schemas, &mut GoPackages::new())?;
-    write_or_check(&folder.join("builtin.txt"), &text, check)?;
-    write_or_check(
-        &folder.join("internal.txt"),
-        &api_internal::render(version, &kubernetes)?,
-        check,
-    )
+    write_or_check(&folder.join("builtin.txt"), &text, check)
 }
 
 /// The Go packages of the OpenAPI definitions.

@@ -3,7 +3,6 @@
 mod api_bootstrap;
 mod api_enums;
 mod api_files;
-mod api_internal;
 mod api_kinds;
 mod api_openapi;
 mod api_protobuf;

@@ -30,15 +30,13 @@ pub(super) fn check_rules(
         if text.trim().is_empty() {
             errors.push(FieldError::required(&at("rule"), "rule is not specified"));
         } else if let Some(message) = cel::syntax_error(text) {
-            errors.push(
-                FieldError::invalid(&at("rule"), "", format!("compilation failed: {message}"))
-                    .showing(shown(rule)),
-            );
+            let why = format!("compilation failed: {message}");
+            errors.push(FieldError::invalid(&at("rule"), rule.clone(), why));
         } else if !message_expression.trim().is_empty()
             && let Some(message) = cel::syntax_error(message_expression)
         {
             let why = format!("messageExpression compilation failed: {message}");
-            errors.push(FieldError::invalid(&at("messageExpression"), "", why).showing(shown(rule)));
+            errors.push(FieldError::invalid(&at("messageExpression"), rule.clone(), why));
         }
         if !message_expression.is_empty() && message_expression.trim().is_empty() {
             errors.push(FieldError::required(
@@ -87,19 +85,4 @@ pub(super) fn check_rules(
             ));
         }
     }
-}
-
-/// Formats a rule as the real server does: with its Go field names, in their order.
-fn shown(rule: &Value) -> String {
-    let text = |name: &str| Value::from(rule[name].as_str().unwrap_or_default());
-    let fields = [
-        ("Rule", text("rule")),
-        ("Message", text("message")),
-        ("MessageExpression", text("messageExpression")),
-        ("Reason", rule["reason"].clone()),
-        ("FieldPath", text("fieldPath")),
-        ("OptionalOldSelf", rule["optionalOldSelf"].clone()),
-    ];
-    let fields = fields.map(|(name, value)| format!("{name:?}:{value}"));
-    format!("{{{}}}", fields.join(","))
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::field::tests::without_shown_object;
 use crate::status::{ApiError, Cause};
 use proptest::prelude::*;
 use serde_json::json;
@@ -94,7 +95,10 @@ fn schemas_are_rejected_like_on_the_real_server() {
         let errors = check_structural(&case["schema"], "spec.validation.openAPIV3Schema");
         let mut actual: Vec<(String, String, String)> = errors
             .iter()
-            .map(|error| (error.field.clone(), error.kind.reason().to_owned(), error.body()))
+            .map(|error| {
+                let message = without_shown_object(&error.body());
+                (error.field.clone(), error.kind.reason().to_owned(), message)
+            })
             .collect();
         let text = |cause: &Value, name: &str| cause[name].as_str().unwrap().to_owned();
         let observed = case["causes"].as_array().unwrap().iter();
@@ -103,7 +107,7 @@ fn schemas_are_rejected_like_on_the_real_server() {
                 (
                     text(cause, "field"),
                     text(cause, "reason"),
-                    text(cause, "message"),
+                    without_shown_object(&text(cause, "message")),
                 )
             })
             .collect();

@@ -1,5 +1,5 @@
 //! Tracks the empty lists and maps that a client sent explicitly. Go distinguishes them from absent ones until the object is stored, and
-//! only error messages show the difference. So objects are kept without them, and their paths are tracked beside the object. Empty bytes
+//! only few rules depend on the difference. So objects are kept without them, and their paths are tracked beside the object. Empty bytes
 //! are distinguished from absent ones even in storage, though neither is shown; the only bytes that are omitted when empty are the CA
 //! bundles of webhooks.
 
@@ -60,22 +60,28 @@ impl ExplicitEmptyFields {
     }
 
     /// Returns the fields of an object with all explicitly empty values put back.
-    pub fn restore_fields(&self, mut fields: Map<String, Value>) -> Map<String, Value> {
-        for (at, _) in &self.empty_collections {
-            let Some(name) = at.split('/').nth(1) else {
-                continue;
-            };
-            let value = self.restore_field(fields.get(name).unwrap_or(&Value::Null), name);
-            if !value.is_null() {
-                fields.insert(name.to_owned(), value);
+    pub fn restore_fields(&self, fields: Map<String, Value>) -> Map<String, Value> {
+        let mut restored = Value::Object(fields);
+        for (at, empty) in &self.empty_collections {
+            let (holder, name) = at.rsplit_once('/').unwrap_or_default();
+            if !holder.contains("/metadata")
+                && let Some(Value::Object(fields)) = restored.pointer_mut(holder)
+                && fields.get(name).is_none_or(Value::is_null)
+            {
+                fields.insert(name.to_owned(), empty.clone());
             }
         }
-        let mut restored = Value::Object(fields);
         self.restore_ca_bundles(&mut restored);
         match restored {
             Value::Object(fields) => fields,
             _ => Map::new(),
         }
+    }
+
+    /// Whether a field, such as `spec.containers[0].env`, is explicitly empty.
+    pub fn contains(&self, field: &str) -> bool {
+        let pointer = format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
+        self.empty_collections.iter().any(|(at, _)| *at == pointer)
     }
 
     /// Puts back empty CA bundles, which storage keeps.
@@ -98,31 +104,6 @@ impl ExplicitEmptyFields {
         }
         Some(result)
     }
-
-    /// Returns the value of a field, such as `spec.containers[0]`, with the explicitly empty values in it put back.
-    pub fn restore_field(&self, value: &Value, field: &str) -> Value {
-        let pointer = format!("/{}", field.replace(['.', '['], "/").replace(']', ""));
-        let mut value = value.clone();
-        for (at, empty) in &self.empty_collections {
-            let Some(remainder) = at.strip_prefix(&pointer) else {
-                continue;
-            };
-            match remainder.rsplit_once('/') {
-                None if remainder.is_empty() && value.is_null() => value = empty.clone(),
-                // A template's metadata is shown as JSON, too, unless the message shows only a field of it.
-                Some((holder, _)) if holder.contains("/metadata") => {}
-                Some((holder, name)) => {
-                    if let Some(Value::Object(fields)) = value.pointer_mut(holder)
-                        && fields.get(name).is_none_or(Value::is_null)
-                    {
-                        fields.insert(name.to_owned(), empty.clone());
-                    }
-                }
-                None => {}
-            }
-        }
-        value
-    }
 }
 
 /// Returns the object that contains the CA bundle at this pointer.
@@ -141,18 +122,13 @@ mod tests {
         let sent =
             json!({ "metadata": { "labels": {} }, "spec": { "a": [], "b": [{ "c": {}, "d": 1 }], "e": [] } });
         let empties = ExplicitEmptyFields::of(&sent);
-        let stored = json!({ "b": [{ "d": 1 }], "e": ["default"] });
-        let restored = json!({ "a": [], "b": [{ "c": {}, "d": 1 }], "e": ["default"] });
-        assert_eq!(empties.restore_field(&stored, "spec"), restored);
+        let spec = json!({ "b": [{ "d": 1 }], "e": ["default"] });
+        let restored = empties.restore_fields(Map::from_iter([("spec".to_owned(), spec)]));
         assert_eq!(
-            empties.restore_field(&stored["b"][0], "spec.b[0]"),
-            restored["b"][0]
+            restored["spec"],
+            json!({ "a": [], "b": [{ "c": {}, "d": 1 }], "e": ["default"] })
         );
-        assert_eq!(empties.restore_field(&Value::Null, "spec.a"), json!([]));
-        assert_eq!(
-            ExplicitEmptyFields::default().restore_field(&stored, "spec"),
-            stored
-        );
+        assert!(empties.contains("spec.b[0].c") && !empties.contains("spec.b[0]"));
     }
 
     #[test]

@@ -6,9 +6,7 @@
 
 mod check;
 mod descriptions;
-mod diff;
 mod explicit_empty;
-mod internal;
 mod json;
 mod normalize;
 mod parse;
@@ -18,7 +16,6 @@ mod unstructured;
 pub use check::{DecodeError, check, conversion_error};
 pub use descriptions::description;
 pub use explicit_empty::ExplicitEmptyFields;
-pub use internal::{diff_internal, format_internal};
 pub use json::{Decoded, decode, decode_stored, decode_typed, floats_to_integers, json_kind, json_length};
 pub(crate) use json::{MAX_DEPTH, nesting_depth};
 pub use normalize::{normalize, normalize_stored, zero_value};

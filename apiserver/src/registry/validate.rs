@@ -29,12 +29,7 @@ pub(super) fn validate(
     let scale = scale
         .map(|scale| validate_scale_paths(scale, object))
         .unwrap_or_default();
-    let again = repeated_metadata_causes(object, old);
-    again
-        .into_iter()
-        .chain(errors.map(Cause::from))
-        .chain(scale)
-        .collect()
+    errors.map(Cause::from).chain(scale).collect()
 }
 
 fn validate_builtin(
@@ -44,36 +39,14 @@ fn validate_builtin(
     empties: &ExplicitEmptyFields,
     subresource: &str,
 ) -> Vec<Cause> {
-    let mut causes = repeated_metadata_causes(object, old);
     if convert::is_old_autoscaler(kind) {
         // The rules are those of the stored version.
         let stored = |object: &Value| convert::to_stored_version(kind, object.clone());
         let (object, old) = (stored(object), old.map(stored));
-        causes.extend(strategy::validate(
-            kind,
-            &object,
-            old.as_ref(),
-            empties,
-            subresource,
-        ));
+        strategy::validate(kind, &object, old.as_ref(), empties, subresource)
     } else {
-        causes.extend(strategy::validate(kind, object, old, empties, subresource));
+        strategy::validate(kind, object, old, empties, subresource)
     }
-    causes
-}
-
-/// The metadata errors of an update, twice: kube-apiserver applies the generic rules two times, in addition to those of the kind.
-fn repeated_metadata_causes(object: &Value, old: Option<&Value>) -> Vec<Cause> {
-    if old.is_none() {
-        return vec![];
-    }
-    let errors = builtin::validate_metadata(&object["metadata"], "metadata");
-    let causes = errors.into_iter().map(Cause::from);
-    // Skip finalizers: the generic rules of an update only check that none is added during deletion, not their syntax.
-    let causes: Vec<Cause> = causes
-        .filter(|cause| !cause.field.starts_with("metadata.finalizers"))
-        .collect();
-    [causes.clone(), causes].concat()
 }
 
 /// Validates a write to a subresource.

@@ -18,17 +18,6 @@ use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Kinds with validation that does not repeat the check of metadata changes.
-const METADATA_CHECKED_ONCE: &[(&str, &str)] = &[
-    ("", "Event"),
-    ("", "LimitRange"),
-    ("", "PersistentVolume"),
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-    ("discovery.k8s.io", "EndpointSlice"),
-    ("policy", "PodDisruptionBudget"),
-];
-
 /// The user and the options of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteContext<'a> {
@@ -283,11 +272,7 @@ fn causes(write: &Write<'_>, object: &Value) -> Vec<Cause> {
         causes.extend(validate(kind, object, None, write.empties));
         return causes;
     };
-    // The generic rules are applied once, and again by the validation of most kinds: their causes appear twice.
     let mut causes = metadata::validate_metadata_update(object, before);
-    if !METADATA_CHECKED_ONCE.contains(&(kind.group.as_str(), kind.kind.as_str())) {
-        causes.extend(causes.clone());
-    }
     let empties = write.empties;
     causes.extend(validate_subresource(
         kind,

@@ -12,6 +12,7 @@
 
 mod case;
 mod compare;
+mod invalid;
 mod normalize;
 mod openapi;
 mod random;

@@ -4,7 +4,7 @@
 //! changed an object and whether a uid is that of the object that was created before. Other such values are replaced by a placeholder, at
 //! the places where they occur and nowhere else.
 
-use crate::yaml;
+use crate::{invalid, yaml};
 use regex::{Captures, Regex};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -42,7 +42,7 @@ const VERSION_TOO_LARGE: &str = "ResourceVersionTooLarge";
 const BUILD_INFO_FIELDS: &[&str] = &["goVersion", "gitCommit", "compiler"];
 
 /// The text that replaces server-specific values.
-const PLACEHOLDER: &str = "~";
+pub(crate) const PLACEHOLDER: &str = "~";
 
 static UID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b").unwrap());
@@ -210,6 +210,7 @@ impl Normalizer {
         {
             fields.insert("retryAfterSeconds".to_owned(), json!(PLACEHOLDER));
         }
+        invalid::normalize_status(fields);
         // Lists and bookmarks have versions too. On the real server they depend on writes of its own.
         let is_object = fields.contains_key("name");
         // Keys are normalized too: those of managedFields contain uids of owners.

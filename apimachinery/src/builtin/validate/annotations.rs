@@ -84,7 +84,7 @@ fn validate_seccomp(check: &mut Check, profile: &str, path: &str) {
     }
 }
 
-/// Validates changes of annotations, then the annotations themselves.
+/// Validates changes of annotations.
 pub(super) fn validate_annotations_update(check: &mut Check, pod: &Value, old: &Value) {
     const PATH: &str = "metadata.annotations";
     let immutable_kind = |key: &str| {
@@ -106,7 +106,6 @@ pub(super) fn validate_annotations_update(check: &mut Check, pod: &Value, old: &
             check.push(FieldError::forbidden(&format!("{PATH}[{key}]"), detail));
         }
     }
-    validate_annotations(check, &pod["metadata"], &pod["spec"], PATH);
 }
 
 /// Requires deprecated annotations to match the fields that replace them.

@@ -3,7 +3,7 @@
 use super::names;
 use crate::field::FieldError;
 use crate::meta::text;
-use crate::types::{self, ExplicitEmptyFields};
+use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 
 /// Collects the errors of an object. The `path` that a method takes is that of the value, unless it takes a holder and names.
@@ -41,14 +41,33 @@ pub(super) fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
 
+/// Lists the paths of the fields that differ: `(changed: spec.hostname, spec.containers[0].name)`.
+pub(super) fn changed_fields(old: &Value, new: &Value, path: &str) -> String {
+    fn collect(old: &Value, new: &Value, path: &str, changed: &mut Vec<String>) {
+        match (old, new) {
+            _ if old == new => {}
+            (Value::Object(before), Value::Object(after)) => {
+                let removed = before.keys().filter(|name| !after.contains_key(*name));
+                for name in after.keys().chain(removed) {
+                    collect(&old[name], &new[name], &child(path, name), changed);
+                }
+            }
+            (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
+                for (index, (old, new)) in before.iter().zip(after).enumerate() {
+                    collect(old, new, &format!("{path}[{index}]"), changed);
+                }
+            }
+            _ => changed.push(path.to_owned()),
+        }
+    }
+    let mut changed = vec![];
+    collect(old, new, path, &mut changed);
+    format!("(changed: {})", changed.join(", "))
+}
+
 impl Check {
     pub(super) fn push(&mut self, error: FieldError) {
         self.errors.push(error);
-    }
-
-    /// Formats a field's value as kube-apiserver's internal type, such as `core.PodSpec`.
-    pub(super) fn format_internal(&self, value: &Value, path: &str, ty: &str) -> String {
-        types::format_internal(&self.explicit_empty.restore_field(value, path), ty)
     }
 
     /// Reports an absent, null or empty value. Returns whether the value is present.
@@ -162,5 +181,21 @@ impl Check {
                 self.push_messages(&path, value, &names::label_value_errors(value));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed_fields;
+    use serde_json::json;
+
+    #[test]
+    fn changes_are_listed_by_path() {
+        let old = json!({ "a": 1, "list": [{ "b": 1, "c": 1 }, 2], "removed": {}, "other": [1] });
+        let new = json!({ "a": 2, "list": [{ "b": 3, "c": 1 }, 2], "added": 1, "other": [1, 2] });
+        assert_eq!(
+            changed_fields(&old, &new, "spec"),
+            "(changed: spec.a, spec.added, spec.list[0].b, spec.other, spec.removed)"
+        );
     }
 }

@@ -1,8 +1,7 @@
 //! Validation of PersistentVolumeClaims.
 
-use super::{Check, container, fields, names, resources, storage, text};
+use super::{Check, changed_fields, container, fields, names, resources, storage, text};
 use crate::field::FieldError;
-use crate::types;
 use serde_json::Value;
 
 /// The annotation that named the storage class before `storageClassName` existed.
@@ -142,8 +141,7 @@ fn validate_data_sources(check: &mut Check, spec: &Value, path: &str) {
     } else {
         return;
     };
-    // kube-apiserver shows its internal form of the field here.
-    check.push(FieldError::invalid(path, "", reason).showing("{}".to_owned()));
+    check.push(FieldError::invalid(path, source.clone(), reason));
 }
 
 /// Whether a claim without a class may get one: the class of its annotation, if there is one. The annotation is immutable; it may only be
@@ -197,9 +195,8 @@ fn validate_claim_update(check: &mut Check, claim: &Value, old: &Value) {
         munged["resources"]["requests"]["storage"] = before["resources"]["requests"]["storage"].clone();
     }
     if munged != *before {
-        let munged = check.explicit_empty.restore_field(&munged, "spec");
-        let difference = types::diff_internal(before, &munged, "core.PersistentVolumeClaimSpec");
-        check.push(FieldError::forbidden("spec", format!("{DETAIL}\n{difference}")));
+        let changes = changed_fields(before, &munged, "spec");
+        check.push(FieldError::forbidden("spec", format!("{DETAIL} {changes}")));
     }
     let size = |size: &Value| container::quantity_value(size).unwrap_or(0.0);
     let requested_size = size(&spec["resources"]["requests"]["storage"]);

@@ -152,11 +152,7 @@ pub(super) fn validate_update(check: &mut Check, new: &Value, old: &Value) {
     let (before, after) = (string_items(&old["ipFamilies"]), string_items(&new["ipFamilies"]));
     let path = "spec.ipFamilies[0]";
     if before.len() == after.len() {
-        for _ in before
-            .iter()
-            .zip(&after)
-            .filter(|(before, after)| before != after)
-        {
+        if before != after {
             check.push(FieldError::invalid(path, new["ipFamilies"].clone(), IMMUTABLE));
         }
     } else if !before.is_empty() && !after.is_empty() && before[0] != after[0] {

@@ -26,20 +26,12 @@ pub(super) fn reject_container_restarts(check: &mut Check, pod: &Value, old: &Va
             let ended = &before["state"]["terminated"];
             let now = items(&pod["status"], statuses, "").map(|(now, _)| now);
             let runs = |now: &&Value| now["name"] == before["name"] && now["state"]["terminated"].is_null();
-            let restarted = now.filter(runs).count();
-            if ended.is_null() || restarted == 0 || !is_ephemeral && restarts_all {
+            if ended.is_null() || now.filter(runs).count() == 0 || !is_ephemeral && restarts_all {
                 continue;
             }
             let code = ended["exitCode"].as_i64().unwrap_or_default();
             let container = items(spec, list, "").find(|(declared, _)| declared["name"] == before["name"]);
-            let allowed =
-                !is_ephemeral && container.is_some_and(|(declared, _)| may_restart(declared, spec, code));
-            if allowed {
-                continue;
-            }
-            // For ephemeral containers, each status is reported.
-            let times = if is_ephemeral { restarted } else { 1 };
-            for _ in 0..times {
+            if is_ephemeral || container.is_none_or(|(declared, _)| !may_restart(declared, spec, code)) {
                 let detail = "may not be transitioned to non-terminated state";
                 check.push(FieldError::forbidden(&format!("{path}.state"), detail));
             }

@@ -4,23 +4,21 @@ use super::{Check, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Immutable fields of `events.k8s.io`: the field, its name in kube-apiserver's messages, and its internal type. The reason occurs twice,
-/// as it does there.
-const IMMUTABLE_FIELDS: [(&str, &str, &str); 14] = [
-    ("regarding", "involvedObject", "core.ObjectReference"),
-    ("reason", "reason", "string"),
-    ("note", "message", "string"),
-    ("deprecatedSource", "source", "core.EventSource"),
-    ("deprecatedFirstTimestamp", "firstTimestamp", "time"),
-    ("deprecatedLastTimestamp", "lastTimestamp", "time"),
-    ("deprecatedCount", "count", "int"),
-    ("reason", "reason", "string"),
-    ("type", "type", "string"),
-    ("eventTime", "eventTime", "time"),
-    ("action", "action", "string"),
-    ("related", "related", "*core.ObjectReference"),
-    ("reportingController", "reportingController", "string"),
-    ("reportingInstance", "reportingInstance", "string"),
+/// Immutable fields of `events.k8s.io`: the field, its name in kube-apiserver's messages, and the JSON that shows an absent value.
+const IMMUTABLE_FIELDS: [(&str, &str, &str); 13] = [
+    ("regarding", "involvedObject", "null"),
+    ("reason", "reason", "\"\""),
+    ("note", "message", "\"\""),
+    ("deprecatedSource", "source", "null"),
+    ("deprecatedFirstTimestamp", "firstTimestamp", "null"),
+    ("deprecatedLastTimestamp", "lastTimestamp", "null"),
+    ("deprecatedCount", "count", "0"),
+    ("type", "type", "\"\""),
+    ("eventTime", "eventTime", "null"),
+    ("action", "action", "\"\""),
+    ("related", "related", "null"),
+    ("reportingController", "reportingController", "\"\""),
+    ("reportingInstance", "reportingInstance", "\"\""),
 ];
 
 /// Validates an event. Events of `events.k8s.io` have more required and more immutable fields.
@@ -129,18 +127,13 @@ fn reject_immutable_fields(check: &mut Check, event: &Value, old: &Value) {
     if event["series"] != old["series"] {
         validate_series(check, &event["series"]);
     }
-    for (name, field, ty) in IMMUTABLE_FIELDS {
-        let value = &event[name];
-        if *value == old[name] {
-            continue;
-        }
-        let error = FieldError::invalid(field, text(event, name), "field is immutable");
-        check.push(match ty {
-            "string" => error,
-            ty => {
-                let shown = check.format_internal(value, name, ty);
-                error.showing(shown)
+    for (name, field, absent) in IMMUTABLE_FIELDS {
+        if event[name] != old[name] {
+            let mut error = FieldError::invalid(field, event[name].clone(), "field is immutable");
+            if event[name].is_null() {
+                error.value = Some(absent.to_owned());
             }
-        });
+            check.push(error);
+        }
     }
 }

@@ -26,17 +26,12 @@ pub(super) fn validate_job(check: &mut Check, job: &Value, old: Option<&Value>) 
     if has_uid {
         validate_generated_selector(check, job);
     }
-    let validate_whole = |check: &mut Check| {
-        validate_spec(check, &job["spec"], "spec");
-        if has_uid {
-            validate_job_selector(check, &job["spec"]);
-        }
-    };
-    validate_whole(check);
+    validate_spec(check, &job["spec"], "spec");
+    if has_uid {
+        validate_job_selector(check, &job["spec"]);
+    }
     validate_pod_host_names(check, job);
     if let Some(old) = old {
-        // kube-apiserver validates an updated job twice and reports each error twice.
-        validate_whole(check);
         job_update::validate_update(check, job, old);
         if job["status"] != old["status"] {
             job_status::validate_job_status(check, job, old);

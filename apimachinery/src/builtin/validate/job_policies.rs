@@ -78,15 +78,14 @@ fn validate_exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &st
         }
     }
     let field = format!("{path}.values");
-    let values = check.explicit_empty.restore_field(&codes["values"], &field);
     let parsed: Vec<i64> = items(codes, "values", path)
         .filter_map(|(value, _)| value.as_i64())
         .collect();
     if parsed.is_empty() {
         let detail = "at least one value is required";
-        check.push(FieldError::invalid(&field, values.clone(), detail));
+        check.push(FieldError::invalid(&field, codes["values"].clone(), detail));
     }
-    check.limit_items(&values, MAX_EXIT_CODES, &field);
+    check.limit_items(&codes["values"], MAX_EXIT_CODES, &field);
     let mut seen = BTreeSet::new();
     for (at, code) in parsed.iter().enumerate() {
         let field = format!("{field}[{at}]");
@@ -102,7 +101,11 @@ fn validate_exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &st
         }
     }
     if !parsed.is_sorted() {
-        check.push(FieldError::invalid(&field, values, "must be ordered"));
+        check.push(FieldError::invalid(
+            &field,
+            codes["values"].clone(),
+            "must be ordered",
+        ));
     }
 }
 
@@ -114,9 +117,8 @@ pub(super) fn validate_success_policy(check: &mut Check, spec: &Value, path: &st
         return;
     }
     if spec["completionMode"] != "Indexed" {
-        let formatted = check.format_internal(policy, &path, "batch.SuccessPolicy");
         let detail = "requires indexed completion mode";
-        return check.push(FieldError::invalid(&path, "", detail).showing(formatted));
+        return check.push(FieldError::invalid(&path, policy.clone(), detail));
     }
     let rules = format!("{path}.rules");
     if items(policy, "rules", &path).next().is_none() {

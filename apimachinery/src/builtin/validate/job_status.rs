@@ -220,10 +220,12 @@ fn validate_counts(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: 
         .any(|list| pods[list].as_array().is_some_and(|list| !list.is_empty()));
     if (finished || has_changed(new, before, "uncountedTerminatedPods")) && new.is_finished() && has_uncounted
     {
-        let path = "status.uncountedTerminatedPods";
-        let shown = check.format_internal(pods, path, "batch.UncountedTerminatedPods");
         let detail = "must be empty for finished job";
-        check.push(FieldError::invalid(path, "", detail).showing(shown));
+        check.push(FieldError::invalid(
+            "status.uncountedTerminatedPods",
+            pods.clone(),
+            detail,
+        ));
     }
 }
 

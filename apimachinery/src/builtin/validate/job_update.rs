@@ -6,14 +6,13 @@ use crate::field::FieldError;
 use serde_json::{Map, Value, json};
 
 const IMMUTABLE: &str = "field is immutable";
-/// Immutable fields, with kube-apiserver's internal type of those that messages show in that form.
-const IMMUTABLE_FIELDS: [(&str, Option<&str>); 6] = [
-    ("selector", None),
-    ("completionMode", None),
-    ("podFailurePolicy", Some("*batch.PodFailurePolicy")),
-    ("backoffLimitPerIndex", None),
-    ("managedBy", None),
-    ("successPolicy", Some("*batch.SuccessPolicy")),
+const IMMUTABLE_FIELDS: [&str; 6] = [
+    "selector",
+    "completionMode",
+    "podFailurePolicy",
+    "backoffLimitPerIndex",
+    "managedBy",
+    "successPolicy",
 ];
 
 pub(super) fn validate_update(check: &mut Check, job: &Value, old: &Value) {
@@ -28,32 +27,21 @@ pub(super) fn validate_update(check: &mut Check, job: &Value, old: &Value) {
             check.push(FieldError::invalid(path, completions, detail));
         }
     }
-    for (name, ty) in IMMUTABLE_FIELDS {
+    for name in IMMUTABLE_FIELDS {
         if new[name] != before[name] {
-            push_immutable(check, &new[name], &format!("spec.{name}"), ty);
+            let field = format!("spec.{name}");
+            check.push(FieldError::invalid(&field, new[name].clone(), IMMUTABLE));
         }
     }
     let template = &new["template"];
     if !is_template_mutable(old) {
         if *template != before["template"] {
-            push_immutable(check, template, "spec.template", Some("core.PodTemplateSpec"));
+            check.push(FieldError::invalid("spec.template", template.clone(), IMMUTABLE));
         }
     } else if template["spec"] != with_mutable_fields(&before["template"]["spec"], &template["spec"]) {
-        push_immutable(
-            check,
-            &template["spec"],
-            "spec.template.spec",
-            Some("core.PodSpec"),
-        );
+        let value = template["spec"].clone();
+        check.push(FieldError::invalid("spec.template.spec", value, IMMUTABLE));
     }
-}
-
-fn push_immutable(check: &mut Check, value: &Value, path: &str, ty: Option<&str>) {
-    let mut error = FieldError::invalid(path, value.clone(), IMMUTABLE);
-    if let Some(ty) = ty {
-        error = error.showing(check.format_internal(value, path, ty));
-    }
-    check.push(error);
 }
 
 /// Whether the pod template is mutable: the job is suspended and no pod runs.

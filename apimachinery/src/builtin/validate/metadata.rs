@@ -60,7 +60,7 @@ impl Check {
             }
             if (text(owner, "apiVersion"), text(owner, "kind")) == ("v1", "Event") {
                 let detail = "/v1, Kind=Event is disallowed from being an owner";
-                self.push(FieldError::invalid(path, "", detail).showing(format_owner(owner)));
+                self.push(FieldError::invalid(path, owner.clone(), detail));
             }
             if owner["controller"] != true {
                 continue;
@@ -72,14 +72,7 @@ impl Check {
                     let detail = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
                     );
-                    let formatted: Vec<String> = owner_references
-                        .as_array()
-                        .into_iter()
-                        .flatten()
-                        .map(format_owner)
-                        .collect();
-                    let formatted = format!("[{}]", formatted.join(","));
-                    self.push(FieldError::invalid(path, "", detail).showing(formatted));
+                    self.push(FieldError::invalid(path, owner_references.clone(), detail));
                 }
             }
         }
@@ -109,21 +102,4 @@ impl Check {
             self.push_messages(path, value, &names::label_value_errors(value));
         }
     }
-}
-
-/// Formats an owner reference with its fields in kube-apiserver's order.
-fn format_owner(owner: &Value) -> String {
-    let known = [
-        "apiVersion",
-        "kind",
-        "name",
-        "uid",
-        "controller",
-        "blockOwnerDeletion",
-    ];
-    let parts: Vec<String> = known
-        .iter()
-        .filter_map(|name| Some(format!("\"{name}\":{}", owner.get(*name)?)))
-        .collect();
-    format!("{{{}}}", parts.join(","))
 }

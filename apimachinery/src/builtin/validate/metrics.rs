@@ -33,14 +33,6 @@ pub(super) fn validate_metrics(check: &mut Check, spec: &Value) {
         let expected = METRIC_SOURCES
             .into_iter()
             .find(|name| name.eq_ignore_ascii_case(kind));
-        if expected.is_none() {
-            // kube-apiserver reports this twice, too.
-            check.push(FieldError::not_supported(
-                &format!("{path}.type"),
-                kind,
-                METRIC_TYPES,
-            ));
-        }
         if let Some(expected) = expected.filter(|expected| !present.contains(expected)) {
             let detail = "must populate information for the given metric source";
             check.push(FieldError::required(&format!("{path}.{expected}"), detail));
@@ -178,11 +170,7 @@ pub(super) fn validate_behavior(check: &mut Check, spec: &Value) {
         check.require_supported(rules, "selectPolicy", &path, &["Disabled", "Max", "Min"]);
         let field = format!("{path}.policies");
         // An explicitly empty list is an error; an absent list has been defaulted.
-        let is_explicitly_empty = check
-            .explicit_empty
-            .restore_field(&Value::Null, &field)
-            .is_array();
-        if is_explicitly_empty || rules["policies"].as_array().is_none_or(Vec::is_empty) {
+        if check.explicit_empty.contains(&field) || rules["policies"].as_array().is_none_or(Vec::is_empty) {
             let detail = "must specify at least one Policy";
             check.push(FieldError::required(&field, detail));
         }

@@ -15,8 +15,7 @@ pub(super) fn validate_ingress(check: &mut Check, ingress: &Value, old: Option<&
     let has_rules = spec["rules"].as_array().is_some_and(|rules| !rules.is_empty());
     if !has_rules && !spec["defaultBackend"].is_object() {
         let detail = "either `defaultBackend` or `rules` must be specified";
-        let rules = check.explicit_empty.restore_field(&Value::Null, "spec.rules");
-        check.push(FieldError::invalid("spec", rules, detail));
+        check.push(FieldError::invalid("spec", spec["rules"].clone(), detail));
     }
     if spec["defaultBackend"].is_object() {
         validate_backend(check, &spec["defaultBackend"], "spec.defaultBackend");

@@ -5,12 +5,9 @@ use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Validates a node; kube-apiserver validates taints twice in an update.
 pub(super) fn validate_node(check: &mut Check, node: &Value, old: Option<&Value>) {
     let spec = &node["spec"];
-    for _ in 0..=usize::from(old.is_some()) {
-        validate_taints(check, spec);
-    }
+    validate_taints(check, spec);
     validate_node_status(check, &node["status"]);
     if old.is_none() {
         validate_swap_capacity(check, &node["status"]);
@@ -22,17 +19,9 @@ pub(super) fn validate_node(check: &mut Check, node: &Value, old: Option<&Value>
     let before = &old["spec"];
     let list = |spec: &Value| spec["podCIDRs"].as_array().cloned().unwrap_or_default();
     let (cidrs, cidrs_before) = (list(spec), list(before));
-    if !cidrs_before.is_empty() {
-        let differ = cidrs_before.iter().zip(&cidrs).filter(|(old, new)| old != new);
-        let times = if cidrs.len() == cidrs_before.len() {
-            differ.count()
-        } else {
-            1
-        };
-        for _ in 0..times {
-            let detail = "node updates may not change podCIDR except from \"\" to valid";
-            check.push(FieldError::forbidden("spec.podCIDRs", detail));
-        }
+    if !cidrs_before.is_empty() && cidrs != cidrs_before {
+        let detail = "node updates may not change podCIDR except from \"\" to valid";
+        check.push(FieldError::forbidden("spec.podCIDRs", detail));
     }
     if !text(before, "providerID").is_empty() && before["providerID"] != spec["providerID"] {
         let detail = "node updates may not change providerID except from \"\" to valid";
@@ -59,8 +48,7 @@ fn validate_taints(check: &mut Check, spec: &Value) {
             check.require_supported(taint, "effect", &path, &known);
         }
         if !seen.insert((key, effect)) {
-            let mut error =
-                FieldError::duplicate(&path, "").showing(check.format_internal(taint, &path, "core.Taint"));
+            let mut error = FieldError::duplicate(&path, taint.clone());
             "taints must be unique by key and effect pair".clone_into(&mut error.detail);
             check.push(error);
         }
@@ -136,12 +124,7 @@ fn validate_node_addresses(check: &mut Check, status: &Value) {
     for (address, path) in items(status, "addresses", "status") {
         let (ty, value) = (text(address, "type"), text(address, "address"));
         if !seen.insert((ty, value)) {
-            let shown = format!(
-                "{{\"Type\":{},\"Address\":{}}}",
-                Value::from(ty),
-                Value::from(value)
-            );
-            check.push(FieldError::duplicate(&path, "").showing(shown));
+            check.push(FieldError::duplicate(&path, address.clone()));
         }
     }
 }

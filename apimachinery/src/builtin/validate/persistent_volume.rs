@@ -1,13 +1,11 @@
 //! Validation of PersistentVolumes.
 
 use super::persistent_volume_source::{SOURCES, validate_persistent_sources};
-use super::{Check, container, fields, names, node_selector, storage, text};
+use super::{Check, changed_fields, container, fields, names, node_selector, storage, text};
 use crate::field::FieldError;
-use crate::types;
 use serde_json::Value;
 
 const MOUNT_OPTIONS_ANNOTATION: &str = "volume.beta.kubernetes.io/mount-options";
-const SOURCE_TYPE: &str = "core.PersistentVolumeSource";
 
 /// Volume sources that support mount options.
 const MOUNT_OPTION_SOURCES: &[&str] = &[
@@ -44,7 +42,6 @@ const RENAMED_LABELS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Validates a volume; kube-apiserver validates an updated spec twice.
 pub(super) fn validate_volume(check: &mut Check, volume: &Value, old: Option<&Value>) {
     let spec = &volume["spec"];
     let name = text(&volume["metadata"], "name");
@@ -58,7 +55,6 @@ pub(super) fn validate_volume(check: &mut Check, volume: &Value, old: Option<&Va
         check.push(FieldError::forbidden(&field, detail));
     }
     if let Some(old) = old {
-        validate_persistent_volume_spec(check, spec, name);
         validate_persistent_volume_update(check, spec, &old["spec"]);
     }
 }
@@ -110,8 +106,11 @@ fn validate_capacity(check: &mut Check, capacity: &Value) {
         check.push(FieldError::required("spec.capacity", ""));
     }
     if capacity["storage"].is_null() || fields(capacity).count() > 1 {
-        let formatted = check.explicit_empty.restore_field(capacity, "spec.capacity");
-        check.push(FieldError::not_supported("spec.capacity", formatted, ["storage"]));
+        check.push(FieldError::not_supported(
+            "spec.capacity",
+            capacity.clone(),
+            ["storage"],
+        ));
     }
     for (name, size) in fields(capacity) {
         let field = format!("spec.capacity[{name}]");
@@ -141,10 +140,17 @@ fn validate_persistent_volume_update(check: &mut Check, spec: &Value, old: &Valu
     {
         driver.remove("controllerExpandSecretRef");
     }
-    if SOURCES.iter().any(|(name, _)| source[*name] != old[*name]) {
-        let source = check.explicit_empty.restore_field(&source, "spec");
-        let difference = types::diff_internal(old, &source, SOURCE_TYPE);
-        let detail = format!("spec.persistentvolumesource is immutable after creation\n{difference}");
+    let is_source = |name: &String| SOURCES.iter().any(|(source, _)| source == name);
+    let sources = |spec: &Value| -> Value {
+        let sources = fields(spec).filter(|(name, _)| is_source(name));
+        sources
+            .map(|(name, source)| (name.clone(), source.clone()))
+            .collect()
+    };
+    let (source, before) = (sources(&source), sources(old));
+    if source != before {
+        let changes = changed_fields(&before, &source, "spec");
+        let detail = format!("spec.persistentvolumesource is immutable after creation {changes}");
         check.push(FieldError::forbidden("spec.persistentvolumesource", detail));
     }
     if spec["volumeMode"] != old["volumeMode"] {
@@ -153,9 +159,8 @@ fn validate_persistent_volume_update(check: &mut Check, spec: &Value, old: &Valu
     }
     let affinity = &spec["nodeAffinity"];
     if old["nodeAffinity"].is_object() && with_renamed_labels(&old["nodeAffinity"], affinity) != *affinity {
-        let formatted = check.format_internal(affinity, "spec.nodeAffinity", "*core.VolumeNodeAffinity");
         let detail = "field is immutable, except for updating from beta label to GA";
-        check.push(FieldError::invalid("nodeAffinity", "", detail).showing(formatted));
+        check.push(FieldError::invalid("nodeAffinity", affinity.clone(), detail));
     }
     if old["volumeAttributesClassName"].is_string() && spec["volumeAttributesClassName"].is_null() {
         let detail = "update from non-nil value to nil is forbidden";

@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 /// Validates a new pod, or an update: of the pod, its status, its resources or its ephemeral containers.
 pub(super) fn validate_pod(check: &mut Check, pod: &Value, old: Option<&Value>, subresource: &str) {
     let spec = &pod["spec"];
+    annotations::validate_annotations(check, &pod["metadata"], spec, "metadata.annotations");
     if let Some(old) = old.filter(|_| subresource == "status") {
         annotations::validate_annotations_update(check, pod, old);
         return pod_status::validate_pod_status(check, pod, old);
     }
-    annotations::validate_annotations(check, &pod["metadata"], spec, "metadata.annotations");
     validate_pod_spec(check, spec, Some(pod), "spec");
     if text(spec, "serviceAccountName").is_empty() {
         projected::reject_tokens_without_account(check, spec, "spec");

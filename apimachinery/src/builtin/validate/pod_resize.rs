@@ -71,8 +71,8 @@ pub(super) fn validate_resize(check: &mut Check, pod: &Value, old: &Value) {
             && updated["restartPolicy"] != "Always"
         {
             let restarts = |policy: &Value| policy["restartPolicy"] == "RestartContainer";
-            let policies = items(updated, "resizePolicy", "").map(|(policy, _)| policy);
-            for _ in policies.filter(|policy| restarts(policy)) {
+            let mut policies = items(updated, "resizePolicy", "").map(|(policy, _)| policy);
+            if policies.any(restarts) {
                 let detail =
                     "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
                 check.push(FieldError::forbidden(&path, detail));

@@ -2,7 +2,7 @@
 
 use super::{Check, addresses, container_status, items, names, text};
 use crate::field::FieldError;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::net::IpAddr;
 
 /// Condition types that are not validated.
@@ -87,11 +87,7 @@ fn validate_ip_list(check: &mut Check, status: &Value, before: &Value, list: &st
         .into_iter()
         .all(|family| families.iter().any(|(_, other)| *other == family));
     if first_invalid.is_some() || !has_both_families || families.len() > 2 {
-        let formatted: Vec<Value> = families
-            .iter()
-            .map(|(address, _)| json!({ "IP": address }))
-            .collect();
         let detail = "may specify no more than one IP for each IP family";
-        check.push(FieldError::invalid(&path, formatted, detail));
+        check.push(FieldError::invalid(&path, status[list].clone(), detail));
     }
 }

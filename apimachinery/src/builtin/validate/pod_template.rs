@@ -24,10 +24,6 @@ pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, ki
     if is_valid(selector) {
         require_selector_match(check, spec);
         pod::validate_template(check, &spec["template"], "spec.template");
-        if kind == "statefulset" {
-            // kube-apiserver reports these twice, too.
-            check.validate_labels_and_annotations(&spec["template"]["metadata"], "spec.template");
-        }
         let owner_kind = if kind == "statefulset" {
             "StatefulSet"
         } else {
@@ -77,8 +73,7 @@ pub(super) fn require_selector_match(check: &mut Check, spec: &Value) {
 
 pub(super) fn push_selector_mismatch(check: &mut Check, labels: &Value) {
     let path = "spec.template.metadata.labels";
-    let labels = check.explicit_empty.restore_field(labels, path);
-    check.push(FieldError::invalid(path, labels, NO_MATCH));
+    check.push(FieldError::invalid(path, labels.clone(), NO_MATCH));
 }
 
 pub(super) fn is_empty(selector: &Value) -> bool {

@@ -1,12 +1,10 @@
 //! Validation of pod updates.
 
-use super::{Check, annotations, fields, items, pod, text, tolerations};
+use super::{Check, annotations, changed_fields, fields, items, pod, text};
 use crate::field::FieldError;
-use crate::types;
 use serde_json::{Map, Value, json};
 
-/// Validates an update: only images, the deadline and tolerations may change. kube-apiserver's message contains a diff of its internal
-/// types.
+/// Validates an update: only images, the deadline and tolerations may change.
 pub(super) fn validate_pod_update(check: &mut Check, new: &Value, old: &Value) {
     const DETAIL: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
                           `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
@@ -19,11 +17,6 @@ pub(super) fn validate_pod_update(check: &mut Check, new: &Value, old: &Value) {
                 "pod updates may not add or remove containers",
             ));
             return;
-        }
-        // kube-apiserver checks images of all pods, and here again.
-        for (container, path) in items(new, list, "spec") {
-            check.require(&container["image"], &format!("{path}.image"));
-            pod::reject_image_whitespace(check, container, &path);
         }
     }
     let (before, after) = (
@@ -63,10 +56,8 @@ pub(super) fn validate_pod_update(check: &mut Check, new: &Value, old: &Value) {
     }
     let munged = with_old_mutable_fields(new, old, is_gated);
     if munged != *old {
-        let munged =
-            self::with_old_mutable_fields(&check.explicit_empty.restore_field(new, "spec"), old, is_gated);
-        let detail = format!("{DETAIL}\n{}", types::diff_internal(old, &munged, "core.PodSpec"));
-        check.push(FieldError::forbidden("spec", detail));
+        let changes = changed_fields(old, &munged, "spec");
+        check.push(FieldError::forbidden("spec", format!("{DETAIL} {changes}")));
     }
 }
 
@@ -80,14 +71,14 @@ pub(super) fn validate_ephemeral_containers_update(check: &mut Check, pod: &Valu
         let detail = "static pods do not support ephemeral containers";
         return check.push(FieldError::forbidden("[]", detail));
     }
-    for (before, _) in items(&old["spec"], LIST, "") {
+    for (before, path) in items(&old["spec"], LIST, "spec") {
         let name = crate::quote::quoted(text(before, "name"));
         let now = items(&pod["spec"], LIST, "").map(|(now, _)| now);
         let detail = match now.filter(|now| now["name"] == before["name"]).last() {
             None => format!("existing ephemeral containers {name} may not be removed\n"),
             Some(now) if now != before => {
-                let difference = types::diff_internal(before, now, "core.EphemeralContainer");
-                format!("existing ephemeral containers {name} may not be changed\n{difference}")
+                let changes = changed_fields(before, now, &path);
+                format!("existing ephemeral containers {name} may not be changed {changes}")
             }
             Some(_) => continue,
         };
@@ -159,8 +150,7 @@ fn validate_gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
     let (before, after) = (terms(old), terms(new));
     if !before.is_empty() && before.len() != after.len() {
         let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        let formatted = check.format_internal(&json!(after), path, "[]core.NodeSelectorTerm");
-        return check.push(FieldError::invalid(path, "", detail).showing(formatted));
+        return check.push(FieldError::invalid(path, after, detail));
     }
     for (index, (before, after)) in before.iter().zip(&after).enumerate() {
         let count = |term: &Value, list: &str| term[list].as_array().map_or(0, Vec::len);
@@ -178,8 +168,7 @@ fn validate_gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
                 "only additions are allowed (no mutations or deletions)",
                 format!("{path}[{index}]"),
             );
-            let formatted = check.format_internal(after, &path, "core.NodeSelectorTerm");
-            check.push(FieldError::invalid(&path, "", detail).showing(formatted));
+            check.push(FieldError::invalid(&path, after.clone(), detail));
         }
     }
 }
@@ -207,9 +196,6 @@ fn validate_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
     {
         let detail = "existing toleration can not be modified except its tolerationSeconds";
         check.push(FieldError::forbidden("spec.tolerations", detail));
-    } else {
-        // kube-apiserver validates tolerations with the pod, and here again.
-        tolerations::validate_tolerations(check, new, "spec");
     }
 }
 

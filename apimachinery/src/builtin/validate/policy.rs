@@ -15,8 +15,7 @@ pub const SYSTEM_PRIORITIES: &[(&str, i64)] = &[
 pub(super) fn validate_disruption_budget(check: &mut Check, spec: &Value) {
     if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        let shown = check.format_internal(spec, "spec", "policy.PodDisruptionBudgetSpec");
-        check.push(FieldError::invalid("spec", "", detail).showing(shown));
+        check.push(FieldError::invalid("spec", spec.clone(), detail));
     }
     for name in ["minAvailable", "maxUnavailable"] {
         check.validate_count_or_percent(&spec[name], &format!("spec.{name}"));

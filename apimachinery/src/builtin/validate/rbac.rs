@@ -109,11 +109,11 @@ pub(super) fn validate_binding(check: &mut Check, binding: &Value, old: Option<&
         validate_subject(check, subject, namespaced, &format!("subjects[{index}]"));
     }
     if old.is_some_and(|old| old["roleRef"] != *reference) {
-        let formatted = format!(
-            "{{\"APIGroup\":{},\"Kind\":{},\"Name\":{}}}",
-            reference["apiGroup"], reference["kind"], reference["name"]
-        );
-        check.push(FieldError::invalid("roleRef", "", "cannot change roleRef").showing(formatted));
+        check.push(FieldError::invalid(
+            "roleRef",
+            reference.clone(),
+            "cannot change roleRef",
+        ));
     }
 }
 

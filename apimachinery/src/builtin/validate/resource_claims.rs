@@ -33,8 +33,7 @@ pub(super) fn validate_pod_resource_claims(check: &mut Check, spec: &Value, is_m
             _ => None,
         };
         if let Some(detail) = detail {
-            let formatted = check.format_internal(claim, &path, "core.PodResourceClaim");
-            check.push(FieldError::invalid(&path, "", detail).showing(formatted));
+            check.push(FieldError::invalid(&path, claim.clone(), detail));
         }
         for source in sources {
             if let Some(name) = claim[source].as_str() {

@@ -2,7 +2,6 @@
 
 use super::{Check, container, items, text, windows};
 use crate::field::FieldError;
-use crate::types;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -47,8 +46,7 @@ pub(super) fn validate_container_security_context(
     if context["allowPrivilegeEscalation"] == false {
         let mut reject = |other: &str| {
             let detail = format!("cannot set `allowPrivilegeEscalation` to false and {other}");
-            let shown = check.format_internal(context, path, "core.SecurityContext");
-            check.push(FieldError::invalid(path, "", detail).showing(shown));
+            check.push(FieldError::invalid(path, context.clone(), detail));
         };
         if context["privileged"] == true {
             reject("`privileged` to true");
@@ -154,10 +152,9 @@ fn validate_seccomp(check: &mut Check, context: &Value, path: &str) {
             let detail = "must be set when seccomp type is Localhost";
             check.push(FieldError::required(&field, detail));
         }
-        (_, Some(file)) => {
+        (_, Some(_)) => {
             let detail = "can only be set when seccomp type is Localhost";
-            let shown = types::format_internal(profile, "core.SeccompProfile");
-            check.push(FieldError::invalid(&field, file, detail).showing(shown));
+            check.push(FieldError::invalid(&field, profile.clone(), detail));
         }
         (_, None) => {}
     }

@@ -53,8 +53,6 @@ pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&
             let detail = "may not change once set";
             check.push(FieldError::invalid("spec.loadBalancerClass", class, detail));
         }
-        // kube-apiserver validates this twice.
-        validate_load_balancer_class(check, spec);
         let port = |spec: &Value| needs_health_check(spec).then(|| spec["healthCheckNodePort"].clone());
         if let (Some(new), Some(old)) = (port(spec), port(&old["spec"]))
             && new != old
@@ -290,12 +288,7 @@ fn validate_ports(check: &mut Check, spec: &Value, ty: &str) {
             check.push(FieldError::duplicate(&format!("{path}.nodePort"), node_port));
         }
         if !seen.insert((text(port, "protocol"), port["port"].as_i64())) {
-            // kube-apiserver shows its internal type with only the fields that it compares.
-            let shown = format!(
-                "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{},\"TargetPort\":0,\"NodePort\":0}}",
-                port["protocol"], port["port"]
-            );
-            check.push(FieldError::duplicate(&path, "").showing(shown));
+            check.push(FieldError::duplicate(&path, port.clone()));
         }
     }
 }

@@ -60,7 +60,7 @@ pub(super) fn validate_storage_class(check: &mut Check, storage_class: &Value, o
     let Some(old) = old else { return };
     for name in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
         if old[name] != storage_class[name] {
-            let value = check.explicit_empty.restore_field(&storage_class[name], name);
+            let value = storage_class[name].clone();
             check.push(FieldError::invalid(name, value, "field is immutable"));
         }
     }
@@ -111,7 +111,7 @@ fn validate_allowed_topologies(check: &mut Check, storage_class: &Value) {
                 check.push(FieldError::duplicate(&field, key));
             }
         }
-        for _ in before.iter().filter(|other| **other == values_of) {
+        if before.contains(&values_of) {
             let field = format!("{path}.matchLabelExpressions");
             check.push(FieldError::duplicate(&field, ""));
         }

@@ -201,10 +201,8 @@ fn validate_quobyte(check: &mut Check, source: &Value, path: &str) {
     } else if text(source, "tenant").len() > 64 {
         let detail = "must be a UUID and may not exceed a length of 64 characters";
         check.push(FieldError::required(&format!("{path}.tenant"), detail));
-    } else {
-        for _ in registry.split(',').filter(|pair| !is_host_and_port(pair)) {
-            check.push(FieldError::invalid(&field, registry, pairs));
-        }
+    } else if !registry.split(',').all(is_host_and_port) {
+        check.push(FieldError::invalid(&field, registry, pairs));
     }
     check.require(&source["volume"], &format!("{path}.volume"));
 }

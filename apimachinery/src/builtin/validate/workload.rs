@@ -2,7 +2,6 @@
 
 use super::{Check, claims, fields, names, pod, pod_template, text};
 use crate::field::FieldError;
-use crate::types;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -56,10 +55,11 @@ fn validate_deployment_strategy(check: &mut Check, strategy: &Value) {
             }
         }
         "Recreate" => {}
-        _ => check.push(
-            FieldError::not_supported("spec.strategy", "", ["Recreate", "RollingUpdate"])
-                .showing(check.format_internal(strategy, "spec.strategy", "apps.DeploymentStrategy")),
-        ),
+        _ => check.push(FieldError::not_supported(
+            "spec.strategy",
+            strategy.clone(),
+            ["Recreate", "RollingUpdate"],
+        )),
     }
 }
 
@@ -81,11 +81,12 @@ pub(super) fn validate_stateful_set(check: &mut Check, spec: &Value, is_new: boo
     match text(strategy, "type") {
         "OnDelete" if strategy["rollingUpdate"].is_object() => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
-            let ty = "apps.RollingUpdateStatefulSetStrategy";
-            check.push(
-                FieldError::invalid("spec.updateStrategy.rollingUpdate", "", detail)
-                    .showing(types::format_internal(&strategy["rollingUpdate"], ty)),
-            );
+            let value = strategy["rollingUpdate"].clone();
+            check.push(FieldError::invalid(
+                "spec.updateStrategy.rollingUpdate",
+                value,
+                detail,
+            ));
         }
         "RollingUpdate" => check.require_non_negative(
             &strategy["rollingUpdate"],
@@ -95,8 +96,10 @@ pub(super) fn validate_stateful_set(check: &mut Check, spec: &Value, is_new: boo
         "OnDelete" => {}
         _ => {
             let detail = "must be 'RollingUpdate' or 'OnDelete'";
-            check.push(FieldError::invalid("spec.updateStrategy", "", detail).showing(
-                check.format_internal(strategy, "spec.updateStrategy", "apps.StatefulSetUpdateStrategy"),
+            check.push(FieldError::invalid(
+                "spec.updateStrategy",
+                strategy.clone(),
+                detail,
             ));
         }
     }
@@ -188,11 +191,11 @@ pub(super) fn validate_daemon_set(check: &mut Check, spec: &Value) {
             }
         }
         "OnDelete" => {}
-        _ => check.push(
-            FieldError::not_supported("spec.updateStrategy", "", ["RollingUpdate", "OnDelete"]).showing(
-                check.format_internal(strategy, "spec.updateStrategy", "apps.DaemonSetUpdateStrategy"),
-            ),
-        ),
+        _ => check.push(FieldError::not_supported(
+            "spec.updateStrategy",
+            strategy.clone(),
+            ["RollingUpdate", "OnDelete"],
+        )),
     }
 }
 
