@@ -1,7 +1,6 @@
 //! IP addresses and CIDRs.
 
 use super::Check;
-use crate::field::FieldError;
 use std::net::{IpAddr, Ipv4Addr};
 
 const INVALID_IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
@@ -17,9 +16,14 @@ pub(super) fn ip_error(text: &str) -> Option<&'static str> {
     }
 }
 
+/// The same as a format.
+pub(super) fn ip_errors(text: &str) -> Vec<&'static str> {
+    ip_error(text).into_iter().collect()
+}
+
 /// Rejects unspecified, loopback, link-local and link-local multicast addresses.
 pub(super) fn validate_non_special_ip(check: &mut Check, text: &str, path: &str) {
-    let mut reject = |detail: &str| check.push(FieldError::invalid(path, text, detail));
+    let mut reject = |detail: &str| check.invalid(path, text, detail);
     let Some(address) = parse_ip_sloppy(text) else {
         reject("must be a valid IP address");
         return;

@@ -1,9 +1,7 @@
 //! Validation of admission policies and their bindings. Expressions are stored; only match conditions are compiled.
 
-use super::{Check, items, names, text, webhooks};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, array, items, names, text, webhooks};
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 const RESERVED_WORDS: [&str; 22] = [
     "as",
@@ -29,7 +27,60 @@ const RESERVED_WORDS: [&str; 22] = [
     "while",
     "",
 ];
-const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+
+#[rustfmt::skip]
+const VALIDATING_POLICY: &[Rule] = &[
+    ("validations[].expression", Is::NotBlank("expression is not specified")),
+    ("validations[].reason", Is::OneOf(&["Forbidden", "Invalid", "RequestEntityTooLarge"])),
+    ("auditAnnotations[].key", Is::Text(names::qualified_name_errors)),
+    ("auditAnnotations[].key", Is::Unique),
+    ("auditAnnotations[].valueExpression", Is::NotBlank("valueExpression is not specified")),
+];
+#[rustfmt::skip]
+const MUTATING_POLICY: &[Rule] = &[
+    ("mutations", Is::Required("mutations must contain at least one item")),
+    ("mutations[].patchType", Is::RequiredOneOf(&["ApplyConfiguration", "JSONPatch"])),
+    ("mutations[]", Is::Checked(validate_mutation)),
+    ("reinvocationPolicy", Is::RequiredOneOf(&["IfNeeded", "Never"])),
+];
+#[rustfmt::skip]
+const POLICY: &[Rule] = &[
+    ("failurePolicy", Is::OneOf(&["Fail", "Ignore"])),
+    ("paramKind?", Is::Checked(validate_param_kind)),
+    ("matchConstraints", Is::Required("")),
+    ("matchConstraints?", MATCH_RESOURCES),
+    ("matchConstraints?.resourceRules", Is::Required("")),
+    ("variables[].name", Is::NotBlank("name is not specified")),
+    ("variables[].name", Is::Checked(validate_variable_name)),
+    ("variables[].expression", Is::NotBlank("expression is not specified")),
+];
+#[rustfmt::skip]
+const MATCH_RESOURCES: Is = Is::Rules(&[
+    ("matchPolicy", Is::OneOf(&["Equivalent", "Exact"])),
+    ("namespaceSelector", Is::LabelSelector),
+    ("objectSelector", Is::LabelSelector),
+    ("resourceRules[].resourceNames[]", Is::Text(names::path_segment_errors)),
+    ("resourceRules[].resourceNames[]", Is::Unique),
+    ("resourceRules[]", Is::Checked(webhooks::validate_rule)),
+    ("excludeResourceRules[].resourceNames[]", Is::Text(names::path_segment_errors)),
+    ("excludeResourceRules[].resourceNames[]", Is::Unique),
+    ("excludeResourceRules[]", Is::Checked(webhooks::validate_rule)),
+]);
+#[rustfmt::skip]
+const BINDING: &[Rule] = &[
+    ("policyName", Is::Named(names::subdomain_errors)),
+    ("paramRef?", Is::Checked(validate_param_reference)),
+    ("paramRef?.name", Is::OptionalName(names::path_segment_errors)),
+    ("paramRef?.selector", Is::LabelSelector),
+    ("paramRef?.parameterNotFoundAction", Is::RequiredOneOf(&["Deny", "Allow"])),
+    ("matchResources?", MATCH_RESOURCES),
+];
+#[rustfmt::skip]
+const ACTIONS: &[Rule] = &[
+    ("validationActions", Is::Required("at least one validation action is required")),
+    ("validationActions[]", Is::Only(&["Audit", "Deny", "Warn"])),
+    ("validationActions[]", Is::Unique),
+];
 
 pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subresource: &str) {
     if !subresource.is_empty() {
@@ -37,149 +88,75 @@ pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subr
     }
     let spec = &policy["spec"];
     validate_common(check, spec, &[]);
-    let is_empty = |name: &str| spec[name].as_array().is_none_or(Vec::is_empty);
+    let is_empty = |name: &str| array(&spec[name]).is_empty();
     if is_empty("validations") && is_empty("auditAnnotations") {
         let detail = "validations or auditAnnotations must contain at least one item";
         for name in ["validations", "auditAnnotations"] {
-            check.push(FieldError::required(&format!("spec.{name}"), detail));
+            check.required(&format!("spec.{name}"), detail);
         }
     }
+    check.apply(VALIDATING_POLICY, spec, None, "spec");
     for (validation, path) in items(spec, "validations", "spec") {
-        if text(validation, "expression").trim().is_empty() {
-            check.push(FieldError::required(
-                &format!("{path}.expression"),
-                "expression is not specified",
-            ));
-        }
         for name in ["messageExpression", "message"] {
             let (value, field) = (text(validation, name), format!("{path}.{name}"));
             if !value.is_empty() && value.trim().is_empty() {
-                check.push(FieldError::invalid(
-                    &field,
-                    value,
-                    "must be non-empty if specified",
-                ));
+                check.invalid(&field, value, "must be non-empty if specified");
             } else if name == "message" && value.trim().contains(['\n', '\r']) {
-                check.push(FieldError::invalid(&field, value, "must not contain line breaks"));
+                check.invalid(&field, value, "must not contain line breaks");
             }
-        }
-        check.require_supported(validation, "reason", &path, &REASONS);
-    }
-    let mut keys = BTreeSet::new();
-    for (annotation, path) in items(spec, "auditAnnotations", "spec") {
-        let (key, field) = (text(annotation, "key"), format!("{path}.key"));
-        check.push_messages(&field, key, &names::qualified_name_errors(key));
-        if text(annotation, "valueExpression").trim().is_empty() {
-            let detail = "valueExpression is not specified";
-            check.push(FieldError::required(&format!("{path}.valueExpression"), detail));
-        }
-        if !keys.insert(key) {
-            check.push(FieldError::duplicate(&field, key));
         }
     }
 }
 
 pub(super) fn validate_mutating_policy(check: &mut Check, policy: &Value) {
-    let spec = &policy["spec"];
-    validate_common(check, spec, &["*", "CONNECT", "CREATE", "UPDATE"]);
-    if spec["mutations"].as_array().is_none_or(Vec::is_empty) {
-        check.push(FieldError::required(
-            "spec.mutations",
-            "mutations must contain at least one item",
-        ));
+    validate_common(check, &policy["spec"], &["*", "CONNECT", "CREATE", "UPDATE"]);
+    check.apply(MUTATING_POLICY, &policy["spec"], None, "spec");
+}
+
+fn validate_mutation(check: &mut Check, mutation: &Value, path: &str) {
+    const TYPES: [(&str, &str); 2] = [
+        ("ApplyConfiguration", "applyConfiguration"),
+        ("JSONPatch", "jsonPatch"),
+    ];
+    let ty = text(mutation, "patchType");
+    if !TYPES.iter().any(|(known, _)| *known == ty) {
+        return;
     }
-    for (mutation, path) in items(spec, "mutations", "spec") {
-        const TYPES: [(&str, &str); 2] = [
-            ("ApplyConfiguration", "applyConfiguration"),
-            ("JSONPatch", "jsonPatch"),
-        ];
-        let ty = text(mutation, "patchType");
-        if ty.is_empty() {
-            check.push(FieldError::required(&format!("{path}.patchType"), ""));
-        } else if !TYPES.iter().any(|(known, _)| *known == ty) {
-            let known = TYPES.map(|(known, _)| known);
-            check.push(FieldError::not_supported(&format!("{path}.patchType"), ty, known));
-        } else {
-            for (known, name) in TYPES {
-                let field = format!("{path}.{name}");
-                match (known == ty, mutation[name].is_null()) {
-                    (true, true) => {
-                        let detail = format!("must be specified when patchType is {ty}");
-                        check.push(FieldError::required(&field, detail));
-                    }
-                    (true, false) if text(&mutation[name], "expression").trim().is_empty() => {
-                        check.push(FieldError::required(&format!("{field}.expression"), ""));
-                    }
-                    (false, false) => {
-                        let detail = format!("must not be specified when patchType is {ty}");
-                        check.push(FieldError::invalid(&field, format!("{{{name}}}"), detail));
-                    }
-                    _ => {}
-                }
+    for (known, name) in TYPES {
+        let field = format!("{path}.{name}");
+        match (known == ty, mutation[name].is_null()) {
+            (true, true) => check.required(&field, format!("must be specified when patchType is {ty}")),
+            (true, false) if text(&mutation[name], "expression").trim().is_empty() => {
+                check.required(&format!("{field}.expression"), "");
             }
+            (false, false) => {
+                let detail = format!("must not be specified when patchType is {ty}");
+                check.invalid(&field, format!("{{{name}}}"), detail);
+            }
+            _ => {}
         }
-    }
-    check.require(
-        &Value::from(text(spec, "reinvocationPolicy")),
-        "spec.reinvocationPolicy",
-    );
-    if !text(spec, "reinvocationPolicy").is_empty() {
-        check.require_supported(spec, "reinvocationPolicy", "spec", &["IfNeeded", "Never"]);
     }
 }
 
 /// Validates what both kinds of policies have. `operations`: the only ones that rules may name, if not empty.
 fn validate_common(check: &mut Check, spec: &Value, operations: &[&str]) {
-    check.require_supported(spec, "failurePolicy", "spec", &["Fail", "Ignore"]);
-    if !spec["paramKind"].is_null() {
-        validate_param_kind(check, &spec["paramKind"]);
-    }
-    let (constraints, path) = (&spec["matchConstraints"], "spec.matchConstraints");
-    if constraints.is_null() {
-        check.push(FieldError::required(path, ""));
-    } else {
-        validate_match_resources(check, constraints, path);
-        check.require(
-            &Value::Array(
-                constraints["resourceRules"]
-                    .as_array()
-                    .cloned()
-                    .unwrap_or_default(),
-            ),
-            &format!("{path}.resourceRules"),
-        );
-        for (rule, _) in items(constraints, "resourceRules", path) {
-            for operation in rule["operations"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-            {
-                if !operations.is_empty() && !operations.contains(&operation) {
-                    let field = format!("{path}.resourceRules.operations");
-                    check.push(FieldError::not_supported(&field, operation, operations));
-                }
+    check.apply(POLICY, spec, None, "spec");
+    for (rule, _) in items(&spec["matchConstraints"], "resourceRules", "") {
+        let named = array(&rule["operations"]).iter();
+        for operation in named.filter_map(Value::as_str) {
+            if !operations.is_empty() && !operations.contains(&operation) {
+                let field = "spec.matchConstraints.resourceRules.operations";
+                check.not_supported(field, operation, operations);
             }
         }
     }
     webhooks::validate_match_conditions(check, spec, "spec");
-    for (variable, path) in items(spec, "variables", "spec") {
-        let name = text(variable, "name");
-        if name.trim().is_empty() {
-            check.push(FieldError::required(
-                &format!("{path}.name"),
-                "name is not specified",
-            ));
-        } else if !is_identifier(name) {
-            let detail = "must be a valid CEL identifier";
-            check.push(FieldError::invalid(&format!("{path}.name"), name, detail));
-        }
-        if text(variable, "expression").trim().is_empty() {
-            check.push(FieldError::required(
-                &format!("{path}.expression"),
-                "expression is not specified",
-            ));
-        }
+}
+
+fn validate_variable_name(check: &mut Check, name: &Value, path: &str) {
+    let name = name.as_str().unwrap_or_default();
+    if !name.trim().is_empty() && !is_identifier(name) {
+        check.invalid(path, name, "must be a valid CEL identifier");
     }
 }
 
@@ -190,23 +167,23 @@ fn is_identifier(name: &str) -> bool {
         && !RESERVED_WORDS.contains(&name)
 }
 
-fn validate_param_kind(check: &mut Check, kind: &Value) {
+fn validate_param_kind(check: &mut Check, kind: &Value, _: &str) {
     let (version, path) = (text(kind, "apiVersion"), "spec.paramKind.apiVersion");
     if check.require(&Value::from(version), path) {
         let (group, version_part) = version.rsplit_once('/').unwrap_or(("", version));
         if group.contains('/') {
             let detail = format!("unexpected GroupVersion string: {version}");
-            check.push(FieldError::invalid(path, version, detail));
+            check.invalid(path, version, detail);
         } else {
             let messages = names::subdomain_errors(group);
             if !group.is_empty() && !messages.is_empty() {
-                check.push(FieldError::invalid(path, group, messages.join(",")));
+                check.invalid(path, group, messages.join(","));
             }
             let messages = names::dns_1035_errors(version_part);
             if version_part.is_empty() {
-                check.push(FieldError::invalid(path, version, "version must be specified"));
+                check.invalid(path, version, "version must be specified");
             } else if !messages.is_empty() {
-                check.push(FieldError::invalid(path, version_part, messages.join(",")));
+                check.invalid(path, version_part, messages.join(","));
             }
         }
     }
@@ -218,104 +195,47 @@ fn validate_param_kind(check: &mut Check, kind: &Value) {
                 "may have mixed case, but should otherwise match: {}",
                 messages.join(",")
             );
-            check.push(FieldError::invalid(path, kind, detail));
-        }
-    }
-}
-
-fn validate_match_resources(check: &mut Check, resources: &Value, path: &str) {
-    check.require_supported(resources, "matchPolicy", path, &["Equivalent", "Exact"]);
-    for name in ["namespaceSelector", "objectSelector"] {
-        check.validate_label_selector(&resources[name], &format!("{path}.{name}"));
-    }
-    for name in ["resourceRules", "excludeResourceRules"] {
-        for (rule, path) in items(resources, name, path) {
-            let mut known = BTreeSet::new();
-            for (name, path) in items(rule, "resourceNames", &path) {
-                let name = name.as_str().unwrap_or_default();
-                for why in names::path_segment_errors(name) {
-                    check.push(FieldError::invalid(&path, name, why));
-                }
-                if !known.insert(name) {
-                    check.push(FieldError::duplicate(&path, name));
-                }
-            }
-            webhooks::validate_rule(check, rule, &path);
+            check.invalid(path, kind, detail);
         }
     }
 }
 
 pub(super) fn validate_binding(check: &mut Check, binding: &Value) {
-    let spec = &binding["spec"];
-    let policy = text(spec, "policyName");
-    if check.require(&Value::from(policy), "spec.policyName") {
-        check.push_messages("spec.policyName", policy, &names::subdomain_errors(policy));
-    }
-    validate_param_reference(check, &spec["paramRef"]);
-    if !spec["matchResources"].is_null() {
-        validate_match_resources(check, &spec["matchResources"], "spec.matchResources");
-    }
+    check.apply(BINDING, &binding["spec"], None, "spec");
     if binding["kind"] == "ValidatingAdmissionPolicyBinding" {
-        validate_actions(check, spec);
+        validate_actions(check, &binding["spec"]);
     }
 }
 
-fn validate_param_reference(check: &mut Check, reference: &Value) {
-    const PATH: &str = "spec.paramRef";
-    if reference.is_null() {
-        return;
-    }
-    let (name, selector) = (text(reference, "name"), &reference["selector"]);
-    let exclusive = "name and selector are mutually exclusive";
-    if !name.is_empty() {
-        for why in names::path_segment_errors(name) {
-            check.push(FieldError::invalid(&format!("{PATH}.name"), name, why));
+fn validate_param_reference(check: &mut Check, reference: &Value, path: &str) {
+    match (
+        !text(reference, "name").is_empty(),
+        !reference["selector"].is_null(),
+    ) {
+        (true, true) => {
+            for name in ["name", "selector"] {
+                check.forbidden(
+                    &format!("{path}.{name}"),
+                    "name and selector are mutually exclusive",
+                );
+            }
         }
-        if !selector.is_null() {
-            check.push(FieldError::forbidden(&format!("{PATH}.name"), exclusive));
-        }
-    }
-    if !selector.is_null() {
-        check.validate_label_selector(selector, &format!("{PATH}.selector"));
-        if !name.is_empty() {
-            check.push(FieldError::forbidden(&format!("{PATH}.selector"), exclusive));
-        }
-    }
-    if name.is_empty() && selector.is_null() {
-        check.push(FieldError::required(
-            PATH,
-            "one of name or selector must be specified",
-        ));
-    }
-    let action = text(reference, "parameterNotFoundAction");
-    if check.require(&Value::from(action), &format!("{PATH}.parameterNotFoundAction")) {
-        check.require_supported(reference, "parameterNotFoundAction", PATH, &["Deny", "Allow"]);
+        (false, false) => check.required(path, "one of name or selector must be specified"),
+        _ => {}
     }
 }
 
 fn validate_actions(check: &mut Check, spec: &Value) {
-    let mut actions = BTreeSet::new();
-    for (action, path) in items(spec, "validationActions", "spec") {
-        let action = action.as_str().unwrap_or_default();
-        if !["Audit", "Deny", "Warn"].contains(&action) {
-            check.push(FieldError::not_supported(
-                &path,
-                action,
-                ["Audit", "Deny", "Warn"],
-            ));
-        }
-        if !actions.insert(action) {
-            check.push(FieldError::duplicate(&path, action));
-        }
-    }
-    if actions.contains("Deny") && actions.contains("Warn") {
+    check.apply(ACTIONS, spec, None, "spec");
+    let has = |action: &str| {
+        array(&spec["validationActions"])
+            .iter()
+            .any(|other| other == action)
+    };
+    if has("Deny") && has("Warn") {
         let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and \
                       headers serves no purpose)";
         let value = spec["validationActions"].clone();
-        check.push(FieldError::invalid("spec.validationActions", value, detail));
-    }
-    if actions.is_empty() {
-        let detail = "at least one validation action is required";
-        check.push(FieldError::required("spec.validationActions", detail));
+        check.invalid("spec.validationActions", value, detail);
     }
 }

@@ -1,7 +1,6 @@
 //! Annotations of pods, most of them deprecated in favor of fields.
 
 use super::{Check, container, fields, text};
-use crate::field::FieldError;
 use serde_json::Value;
 
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
@@ -25,17 +24,13 @@ pub(super) fn validate_annotations(check: &mut Check, metadata: &Value, spec: &V
         .filter(|_| text(spec, "nodeName").is_empty())
     {
         let detail = "must set spec.nodeName if mirror pod annotation is set";
-        check.push(FieldError::invalid(&at(MIRROR_ANNOTATION), value, detail));
+        check.invalid(&at(MIRROR_ANNOTATION), value, detail);
     }
     if let Some(cost) = all[DELETION_COST_ANNOTATION]
         .as_str()
         .filter(|cost| !is_deletion_cost(cost))
     {
-        check.push(FieldError::invalid(
-            &at(DELETION_COST_ANNOTATION),
-            cost,
-            "must be a 32bit integer",
-        ));
+        check.invalid(&at(DELETION_COST_ANNOTATION), cost, "must be a 32bit integer");
     }
     if let Some(profile) = all[SECCOMP_POD_ANNOTATION].as_str() {
         validate_seccomp(check, profile, &format!("{path}.{SECCOMP_POD_ANNOTATION}"));
@@ -55,13 +50,13 @@ pub(super) fn validate_annotations(check: &mut Check, metadata: &Value, spec: &V
             .iter()
             .any(|(container, _)| text(container, "name") == name)
         {
-            check.push(FieldError::invalid(&at(key), name, "container not found"));
+            check.invalid(&at(key), name, "container not found");
         }
         let profile = profile.as_str().unwrap_or_default();
         if !matches!(profile, "" | "runtime/default" | "unconfined") && !profile.starts_with(LOCALHOST_PREFIX)
         {
             let detail = format!("invalid AppArmor profile name: {}", crate::quote::quoted(profile));
-            check.push(FieldError::invalid(&at(key), profile, detail));
+            check.invalid(&at(key), profile, detail);
         }
     }
 }
@@ -76,11 +71,7 @@ fn validate_seccomp(check: &mut Check, profile: &str, path: &str) {
     match profile.strip_prefix(LOCALHOST_PREFIX) {
         _ if matches!(profile, "runtime/default" | "docker/default" | "unconfined") => {}
         Some(file) => check.validate_local_path(file, path),
-        None => check.push(FieldError::invalid(
-            path,
-            profile,
-            "must be a valid seccomp profile",
-        )),
+        None => check.invalid(path, profile, "must be a valid seccomp profile"),
     }
 }
 
@@ -97,13 +88,13 @@ pub(super) fn validate_annotations_update(check: &mut Check, pod: &Value, old: &
     for (key, _) in fields(before).filter(|(key, value)| after[key.as_str()] != **value) {
         if let Some(kind) = immutable_kind(key) {
             let detail = format!("may not remove or update {kind}");
-            check.push(FieldError::forbidden(&format!("{PATH}[{key}]"), detail));
+            check.forbidden(&format!("{PATH}[{key}]"), detail);
         }
     }
     for (key, _) in fields(after).filter(|(key, _)| before[key.as_str()].is_null()) {
         if let Some(kind) = immutable_kind(key) {
             let detail = format!("may not add {kind}");
-            check.push(FieldError::forbidden(&format!("{PATH}[{key}]"), detail));
+            check.forbidden(&format!("{PATH}[{key}]"), detail);
         }
     }
 }
@@ -178,9 +169,9 @@ fn validate_profiles_match(
     };
     if !agrees {
         let detail = format!("{kind_label} type in annotation and field must match");
-        check.push(FieldError::forbidden(&format!("{path}.type"), detail));
+        check.forbidden(&format!("{path}.type"), detail);
     } else if is_local && annotated.strip_prefix(LOCALHOST_PREFIX) != profile["localhostProfile"].as_str() {
         let detail = format!("{kind_label} profile in annotation and field must match");
-        check.push(FieldError::forbidden(&format!("{path}.localhostProfile"), detail));
+        check.forbidden(&format!("{path}.localhostProfile"), detail);
     }
 }

@@ -1,11 +1,9 @@
 //! Validation of CertificateSigningRequests. Requests and certificates are checked as PEM blocks; their contents are not parsed.
 
-use super::{Check, items, names, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, array, items, names, text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 const USAGES: [&str; 23] = [
     "any",
@@ -33,9 +31,21 @@ const USAGES: [&str; 23] = [
     "timestamping",
 ];
 const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
-const MIN_EXPIRATION_SECONDS: i64 = 600;
 /// Conditions that are never removed, and whose status is always True.
 const FINAL_CONDITIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
+
+#[rustfmt::skip]
+const REQUEST: &[Rule] = &[
+    ("usages", Is::Required("")),
+    ("usages[]", Is::Only(&USAGES)),
+    ("usages[]", Is::Unique),
+    ("expirationSeconds", Is::Within(600, i64::MAX, "may not specify a duration less than 600 seconds (10 minutes)")),
+];
+
+const CONDITIONS: &[Rule] = &[
+    ("conditions[].type", Is::Required("")),
+    ("conditions[].type", Is::Unique),
+];
 
 /// Validates a new request, or a write to a subresource of an existing one.
 pub(super) fn validate_signing_request(
@@ -47,47 +57,22 @@ pub(super) fn validate_signing_request(
     let spec = &request["spec"];
     if !is_pem(&spec["request"], "CERTIFICATE REQUEST") {
         let detail = "PEM block type must be CERTIFICATE REQUEST";
-        check.push(FieldError::invalid(
-            "spec.request",
-            spec["request"].clone(),
-            detail,
-        ));
+        check.invalid("spec.request", spec["request"].clone(), detail);
     }
-    check.require(&spec["usages"], "spec.usages");
-    let mut seen = BTreeSet::new();
-    for (usage, path) in items(spec, "usages", "spec") {
-        let usage = usage.as_str().unwrap_or_default();
-        if !USAGES.contains(&usage) {
-            check.push(FieldError::not_supported(&path, usage, USAGES));
-        }
-    }
-    for (usage, path) in items(spec, "usages", "spec") {
-        if !seen.insert(usage.as_str()) {
-            check.push(FieldError::duplicate(&path, usage.clone()));
-        }
-    }
+    check.apply(REQUEST, spec, None, "spec");
     let signer = text(spec, "signerName");
     if signer == LEGACY_SIGNER {
         let detail = "the legacy signerName is not allowed via this API version";
-        check.push(FieldError::invalid("spec.signerName", signer, detail));
+        check.invalid("spec.signerName", signer, detail);
     } else {
         validate_signer_name(check, signer, "spec.signerName");
-    }
-    let expiration = spec["expirationSeconds"].as_i64();
-    if let Some(seconds) = expiration.filter(|seconds| *seconds < MIN_EXPIRATION_SECONDS) {
-        let detail = "may not specify a duration less than 600 seconds (10 minutes)";
-        check.push(FieldError::invalid("spec.expirationSeconds", seconds, detail));
     }
     validate_conditions(check, &request["status"]);
     let certificate = &request["status"]["certificate"];
     let is_new = old.is_none_or(|old| old["status"]["certificate"] != *certificate);
     if is_new && !text(&request["status"], "certificate").is_empty() && !is_pem(certificate, "CERTIFICATE") {
         let detail = "must contain at least one CERTIFICATE PEM block";
-        check.push(FieldError::invalid(
-            "status.certificate",
-            "<certificate data>",
-            detail,
-        ));
+        check.invalid("status.certificate", "<certificate data>", detail);
     }
     if let Some(old) = old {
         validate_update(check, &request["status"], &old["status"], subresource);
@@ -96,10 +81,10 @@ pub(super) fn validate_signing_request(
 
 fn validate_update(check: &mut Check, status: &Value, old: &Value, subresource: &str) {
     let count = |status: &Value, ty: &str| {
-        let conditions = status["conditions"].as_array().into_iter().flatten();
+        let conditions = array(&status["conditions"]).iter();
         conditions.filter(|condition| condition["type"] == ty).count()
     };
-    let mut forbid = |field: &str, detail: String| check.push(FieldError::forbidden(field, detail));
+    let mut forbid = |field: &str, detail: String| check.forbidden(field, detail);
     for ty in FINAL_CONDITIONS {
         if count(status, ty) < count(old, ty) {
             let detail = format!("updates may not remove a condition of type {ty:?}");
@@ -121,31 +106,25 @@ fn validate_update(check: &mut Check, status: &Value, old: &Value, subresource: 
 }
 
 fn validate_conditions(check: &mut Check, status: &Value) {
-    let mut seen = BTreeSet::new();
+    check.apply(CONDITIONS, status, None, "status");
     let (mut is_approved, mut is_denied) = (false, false);
     for (condition, path) in items(status, "conditions", "status") {
         let (ty, state) = (text(condition, "type"), text(condition, "status"));
-        if ty.is_empty() {
-            check.push(FieldError::required(&format!("{path}.type"), ""));
-        }
         let all: &[&str] = if FINAL_CONDITIONS.contains(&ty) {
             &["True"]
         } else {
             &["False", "True", "Unknown"]
         };
         if state.is_empty() {
-            check.push(FieldError::required(&format!("{path}.status"), ""));
+            check.required(&format!("{path}.status"), "");
         } else if !all.contains(&state) {
-            check.push(FieldError::not_supported(&format!("{path}.status"), state, all));
+            check.not_supported(&format!("{path}.status"), state, all);
         }
         is_approved |= ty == "Approved";
         is_denied |= ty == "Denied";
         if is_approved && is_denied && matches!(ty, "Approved" | "Denied") {
             let detail = "Approved and Denied conditions are mutually exclusive";
-            check.push(FieldError::invalid("status.conditions", ty, detail));
-        }
-        if !seen.insert(ty) {
-            check.push(FieldError::duplicate(&format!("{path}.type"), ty));
+            check.invalid("status.conditions", ty, detail);
         }
     }
 }
@@ -153,10 +132,10 @@ fn validate_conditions(check: &mut Check, status: &Value) {
 /// Validates the name of a signer: a domain and a path.
 fn validate_signer_name(check: &mut Check, signer: &str, path: &str) {
     if signer.is_empty() {
-        check.push(FieldError::required(path, ""));
+        check.required(path, "");
         return;
     }
-    let mut invalid = |value: &str, detail: String| check.push(FieldError::invalid(path, value, detail));
+    let mut invalid = |value: &str, detail: String| check.invalid(path, value, detail);
     let Some((domain, name)) = signer.split_once('/').filter(|(_, name)| !name.contains('/')) else {
         let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
         return invalid(signer, detail.to_owned());

@@ -14,11 +14,16 @@ pub(super) struct Check {
 }
 
 /// Returns the path of a field below a path, which is empty at the top level.
-fn child(path: &str, name: &str) -> String {
+pub(super) fn child(path: &str, name: &str) -> String {
     if path.is_empty() {
         return name.to_owned();
     }
     format!("{path}.{name}")
+}
+
+/// Returns the items of a list; none if the value is not a list.
+pub(super) fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Returns the items of a list with their paths.
@@ -28,10 +33,8 @@ pub(super) fn items<'a>(
     path: &str,
 ) -> impl Iterator<Item = (&'a Value, String)> + use<'a> {
     let path = child(path, name);
-    holder[name]
-        .as_array()
-        .into_iter()
-        .flatten()
+    array(&holder[name])
+        .iter()
         .enumerate()
         .map(move |(index, item)| (item, format!("{path}[{index}]")))
 }
@@ -70,8 +73,46 @@ impl Check {
         self.errors.push(error);
     }
 
+    pub(super) fn required(&mut self, path: &str, detail: impl Into<String>) {
+        self.push(FieldError::required(path, detail));
+    }
+
+    pub(super) fn forbidden(&mut self, path: &str, detail: impl Into<String>) {
+        self.push(FieldError::forbidden(path, detail));
+    }
+
+    pub(super) fn invalid(&mut self, path: &str, value: impl Into<Value>, detail: impl Into<String>) {
+        self.push(FieldError::invalid(path, value, detail));
+    }
+
+    pub(super) fn too_long(&mut self, path: &str, max: usize) {
+        self.push(FieldError::too_long(path, max as u64));
+    }
+
+    pub(super) fn duplicate(&mut self, path: &str, value: impl Into<Value>) {
+        self.push(FieldError::duplicate(path, value));
+    }
+
+    pub(super) fn not_found(&mut self, path: &str, value: impl Into<Value>) {
+        self.push(FieldError::not_found(path, value));
+    }
+
+    pub(super) fn not_supported<S: AsRef<str>>(
+        &mut self,
+        path: &str,
+        value: impl Into<Value>,
+        known: impl IntoIterator<Item = S>,
+    ) {
+        self.push(FieldError::not_supported(path, value, known));
+    }
+
     /// Reports an absent, null or empty value. Returns whether the value is present.
     pub(super) fn require(&mut self, value: &Value, path: &str) -> bool {
+        self.require_with(value, path, "")
+    }
+
+    /// The same, with a detail.
+    pub(super) fn require_with(&mut self, value: &Value, path: &str, detail: &str) -> bool {
         let missing = match value {
             Value::Null => true,
             Value::String(text) => text.is_empty(),
@@ -79,7 +120,7 @@ impl Check {
             _ => false,
         };
         if missing {
-            self.push(FieldError::required(path, ""));
+            self.required(path, detail);
         }
         !missing
     }
@@ -87,54 +128,42 @@ impl Check {
     /// Limits the length of a text in bytes.
     pub(super) fn limit_bytes(&mut self, text: &str, max: usize, path: &str) {
         if text.len() > max {
-            self.push(FieldError::too_long(path, max as u64));
+            self.too_long(path, max);
         }
     }
 
-    pub(super) fn limit_items(&mut self, list: &Value, max: usize, path: &str) {
-        let count = list.as_array().map_or(0, Vec::len);
+    /// Limits the number of items. Returns whether there are not too many.
+    pub(super) fn limit_items(&mut self, list: &Value, max: usize, path: &str) -> bool {
+        let count = array(list).len();
         if count > max {
             self.push(FieldError::too_many(path, count, max as u64));
         }
+        count <= max
     }
 
     pub(super) fn require_non_negative(&mut self, holder: &Value, names: &[&str], path: &str) {
         for name in names {
             if let Some(number) = holder[*name].as_i64().filter(|number| *number < 0) {
-                self.push(FieldError::invalid(
-                    &child(path, name),
-                    number,
-                    "must be greater than or equal to 0",
-                ));
+                self.invalid(&child(path, name), number, "must be greater than or equal to 0");
             }
         }
     }
 
     /// Requires the field, if present, to have one of the values.
     pub(super) fn require_supported(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
-        if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
-            self.push(FieldError::not_supported(
-                &format!("{path}.{name}"),
-                value,
-                allowed,
-            ));
-        }
+        self.require_supported_at(holder, name, &child(path, name), allowed);
     }
 
     /// The same, with the path of the field itself.
     pub(super) fn require_supported_at(&mut self, holder: &Value, name: &str, path: &str, allowed: &[&str]) {
         if let Some(value) = holder[name].as_str().filter(|value| !allowed.contains(value)) {
-            self.push(FieldError::not_supported(path, value, allowed));
+            self.not_supported(path, value, allowed);
         }
     }
 
     pub(super) fn validate_port(&mut self, value: &Value, path: &str) {
         if let Some(number) = value.as_i64().filter(|number| !(1..=65535).contains(number)) {
-            self.push(FieldError::invalid(
-                path,
-                number,
-                "must be between 1 and 65535, inclusive",
-            ));
+            self.invalid(path, number, "must be between 1 and 65535, inclusive");
         }
     }
 
@@ -142,43 +171,46 @@ impl Check {
     pub(super) fn validate_port_or_name(&mut self, value: &Value, path: &str) {
         self.validate_port(value, path);
         if let Some(name) = value.as_str() {
-            self.push_messages(path, name, &names::port_name_errors(name));
+            self.validate_format(path, name, names::port_name_errors);
         }
+    }
+
+    /// Requires a text to have a format.
+    pub(super) fn validate_format(&mut self, path: &str, text: &str, format: fn(&str) -> Vec<&'static str>) {
+        self.push_messages(path, text, &format(text));
     }
 
     pub(super) fn push_messages(&mut self, path: &str, value: &str, messages: &[&str]) {
         for message in messages {
-            self.push(FieldError::invalid(path, value, *message));
+            self.invalid(path, value, *message);
         }
     }
 
     pub(super) fn validate_label_selector(&mut self, selector: &Value, path: &str) {
         self.validate_labels(&selector["matchLabels"], &format!("{path}.matchLabels"));
         for (requirement, path) in items(selector, "matchExpressions", path) {
-            let values = requirement["values"]
-                .as_array()
-                .is_some_and(|values| !values.is_empty());
+            let values = !array(&requirement["values"]).is_empty();
             match text(requirement, "operator") {
                 "In" | "NotIn" if !values => {
                     let detail = "must be specified when `operator` is 'In' or 'NotIn'";
-                    self.push(FieldError::required(&format!("{path}.values"), detail));
+                    self.required(&format!("{path}.values"), detail);
                 }
                 "Exists" | "DoesNotExist" if values => {
                     let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                    self.push(FieldError::forbidden(&format!("{path}.values"), detail));
+                    self.forbidden(&format!("{path}.values"), detail);
                 }
                 "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-                other => self.push(FieldError::invalid(
+                other => self.invalid(
                     &format!("{path}.operator"),
                     other,
                     "not a valid selector operator",
-                )),
+                ),
             }
             let key = text(requirement, "key");
-            self.push_messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
+            self.validate_format(&format!("{path}.key"), key, names::qualified_name_errors);
             for (value, path) in items(requirement, "values", &path) {
                 let value = value.as_str().unwrap_or_default();
-                self.push_messages(&path, value, &names::label_value_errors(value));
+                self.validate_format(&path, value, names::label_value_errors);
             }
         }
     }

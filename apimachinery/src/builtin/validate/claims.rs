@@ -1,7 +1,6 @@
 //! Validation of PersistentVolumeClaims.
 
-use super::{Check, changed_fields, container, fields, names, resources, storage, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, changed_fields, container, fields, names, resources, storage, text};
 use serde_json::Value;
 
 /// The annotation that named the storage class before `storageClassName` existed.
@@ -42,7 +41,7 @@ fn validate_claim_status(check: &mut Check, status: &Value) {
             .as_str()
             .is_some_and(|state| RESIZE_STATUSES.contains(&state))
         {
-            check.push(FieldError::not_supported(path, name.as_str(), RESIZE_STATUSES));
+            check.not_supported(path, name.as_str(), RESIZE_STATUSES);
         }
     }
     let path = "status.allocatedResources";
@@ -59,74 +58,55 @@ fn validate_storage_only(check: &mut Check, name: &str, path: &str) -> bool {
     check.push_messages(path, name, &messages);
     let rejected = messages.is_empty() && resources::is_native(name) && name != "storage";
     if rejected {
-        check.push(FieldError::not_supported(path, name, ["storage"]));
+        check.not_supported(path, name, ["storage"]);
     }
     messages.is_empty() && !rejected
 }
 
+#[rustfmt::skip]
+const CLAIM_SPEC: &[Rule] = &[
+    ("selector", Is::LabelSelector),
+    ("storageClassName", Is::OptionalName(names::subdomain_errors)),
+    ("volumeMode", Is::OneOf(&["Block", "Filesystem"])),
+    ("dataSource?", Is::Checked(validate_data_source)),
+    ("dataSourceRef?", Is::Checked(validate_data_source)),
+    ("volumeAttributesClassName", Is::OptionalName(names::subdomain_errors)),
+];
+const DATA_SOURCE: &[Rule] = &[
+    ("name", Is::Required("")),
+    ("kind", Is::Required("")),
+    ("apiGroup", Is::OptionalName(names::subdomain_errors)),
+    ("namespace", Is::OptionalName(names::label_errors)),
+];
+
 /// Validates the spec of a claim, or of a claim template at a path.
 pub(super) fn validate_claim_spec(check: &mut Check, spec: &Value, path: &str) {
     storage::validate_access_modes(check, spec, path, "at least 1 access mode is required");
-    check.validate_label_selector(&spec["selector"], &format!("{path}.selector"));
+    check.apply(CLAIM_SPEC, spec, None, path);
     let requested = format!("{path}.resources[storage]");
     match spec["resources"]["requests"].get("storage") {
-        None => check.push(FieldError::required(&requested, "")),
+        None => check.required(&requested, ""),
         Some(size) => {
             if container::quantity_value(size).is_some_and(|size| size <= 0.0) {
                 let reason = "must be greater than zero";
-                check.push(FieldError::invalid(&requested, size.clone(), reason));
+                check.invalid(&requested, size.clone(), reason);
             }
         }
     }
-    if let Some(class) = spec["storageClassName"]
-        .as_str()
-        .filter(|class| !class.is_empty())
-    {
-        check.push_messages(
-            &format!("{path}.storageClassName"),
-            class,
-            &names::subdomain_errors(class),
-        );
-    }
-    check.require_supported(spec, "volumeMode", path, &["Block", "Filesystem"]);
-    validate_data_sources(check, spec, path);
-    let class = text(spec, "volumeAttributesClassName");
-    if !class.is_empty() {
-        let field = format!("{path}.volumeAttributesClassName");
-        check.push_messages(&field, class, &names::subdomain_errors(class));
+    reject_other_data_source(check, spec, path);
+}
+
+fn validate_data_source(check: &mut Check, source: &Value, path: &str) {
+    check.apply(DATA_SOURCE, source, None, path);
+    let kind = text(source, "kind");
+    if text(source, "apiGroup").is_empty() && kind != "PersistentVolumeClaim" {
+        let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        check.invalid(path, kind, detail);
     }
 }
 
-/// Validates `dataSource` and `dataSourceRef`, which must match unless the latter names a namespace.
-fn validate_data_sources(check: &mut Check, spec: &Value, path: &str) {
-    for name in ["dataSource", "dataSourceRef"] {
-        let (source, field) = (&spec[name], format!("{path}.{name}"));
-        if !source.is_object() {
-            continue;
-        }
-        let (kind, group) = (text(source, "kind"), text(source, "apiGroup"));
-        for name in ["name", "kind"] {
-            check.require(&Value::from(text(source, name)), &format!("{field}.{name}"));
-        }
-        if !group.is_empty() {
-            check.push_messages(
-                &format!("{field}.apiGroup"),
-                group,
-                &names::subdomain_errors(group),
-            );
-        } else if kind != "PersistentVolumeClaim" {
-            let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-            check.push(FieldError::invalid(&field, kind, detail));
-        }
-        let namespace = text(source, "namespace");
-        if !namespace.is_empty() {
-            check.push_messages(
-                &format!("{field}.namespace"),
-                namespace,
-                &names::label_errors(namespace),
-            );
-        }
-    }
+/// Requires `dataSource` and `dataSourceRef` to match unless the latter names a namespace.
+fn reject_other_data_source(check: &mut Check, spec: &Value, path: &str) {
     let (source, reference) = (&spec["dataSource"], &spec["dataSourceRef"]);
     if !source.is_object() || !reference.is_object() {
         return;
@@ -141,7 +121,7 @@ fn validate_data_sources(check: &mut Check, spec: &Value, path: &str) {
     } else {
         return;
     };
-    check.push(FieldError::invalid(path, source.clone(), reason));
+    check.invalid(path, source.clone(), reason);
 }
 
 /// Whether a claim without a class may get one: the class of its annotation, if there is one. The annotation is immutable; it may only be
@@ -160,7 +140,7 @@ fn check_class_update(check: &mut Check, claim: &Value, old: &Value) -> bool {
     if !replaced && before.unwrap_or_default() != new_value.clone().unwrap_or_default() {
         let field = format!("metadata.annotations.{CLASS_ANNOTATION}");
         let value = new_value.unwrap_or_default();
-        check.push(FieldError::invalid(&field, value, "field is immutable"));
+        check.invalid(&field, value, "field is immutable");
     }
     fits
 }
@@ -196,22 +176,16 @@ fn validate_claim_update(check: &mut Check, claim: &Value, old: &Value) {
     }
     if munged != *before {
         let changes = changed_fields(before, &munged, "spec");
-        check.push(FieldError::forbidden("spec", format!("{DETAIL} {changes}")));
+        check.forbidden("spec", format!("{DETAIL} {changes}"));
     }
     let size = |size: &Value| container::quantity_value(size).unwrap_or(0.0);
     let requested_size = size(&spec["resources"]["requests"]["storage"]);
     let capacity = size(&old["status"]["capacity"]["storage"]);
     if requested_size < size(&before["resources"]["requests"]["storage"]) && requested_size <= capacity {
         let detail = "field can not be less than status.capacity";
-        check.push(FieldError::forbidden("spec.resources.requests.storage", detail));
+        check.forbidden("spec.resources.requests.storage", detail);
     }
-    if spec["volumeMode"] != old["spec"]["volumeMode"] {
-        check.push(FieldError::invalid(
-            "volumeMode",
-            spec["volumeMode"].clone(),
-            "field is immutable",
-        ));
-    }
+    check.apply(&[("volumeMode", Is::Immutable)], spec, Some(before), "");
     let class = text(spec, "volumeAttributesClassName");
     let changes = spec["volumeAttributesClassName"] != before["volumeAttributesClassName"];
     if changes && class.is_empty() && !old["status"]["currentVolumeAttributesClassName"].is_null() {
@@ -223,6 +197,6 @@ fn validate_claim_update(check: &mut Check, claim: &Value, old: &Value) {
         let detail = format!(
             "update to {new_value} is forbidden when status.currentVolumeAttributesClassName is not nil"
         );
-        check.push(FieldError::forbidden("spec.volumeAttributesClassName", detail));
+        check.forbidden("spec.volumeAttributesClassName", detail);
     }
 }

@@ -1,8 +1,7 @@
 //! Cluster IPs and IP families of services.
 
 use super::service::is_headless;
-use super::{Check, addresses, items, text};
-use crate::field::FieldError;
+use super::{Check, addresses, array, items, text};
 use serde_json::Value;
 use std::net::IpAddr;
 
@@ -14,14 +13,13 @@ pub(super) fn validate_cluster_ips(check: &mut Check, spec: &Value, old: Option<
     let shown = || spec["clusterIPs"].clone();
     let primary = text(spec, "clusterIP");
     match addresses.first() {
-        None if !primary.is_empty() => check.push(FieldError::required(CLUSTER_IPS, "")),
+        None if !primary.is_empty() => check.required(CLUSTER_IPS, ""),
         Some(_) if primary.is_empty() => {
             let detail = "must be empty when `clusterIP` is not specified";
-            check.push(FieldError::invalid(CLUSTER_IPS, shown(), detail));
+            check.invalid(CLUSTER_IPS, shown(), detail);
         }
         Some(first) if *first != primary => {
-            let detail = "first value must match `clusterIP`";
-            check.push(FieldError::invalid(CLUSTER_IPS, shown(), detail));
+            check.invalid(CLUSTER_IPS, shown(), "first value must match `clusterIP`");
         }
         _ => {}
     }
@@ -36,7 +34,7 @@ pub(super) fn validate_cluster_ips(check: &mut Check, spec: &Value, old: Option<
         .collect();
     if addresses.len() > 1 && !parsed.iter().any(IpAddr::is_ipv4) | !parsed.iter().any(IpAddr::is_ipv6) {
         let detail = "may specify no more than one IP for each IP family";
-        check.push(FieldError::invalid(CLUSTER_IPS, shown(), detail));
+        check.invalid(CLUSTER_IPS, shown(), detail);
     }
     for (at, (address, family)) in parsed.iter().zip(string_items(&spec["ipFamilies"])).enumerate() {
         let fits = match family {
@@ -46,11 +44,7 @@ pub(super) fn validate_cluster_ips(check: &mut Check, spec: &Value, old: Option<
         };
         if !fits {
             let detail = format!("expected an {family} value as indicated by `ipFamilies[{at}]`");
-            check.push(FieldError::invalid(
-                &format!("{CLUSTER_IPS}[{at}]"),
-                addresses[at],
-                detail,
-            ));
+            check.invalid(&format!("{CLUSTER_IPS}[{at}]"), addresses[at], detail);
         }
     }
 }
@@ -63,28 +57,16 @@ fn validate_addresses(check: &mut Check, spec: &Value, addresses: &[&str], previ
             if addresses.len() > 1 {
                 valid = false;
                 let detail = "'None' must be the first and only value";
-                check.push(FieldError::invalid(
-                    CLUSTER_IPS,
-                    spec["clusterIPs"].clone(),
-                    detail,
-                ));
+                check.invalid(CLUSTER_IPS, spec["clusterIPs"].clone(), detail);
             }
         } else if let Some(reason) = addresses::ip_error(address).filter(|_| !previous.contains(address)) {
             valid = false;
-            check.push(FieldError::invalid(
-                &format!("{CLUSTER_IPS}[{at}]"),
-                *address,
-                reason,
-            ));
+            check.invalid(&format!("{CLUSTER_IPS}[{at}]"), *address, reason);
         }
     }
     if addresses.len() > 2 {
         let detail = "may only hold up to 2 values";
-        check.push(FieldError::invalid(
-            CLUSTER_IPS,
-            spec["clusterIPs"].clone(),
-            detail,
-        ));
+        check.invalid(CLUSTER_IPS, spec["clusterIPs"].clone(), detail);
     }
     valid
 }
@@ -94,10 +76,10 @@ fn validate_families(check: &mut Check, spec: &Value) {
     for (family, path) in items(spec, "ipFamilies", "spec") {
         let family = family.as_str().unwrap_or_default();
         if !IP_FAMILIES.contains(&family) {
-            check.push(FieldError::not_supported(&path, family, IP_FAMILIES));
+            check.not_supported(&path, family, IP_FAMILIES);
         }
         if seen.contains(&family) {
-            check.push(FieldError::duplicate(&path, family));
+            check.duplicate(&path, family);
         }
         seen.push(family);
     }
@@ -131,19 +113,15 @@ pub(super) fn validate_update(check: &mut Check, new: &Value, old: &Value) {
             vec![!before.is_empty() && !after.is_empty() && before[0] != after[0]]
         };
         for (at, _) in changed.iter().enumerate().filter(|(_, changed)| **changed) {
-            check.push(FieldError::invalid(
-                &format!("{CLUSTER_IPS}[{at}]"),
-                shown(),
-                IMMUTABLE,
-            ));
+            check.invalid(&format!("{CLUSTER_IPS}[{at}]"), shown(), IMMUTABLE);
         }
         if after.is_empty() && !before.is_empty() {
             let detail = "primary clusterIP can not be unset";
-            check.push(FieldError::invalid("spec.clusterIPs[0]", shown(), detail));
+            check.invalid("spec.clusterIPs[0]", shown(), detail);
         }
         if before.len() > 1 && after.len() == 1 && !single {
             let detail = "must be set to 'SingleStack' when releasing the secondary clusterIP";
-            check.push(FieldError::invalid("spec.ipFamilyPolicy", policy(), detail));
+            check.invalid("spec.ipFamilyPolicy", policy(), detail);
         }
     }
     if headless != (false, false) {
@@ -153,19 +131,19 @@ pub(super) fn validate_update(check: &mut Check, new: &Value, old: &Value) {
     let path = "spec.ipFamilies[0]";
     if before.len() == after.len() {
         if before != after {
-            check.push(FieldError::invalid(path, new["ipFamilies"].clone(), IMMUTABLE));
+            check.invalid(path, new["ipFamilies"].clone(), IMMUTABLE);
         }
     } else if !before.is_empty() && !after.is_empty() && before[0] != after[0] {
         // kube-apiserver shows the cluster IPs here, not the families.
-        check.push(FieldError::invalid(path, new["clusterIPs"].clone(), IMMUTABLE));
+        check.invalid(path, new["clusterIPs"].clone(), IMMUTABLE);
     }
     if before.len() > 1 && after.len() == 1 && !single {
         let detail = "must be set to 'SingleStack' when releasing the secondary ipFamily";
-        check.push(FieldError::invalid("spec.ipFamilyPolicy", policy(), detail));
+        check.invalid("spec.ipFamilyPolicy", policy(), detail);
     }
 }
 
 fn string_items(list: &Value) -> Vec<&str> {
-    let items = list.as_array().into_iter().flatten();
+    let items = array(list).iter();
     items.map(|item| item.as_str().unwrap_or_default()).collect()
 }

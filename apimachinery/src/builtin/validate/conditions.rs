@@ -1,45 +1,27 @@
 //! Validation of `metav1.Condition`.
 
-use super::{Check, items, names, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, names};
 use serde_json::Value;
-use std::collections::BTreeSet;
 
-const MAX_REASON_BYTES: usize = 1024;
-const MAX_MESSAGE_BYTES: usize = 32 * 1024;
 const INVALID_REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric \
                       characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or \
                       'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is \
                       '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
+#[rustfmt::skip]
+const CONDITIONS: &[Rule] = &[
+    ("conditions[].type", Is::Unique),
+    ("conditions[].type", Is::Text(names::qualified_name_errors)),
+    ("conditions[].status", Is::Only(&["False", "True", "Unknown"])),
+    ("conditions[].observedGeneration", Is::Within(0, i64::MAX, "must be greater than or equal to zero")),
+    ("conditions[].lastTransitionTime", Is::Required("")),
+    ("conditions[].reason", Is::Named(|reason| if is_reason(reason) { vec![] } else { vec![INVALID_REASON] })),
+    ("conditions[].reason", Is::MaxBytes(1024)),
+    ("conditions[].message", Is::MaxBytes(32 * 1024)),
+];
+
 pub(super) fn validate_conditions(check: &mut Check, status: &Value) {
-    let mut seen = BTreeSet::new();
-    for (condition, path) in items(status, "conditions", "status") {
-        let at = |name: &str| format!("{path}.{name}");
-        let kind = text(condition, "type");
-        if !seen.insert(kind) {
-            check.push(FieldError::duplicate(&at("type"), kind));
-        }
-        check.push_messages(&at("type"), kind, &names::qualified_name_errors(kind));
-        let state = text(condition, "status");
-        let known = ["False", "True", "Unknown"];
-        if !known.contains(&state) {
-            check.push(FieldError::not_supported(&at("status"), state, known));
-        }
-        if let Some(generation) = condition["observedGeneration"].as_i64().filter(|it| *it < 0) {
-            let detail = "must be greater than or equal to zero";
-            check.push(FieldError::invalid(&at("observedGeneration"), generation, detail));
-        }
-        check.require(&condition["lastTransitionTime"], &at("lastTransitionTime"));
-        let reason = text(condition, "reason");
-        if check.require(&Value::from(reason), &at("reason")) {
-            if !is_reason(reason) {
-                check.push(FieldError::invalid(&at("reason"), reason, INVALID_REASON));
-            }
-            check.limit_bytes(reason, MAX_REASON_BYTES, &at("reason"));
-        }
-        check.limit_bytes(text(condition, "message"), MAX_MESSAGE_BYTES, &at("message"));
-    }
+    check.apply(CONDITIONS, status, None, "status");
 }
 
 fn is_reason(text: &str) -> bool {

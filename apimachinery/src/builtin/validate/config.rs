@@ -1,7 +1,6 @@
 //! Validation of ConfigMaps, Secrets, Leases and ControllerRevisions.
 
-use super::{Check, fields, names, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, fields, names, text};
 use crate::types;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -15,26 +14,22 @@ pub(super) fn validate_config_map(check: &mut Check, map: &Value) {
     for list in ["data", "binaryData"] {
         for (key, value) in fields(&map[list]) {
             let path = format!("{list}[{key}]");
-            check.push_messages(&path, key, &names::config_key_errors(key));
+            check.validate_format(&path, key, names::config_key_errors);
             if list == "data" && map["binaryData"].get(key).is_some() {
-                check.push(FieldError::invalid(
-                    &path,
-                    key.as_str(),
-                    "duplicate of key present in binaryData",
-                ));
+                check.invalid(&path, key.as_str(), "duplicate of key present in binaryData");
             }
             size += value.as_str().map_or(0, str::len);
         }
     }
     if size > MAX_DATA_BYTES {
-        check.push(FieldError::too_long("", MAX_DATA_BYTES as u64));
+        check.too_long("", MAX_DATA_BYTES);
     }
 }
 
 /// Validates a secret after `stringData` was merged into `data`. Of the contents, only registry credentials are checked.
 pub(super) fn validate_secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
     for (key, _) in fields(&secret["data"]) {
-        check.push_messages(&format!("data[{key}]"), key, &names::config_key_errors(key));
+        check.validate_format(&format!("data[{key}]"), key, names::config_key_errors);
     }
     let ty = text(secret, "type");
     let required: &[&str] = match ty {
@@ -52,11 +47,11 @@ pub(super) fn validate_secret(check: &mut Check, secret: &Value, old: Option<&Va
     for key in required {
         let path = format!("data[{key}]");
         match secret["data"].get(*key).and_then(Value::as_str) {
-            None => check.push(FieldError::required(&path, "")),
-            Some("") if *key == "ssh-privatekey" => check.push(FieldError::required(&path, "")),
+            None => check.required(&path, ""),
+            Some("") if *key == "ssh-privatekey" => check.required(&path, ""),
             Some(data) if key.starts_with(".docker") => {
                 if let Err(reason) = check_registry_credentials(data) {
-                    check.push(FieldError::invalid(&path, "<secret contents redacted>", reason));
+                    check.invalid(&path, "<secret contents redacted>", reason);
                 }
             }
             Some(_) => {}
@@ -66,14 +61,9 @@ pub(super) fn validate_secret(check: &mut Check, secret: &Value, old: Option<&Va
     if ty == "kubernetes.io/service-account-token"
         && text(&secret["metadata"]["annotations"], account).is_empty()
     {
-        check.push(FieldError::required(
-            &format!("metadata.annotations[{account}]"),
-            "",
-        ));
+        check.required(&format!("metadata.annotations[{account}]"), "");
     }
-    if old.is_some_and(|old| old["type"] != secret["type"]) {
-        check.push(FieldError::invalid("type", ty, "field is immutable"));
-    }
+    check.apply(&[("type", Is::Immutable)], secret, old, "");
 }
 
 /// Checks that registry credentials, as base64, are a JSON object.
@@ -89,17 +79,14 @@ fn check_registry_credentials(data: &str) -> Result<(), String> {
 }
 
 pub(super) fn validate_lease(check: &mut Check, spec: &Value) {
-    if let Some(seconds) = spec["leaseDurationSeconds"]
-        .as_i64()
-        .filter(|seconds| *seconds <= 0)
-    {
-        check.push(FieldError::invalid(
-            "spec.leaseDurationSeconds",
-            seconds,
-            "must be greater than 0",
-        ));
-    }
-    check.require_non_negative(spec, &["leaseTransitions"], "spec");
+    const LEASE: &[Rule] = &[
+        (
+            "leaseDurationSeconds",
+            Is::Within(1, i64::MAX, "must be greater than 0"),
+        ),
+        ("leaseTransitions", Is::NonNegative),
+    ];
+    check.apply(LEASE, spec, None, "spec");
 }
 
 pub(super) fn validate_revision(check: &mut Check, revision: &Value, old: Option<&Value>) {
@@ -110,6 +97,6 @@ pub(super) fn validate_revision(check: &mut Check, revision: &Value, old: Option
         } else {
             "data must be a valid JSON object"
         };
-        check.push(FieldError::required("data", detail));
+        check.required("data", detail);
     }
 }

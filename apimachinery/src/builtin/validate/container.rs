@@ -1,8 +1,7 @@
 //! Validation of containers.
 
 use super::mounts::{self, VolumesByName};
-use super::{Check, env, items, names, pod, probe, resources, security, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, env, items, names, pod, probe, resources, security, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -47,11 +46,7 @@ pub(super) fn validate_containers(check: &mut Check, spec: &Value, path: &str, v
                 let restart = "RestartContainer";
                 if policy["restartPolicy"] == restart {
                     let detail = "must not be set to 'RestartContainer' for non-sidecar initContainers";
-                    check.push(FieldError::invalid(
-                        &format!("{path}.restartPolicy"),
-                        restart,
-                        detail,
-                    ));
+                    check.invalid(&format!("{path}.restartPolicy"), restart, detail);
                 }
             }
         }
@@ -83,21 +78,18 @@ fn validate_ephemeral_containers(check: &mut Check, spec: &Value, path: &str, vo
         require_unique_name(check, &mut names, container, &path);
         let target = text(container, "targetContainerName");
         if !target.is_empty() && !other_names.contains(target) {
-            check.push(FieldError::not_found(
-                &format!("{path}.targetContainerName"),
-                target,
-            ));
+            check.not_found(&format!("{path}.targetContainerName"), target);
         }
         for name in FORBIDDEN_FIELDS {
             let value = &container[name];
             if !value.is_null() && value.as_object().is_none_or(|fields| !fields.is_empty()) {
-                check.push(FieldError::forbidden(&format!("{path}.{name}"), DETAIL));
+                check.forbidden(&format!("{path}.{name}"), DETAIL);
             }
         }
         for (mount, path) in items(container, "volumeMounts", &path) {
             for name in ["subPath", "subPathExpr"] {
                 if !text(mount, name).is_empty() {
-                    check.push(FieldError::forbidden(&format!("{path}.{name}"), DETAIL));
+                    check.forbidden(&format!("{path}.{name}"), DETAIL);
                 }
             }
         }
@@ -112,9 +104,30 @@ fn require_unique_name<'a>(
 ) {
     let name = text(container, "name");
     if !names.insert(name) {
-        check.push(FieldError::duplicate(&format!("{path}.name"), name));
+        check.duplicate(&format!("{path}.name"), name);
     }
 }
+
+#[rustfmt::skip]
+const CONTAINER: &[Rule] = &[
+    ("name", Is::Named(names::label_errors)),
+    ("image", Is::Required("")),
+    ("terminationMessagePolicy", Is::OneOf(&["File", "FallbackToLogsOnError"])),
+    ("imagePullPolicy", Is::OneOf(&["Always", "IfNotPresent", "Never"])),
+    ("ports[].containerPort", Is::Checked(validate_container_port)),
+    ("ports[].hostPort", Is::Port),
+    ("ports[].protocol", Is::OneOf(&["SCTP", "TCP", "UDP"])),
+];
+
+#[rustfmt::skip]
+const RESTART_POLICY: &[Rule] = &[
+    ("restartPolicy", Is::OneOf(&["Always", "Never", "OnFailure"])),
+    ("restartPolicyRules", Is::MaxItems(20)),
+    ("restartPolicyRules[].action", Is::Only(&["Restart", "RestartAllContainers"])),
+    ("restartPolicyRules[].exitCodes", Is::Present("must be specified")),
+    ("restartPolicyRules[].exitCodes?.operator", Is::Only(&["In", "NotIn"])),
+    ("restartPolicyRules[].exitCodes.values", Is::MaxItems(255)),
+];
 
 /// Validates what applies to containers of all lists.
 fn validate_common_container(
@@ -124,24 +137,12 @@ fn validate_common_container(
     path: &str,
     volumes: &VolumesByName<'_>,
 ) {
-    let name = text(container, "name");
-    if check.require(&container["name"], &format!("{path}.name")) {
-        check.push_messages(&format!("{path}.name"), name, &names::label_errors(name));
-    }
-    check.require(&container["image"], &format!("{path}.image"));
-    check.require_supported(
-        container,
-        "terminationMessagePolicy",
-        path,
-        &["File", "FallbackToLogsOnError"],
-    );
+    check.apply(CONTAINER, container, None, path);
     validate_ports(check, container, path);
     env::validate_env(check, container, path);
     env::validate_env_from(check, container, path);
     mounts::validate_volume_mounts(check, container, path, volumes);
     mounts::validate_volume_devices(check, container, path, volumes);
-    let policies = ["Always", "IfNotPresent", "Never"];
-    check.require_supported(container, "imagePullPolicy", path, &policies);
     resources::validate_container_resources(check, container, spec, &format!("{path}.resources"));
     validate_resize_policy(check, container, spec["restartPolicy"] == "Never", path);
     let context = &container["securityContext"];
@@ -156,7 +157,7 @@ fn validate_resize_policy(check: &mut Check, container: &Value, never_restarts: 
     for (policy, path) in items(container, "resizePolicy", path) {
         let (resource, restart) = (text(policy, "resourceName"), text(policy, "restartPolicy"));
         if !seen.insert(resource) {
-            check.push(FieldError::duplicate(&path, resource));
+            check.duplicate(&path, resource);
         }
         for (name, known) in [
             ("resourceName", ["cpu", "memory"]),
@@ -168,51 +169,22 @@ fn validate_resize_policy(check: &mut Check, container: &Value, never_restarts: 
         }
         if never_restarts && restart != "NotRequired" {
             let detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
-            check.push(FieldError::invalid(&at, restart, detail));
+            check.invalid(&at, restart, detail);
         }
     }
 }
 
 /// Validates the restart policy and restart rules of a container.
 fn validate_restart_policy(check: &mut Check, container: &Value, path: &str) {
-    const MAX_RULES: usize = 20;
-    const MAX_EXIT_CODES: usize = 255;
-    let count = |list: &Value| list.as_array().map_or(0, Vec::len);
-    let rules = count(&container["restartPolicyRules"]);
-    let policies = ["Always", "Never", "OnFailure"];
-    if container["restartPolicy"].is_null() && rules > 0 {
+    let has_rules = items(container, "restartPolicyRules", "").next().is_some();
+    if container["restartPolicy"].is_null() && has_rules {
         let detail = "must specify restartPolicy when restart rules are used";
-        check.push(FieldError::required(&format!("{path}.restartPolicy"), detail));
+        check.required(&format!("{path}.restartPolicy"), detail);
         if path.contains("initContainers") {
             return;
         }
     }
-    check.require_supported(container, "restartPolicy", path, &policies);
-    if rules > MAX_RULES {
-        let field = format!("{path}.restartPolicyRules");
-        check.push(FieldError::too_many(&field, rules, MAX_RULES as u64));
-    }
-    for (rule, path) in items(container, "restartPolicyRules", path) {
-        let mut supported_value = |holder: &Value, name: &str, path: &str, known: [&str; 2]| {
-            let value = text(holder, name);
-            if !known.contains(&value) {
-                let field = format!("{path}.{name}");
-                check.push(FieldError::not_supported(&field, value, known));
-            }
-        };
-        supported_value(rule, "action", &path, ["Restart", "RestartAllContainers"]);
-        let (codes, field) = (&rule["exitCodes"], format!("{path}.exitCodes"));
-        if codes.is_object() {
-            supported_value(codes, "operator", &field, ["In", "NotIn"]);
-            let count = count(&codes["values"]);
-            if count > MAX_EXIT_CODES {
-                let field = format!("{field}.values");
-                check.push(FieldError::too_many(&field, count, MAX_EXIT_CODES as u64));
-            }
-        } else {
-            check.push(FieldError::required(&field, "must be specified"));
-        }
-    }
+    check.apply(RESTART_POLICY, container, None, path);
 }
 
 fn validate_ports(check: &mut Check, container: &Value, path: &str) {
@@ -223,17 +195,17 @@ fn validate_ports(check: &mut Check, container: &Value, path: &str) {
             let messages = names::port_name_errors(name);
             check.push_messages(&format!("{path}.name"), name, &messages);
             if messages.is_empty() && !seen.insert(name) {
-                check.push(FieldError::duplicate(&format!("{path}.name"), name));
+                check.duplicate(&format!("{path}.name"), name);
             }
         }
-        let number = &port["containerPort"];
-        if number.as_i64().unwrap_or_default() == 0 {
-            check.push(FieldError::required(&format!("{path}.containerPort"), ""));
-        } else {
-            check.validate_port(number, &format!("{path}.containerPort"));
-        }
-        check.validate_port(&port["hostPort"], &format!("{path}.hostPort"));
-        check.require_supported(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
+    }
+}
+
+fn validate_container_port(check: &mut Check, number: &Value, path: &str) {
+    if number.as_i64().unwrap_or_default() == 0 {
+        check.required(path, "");
+    } else {
+        check.validate_port(number, path);
     }
 }
 
@@ -244,7 +216,7 @@ fn reject_host_port_conflicts<'a>(check: &mut Check, containers: impl Iterator<I
         let number = port["hostPort"].as_i64().unwrap_or(0);
         let key = format!("{}/{}/{number}", text(port, "protocol"), text(port, "hostIP"));
         if number != 0 && !seen.insert(key.clone()) {
-            check.push(FieldError::duplicate(&format!("{path}.hostPort"), key));
+            check.duplicate(&format!("{path}.hostPort"), key);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Validation of container statuses and of the statuses of resource claims.
 
-use super::{Check, items, names, security, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, items, names, security, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -10,6 +9,30 @@ const STATUS_LISTS: [(&str, &str); 3] = [
     ("containerStatuses", "containers"),
     ("initContainerStatuses", "initContainers"),
     ("ephemeralContainerStatuses", "ephemeralContainers"),
+];
+
+const USER: &[Rule] = &[
+    ("uid", security::ID),
+    ("gid", security::ID),
+    ("supplementalGroups[]", security::ID),
+];
+
+#[rustfmt::skip]
+const CLAIM_STATUSES: &[Rule] = &[
+    ("resourceClaimStatuses[].name", Is::Unique),
+    ("resourceClaimStatuses[].resourceClaimName", Is::Format(names::subdomain_errors)),
+];
+#[rustfmt::skip]
+const ALLOCATED_RESOURCE: &[Rule] = &[
+    ("resources[].health", Is::Only(&["Healthy", "Unhealthy", "Unknown"])),
+    ("resources[].message?", Is::Required("must be non-empty if specified")),
+    ("resources[].message", Is::MaxBytes(1024)),
+    ("resources[].resourceID", Is::Unique),
+];
+#[rustfmt::skip]
+const EXTENDED_CLAIM: &[Rule] = &[
+    ("requestMappings", Is::Required("at least one request mapping is required")),
+    ("resourceClaimName", Is::Named(names::subdomain_errors)),
 ];
 
 /// Rejects the restart of terminated containers unless their restart policy allows it.
@@ -33,7 +56,7 @@ pub(super) fn reject_container_restarts(check: &mut Check, pod: &Value, old: &Va
             let container = items(spec, list, "").find(|(declared, _)| declared["name"] == before["name"]);
             if is_ephemeral || container.is_none_or(|(declared, _)| !may_restart(declared, spec, code)) {
                 let detail = "may not be transitioned to non-terminated state";
-                check.push(FieldError::forbidden(&format!("{path}.state"), detail));
+                check.forbidden(&format!("{path}.state"), detail);
             }
         }
     }
@@ -64,22 +87,12 @@ fn may_restart(container: &Value, spec: &Value, code: i64) -> bool {
 
 /// Validates the statuses of resource claims.
 pub(super) fn validate_resource_claim_statuses(check: &mut Check, pod: &Value) {
-    let mut seen = BTreeSet::new();
+    check.apply(CLAIM_STATUSES, &pod["status"], None, "status");
     for (status, path) in items(&pod["status"], "resourceClaimStatuses", "status") {
         let (name, field) = (text(status, "name"), format!("{path}.name"));
         if !items(&pod["spec"], "resourceClaims", "").any(|(claim, _)| text(claim, "name") == name) {
             let detail = "must match the name of an entry in `spec.resourceClaims`";
-            check.push(FieldError::invalid(&field, name, detail));
-        }
-        if !seen.insert(name) {
-            check.push(FieldError::duplicate(&field, name));
-        }
-        if let Some(claim) = status["resourceClaimName"].as_str() {
-            check.push_messages(
-                &format!("{path}.resourceClaimName"),
-                claim,
-                &names::subdomain_errors(claim),
-            );
+            check.invalid(&field, name, detail);
         }
     }
     let (extended, path) = (
@@ -93,10 +106,7 @@ pub(super) fn validate_resource_claim_statuses(check: &mut Check, pod: &Value) {
 
 /// Validates the mapping of requests of a claim to extended resources of containers.
 fn validate_request_mappings(check: &mut Check, extended: &Value, spec: &Value, path: &str) {
-    if items(extended, "requestMappings", path).next().is_none() {
-        let detail = "at least one request mapping is required";
-        check.push(FieldError::required(&format!("{path}.requestMappings"), detail));
-    }
+    check.apply(EXTENDED_CLAIM, extended, None, path);
     let mut seen = BTreeSet::new();
     for (mapping, at) in items(extended, "requestMappings", path) {
         let [container, resource, request] =
@@ -110,44 +120,25 @@ fn validate_request_mappings(check: &mut Check, extended: &Value, spec: &Value, 
             None => {
                 let detail =
                     "must match the name of an entry in spec.initContainers.name or spec.containers.name";
-                check.push(FieldError::invalid(
-                    &format!("{at}.containerName"),
-                    container,
-                    detail,
-                ));
+                check.invalid(&format!("{at}.containerName"), container, detail);
             }
             Some((declared, _)) if declared["resources"]["requests"][resource].is_null() => {
                 let detail = "must match the extended resource name of an entry in \
                               spec.initContainers.resources.requests or spec.containers.resources.requests";
-                check.push(FieldError::invalid(
-                    &format!("{at}.resourceName"),
-                    resource,
-                    detail,
-                ));
+                check.invalid(&format!("{at}.resourceName"), resource, detail);
             }
             Some(_) => {}
         }
-        check.push_messages(
-            &format!("{path}.requestName"),
-            request,
-            &names::label_errors(request),
-        );
+        check.validate_format(&format!("{path}.requestName"), request, names::label_errors);
         if !seen.insert((container, resource, request)) {
             for (name, value) in [
                 ("containerName", container),
                 ("resourceName", resource),
                 ("requestName", request),
             ] {
-                check.push(FieldError::duplicate(&format!("{at}.{name}"), value));
+                check.duplicate(&format!("{at}.{name}"), value);
             }
         }
-    }
-    let (claim, field) = (
-        text(extended, "resourceClaimName"),
-        format!("{path}.resourceClaimName"),
-    );
-    if check.require(&Value::from(claim), &field) {
-        check.push_messages(&field, claim, &names::subdomain_errors(claim));
     }
 }
 
@@ -159,12 +150,9 @@ pub(super) fn validate_container_statuses(check: &mut Check, pod: &Value) {
         for (container, path) in items(status, statuses, "status") {
             let (user, path) = (&container["user"]["linux"], format!("{path}.user.linux"));
             if of_windows && user.is_object() {
-                check.push(FieldError::forbidden(&path, "cannot be set for a windows pod"));
+                check.forbidden(&path, "cannot be set for a windows pod");
             } else {
-                security::validate_ids(check, user, &["uid", "gid"], &path);
-                for (group, path) in items(user, "supplementalGroups", &path) {
-                    security::validate_id(check, group, &path);
-                }
+                check.apply(USER, user, None, &path);
             }
         }
     }
@@ -176,10 +164,7 @@ pub(super) fn validate_container_statuses(check: &mut Check, pod: &Value) {
                     .is_some()
                 {
                     let detail = "must not be specified in container status";
-                    check.push(FieldError::forbidden(
-                        &format!("{path}.allocatedResourcesStatus"),
-                        detail,
-                    ));
+                    check.forbidden(&format!("{path}.allocatedResourcesStatus"), detail);
                 }
                 continue;
             }
@@ -224,28 +209,8 @@ fn validate_allocated_resource_status(
             )
         };
         if !found {
-            check.push(FieldError::invalid(&format!("{path}.name"), name, detail));
+            check.invalid(&format!("{path}.name"), name, detail);
         }
     }
-    let mut seen = BTreeSet::new();
-    for (device, path) in items(resource, "resources", path) {
-        const HEALTH_VALUES: [&str; 3] = ["Healthy", "Unhealthy", "Unknown"];
-        const MAX_MESSAGE_BYTES: usize = 1024;
-        let (id, health) = (text(device, "resourceID"), text(device, "health"));
-        if !HEALTH_VALUES.contains(&health) {
-            check.push(FieldError::not_supported(
-                &format!("{path}.health"),
-                health,
-                HEALTH_VALUES,
-            ));
-        }
-        let field = format!("{path}.message");
-        match device["message"].as_str() {
-            Some("") => check.push(FieldError::required(&field, "must be non-empty if specified")),
-            message => check.limit_bytes(message.unwrap_or_default(), MAX_MESSAGE_BYTES, &field),
-        }
-        if !seen.insert(id) {
-            check.push(FieldError::duplicate(&format!("{path}.resourceID"), id));
-        }
-    }
+    check.apply(ALLOCATED_RESOURCE, resource, None, path);
 }

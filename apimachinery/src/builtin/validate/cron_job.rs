@@ -1,19 +1,22 @@
 //! Validation of CronJobs.
 
-use super::{Check, job, schedule, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, job, schedule, text};
 use serde_json::Value;
 
+const CRON_JOB: &[Rule] = &[
+    ("startingDeadlineSeconds", Is::NonNegative),
+    ("successfulJobsHistoryLimit", Is::NonNegative),
+    ("failedJobsHistoryLimit", Is::NonNegative),
+    ("concurrencyPolicy", Is::Present("")),
+    ("concurrencyPolicy", Is::OneOf(&["Allow", "Forbid", "Replace"])),
+];
+
 pub(super) fn validate_cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {
-    let (cron, path) = (&object["spec"], "spec");
+    let cron = &object["spec"];
     let name = text(&object["metadata"], "name");
     // The names of its jobs have a suffix of eleven characters.
     if old.is_none() && name.len() > 52 {
-        check.push(FieldError::invalid(
-            "metadata.name",
-            name,
-            "must be no more than 52 characters",
-        ));
+        check.invalid("metadata.name", name, "must be no more than 52 characters");
     }
     if let Some(zone) = cron["timeZone"].as_str() {
         validate_time_zone(check, zone);
@@ -21,33 +24,21 @@ pub(super) fn validate_cron_job(check: &mut Check, object: &Value, old: Option<&
     let schedule = text(cron, "schedule");
     if check.require(&cron["schedule"], "spec.schedule") {
         for detail in schedule::schedule_errors(schedule) {
-            check.push(FieldError::invalid("spec.schedule", schedule, detail));
+            check.invalid("spec.schedule", schedule, detail);
         }
     }
-    check.require_non_negative(
-        cron,
-        &[
-            "startingDeadlineSeconds",
-            "successfulJobsHistoryLimit",
-            "failedJobsHistoryLimit",
-        ],
-        path,
-    );
-    if cron["concurrencyPolicy"].is_null() {
-        check.push(FieldError::required("spec.concurrencyPolicy", ""));
-    }
-    check.require_supported(cron, "concurrencyPolicy", path, &["Allow", "Forbid", "Replace"]);
+    check.apply(CRON_JOB, cron, None, "spec");
     let template = &cron["jobTemplate"]["spec"];
     let path = "spec.jobTemplate.spec";
     job::validate_spec(check, template, path);
     if !template["selector"].is_null() {
         let selector = template["selector"].clone();
         let detail = "`selector` will be auto-generated";
-        check.push(FieldError::invalid(&format!("{path}.selector"), selector, detail));
+        check.invalid(&format!("{path}.selector"), selector, detail);
     }
     if template["manualSelector"] == true {
         let field = format!("{path}.manualSelector");
-        check.push(FieldError::not_supported(&field, true, ["nil", "false"]));
+        check.not_supported(&field, true, ["nil", "false"]);
     }
 }
 
@@ -61,5 +52,5 @@ fn validate_time_zone(check: &mut Check, zone: &str) {
         zone if schedule::is_unknown_time_zone(zone) => format!("unknown time zone {zone}"),
         _ => return,
     };
-    check.push(FieldError::invalid(field, zone, detail));
+    check.invalid(field, zone, detail);
 }

@@ -1,7 +1,6 @@
 //! Validation of a pod's DNS configuration and host aliases.
 
-use super::{Check, addresses, items, names, text};
-use crate::field::FieldError;
+use super::{Check, Is, addresses, array, items, names, text};
 use serde_json::Value;
 
 const MAX_NAMESERVERS: usize = 3;
@@ -10,7 +9,7 @@ const MAX_SEARCH_CHARACTERS: usize = 2048;
 
 pub(super) fn validate_dns_config(check: &mut Check, spec: &Value, path: &str) {
     let config = &spec["dnsConfig"];
-    let count = |list: &str| config[list].as_array().map_or(0, Vec::len);
+    let count = |list: &str| array(&config[list]).len();
     if spec["dnsPolicy"] == "None" {
         let missing = if config.is_null() {
             Some((
@@ -24,7 +23,7 @@ pub(super) fn validate_dns_config(check: &mut Check, spec: &Value, path: &str) {
             None
         };
         if let Some((path, detail)) = missing {
-            return check.push(FieldError::required(&path, detail));
+            return check.required(&path, detail);
         }
     }
     for (list, max, what) in [
@@ -33,16 +32,15 @@ pub(super) fn validate_dns_config(check: &mut Check, spec: &Value, path: &str) {
     ] {
         if count(list) > max {
             let detail = format!("must not have more than {max} {what}");
-            check.push(FieldError::invalid(
-                &format!("{path}.{list}"),
-                config[list].clone(),
-                detail,
-            ));
+            check.invalid(&format!("{path}.{list}"), config[list].clone(), detail);
         }
     }
-    for (server, path) in items(config, "nameservers", path) {
-        validate_ip_address(check, server, &path);
-    }
+    check.apply(
+        &[("nameservers[]", Is::Text(addresses::ip_errors))],
+        config,
+        None,
+        path,
+    );
     let searches: Vec<&str> = items(config, "searches", path)
         .map(|(search, _)| search.as_str().unwrap_or_default())
         .collect();
@@ -51,34 +49,16 @@ pub(super) fn validate_dns_config(check: &mut Check, spec: &Value, path: &str) {
             "must not have more than {MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list"
         );
         let field = format!("{path}.searches");
-        check.push(FieldError::invalid(&field, config["searches"].clone(), detail));
+        check.invalid(&field, config["searches"].clone(), detail);
     }
     for (at, search) in searches.iter().enumerate().filter(|(_, search)| **search != ".") {
         let search = search.strip_suffix('.').unwrap_or(search);
         let field = format!("{path}.searches[{at}]");
-        check.push_messages(&field, search, &names::subdomain_with_underscores_errors(search));
+        check.validate_format(&field, search, names::subdomain_with_underscores_errors);
     }
     for (option, path) in items(config, "options", path) {
         if text(option, "name").is_empty() {
-            check.push(FieldError::required(&path, "must not be empty"));
+            check.required(&path, "must not be empty");
         }
-    }
-}
-
-/// Validates host aliases.
-pub(super) fn validate_host_aliases(check: &mut Check, spec: &Value, path: &str) {
-    for (alias, path) in items(spec, "hostAliases", path) {
-        validate_ip_address(check, &alias["ip"], &format!("{path}.ip"));
-        for (name, path) in items(alias, "hostnames", &path) {
-            let name = name.as_str().unwrap_or_default();
-            check.push_messages(&path, name, &names::subdomain_errors(name));
-        }
-    }
-}
-
-fn validate_ip_address(check: &mut Check, value: &Value, path: &str) {
-    let ip_address = value.as_str().unwrap_or_default();
-    if let Some(reason) = addresses::ip_error(ip_address) {
-        check.push(FieldError::invalid(path, ip_address, reason));
     }
 }

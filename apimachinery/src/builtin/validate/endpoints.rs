@@ -1,7 +1,6 @@
 //! Validation of Endpoints and EndpointSlices.
 
-use super::{Check, addresses, items, names, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, addresses, array, items, names, text};
 use serde_json::Value;
 use std::net::IpAddr;
 
@@ -9,6 +8,29 @@ const MAX_ENDPOINTS: usize = 1000;
 const MAX_ADDRESSES: usize = 100;
 const MAX_PORTS: usize = 20_000;
 const MAX_HINTS: usize = 8;
+
+const PORT: &[Rule] = &[
+    ("name", Is::OptionalName(names::label_errors)),
+    ("protocol", Is::OneOf(&["SCTP", "TCP", "UDP"])),
+    ("appProtocol", Is::Format(names::qualified_name_errors)),
+];
+const NODE_AND_HOST_NAME: &[Rule] = &[
+    ("nodeName", Is::Format(names::subdomain_errors)),
+    ("hostname", Is::Format(names::label_errors)),
+];
+#[rustfmt::skip]
+const SLICE: &[Rule] = &[
+    ("addressType", Is::RequiredOneOf(&["FQDN", "IPv4", "IPv6"])),
+    ("addressType", Is::Immutable),
+];
+const HINTS_FOR_ZONES: &[Rule] = &[
+    ("forZones[].name", Is::Unique),
+    ("forZones[].name", Is::Text(names::label_value_errors)),
+];
+const HINTS_FOR_NODES: &[Rule] = &[
+    ("forNodes[].name", Is::Unique),
+    ("forNodes[].name", Is::Text(names::subdomain_errors)),
+];
 
 pub(super) fn validate_endpoints(check: &mut Check, endpoints: &Value, old: Option<&Value>) {
     // Unchanged subsets are not validated again.
@@ -18,15 +40,14 @@ pub(super) fn validate_endpoints(check: &mut Check, endpoints: &Value, old: Opti
     for (subset, path) in items(endpoints, "subsets", "") {
         let lists = ["addresses", "notReadyAddresses"];
         if lists.iter().all(|list| count(&subset[*list]) == 0) {
-            let detail = "must specify `addresses` or `notReadyAddresses`";
-            check.push(FieldError::required(&path, detail));
+            check.required(&path, "must specify `addresses` or `notReadyAddresses`");
         }
         for (address, path) in lists.iter().flat_map(|list| items(subset, list, &path)) {
             let (ip, field) = (text(address, "ip"), format!("{path}.ip"));
             if let Some(reason) = addresses::ip_error(ip) {
-                check.push(FieldError::invalid(&field, ip, reason));
+                check.invalid(&field, ip, reason);
             }
-            validate_node_and_host_name(check, address, &path);
+            check.apply(NODE_AND_HOST_NAME, address, None, &path);
             addresses::validate_non_special_ip(check, ip, &field);
         }
         for (port, path) in items(subset, "ports", &path) {
@@ -34,33 +55,27 @@ pub(super) fn validate_endpoints(check: &mut Check, endpoints: &Value, old: Opti
                 check.require(&port["name"], &format!("{path}.name"));
             }
             check.validate_port(&port["port"], &format!("{path}.port"));
-            self::validate_port(check, port, &path);
+            check.apply(PORT, port, None, &path);
         }
     }
 }
 
 pub(super) fn validate_slice(check: &mut Check, slice: &Value, old: Option<&Value>) {
     let ty = text(slice, "addressType");
-    if check.require(&slice["addressType"], "addressType") {
-        check.require_supported_at(slice, "addressType", "addressType", &["FQDN", "IPv4", "IPv6"]);
-    }
-    if limit_items(check, &slice["ports"], "ports", MAX_PORTS) {
-        let mut seen = vec![];
-        for (port, path) in items(slice, "ports", "") {
-            let name = text(port, "name");
-            self::validate_port(check, port, &path);
-            require_unique_name(check, &mut seen, name, &format!("{path}.name"));
-        }
+    check.apply(SLICE, slice, old, "");
+    if check.limit_items(&slice["ports"], MAX_PORTS, "ports") {
+        const PORTS: &[Rule] = &[("ports[]", Is::Rules(PORT)), ("ports[].name", Is::Unique)];
+        check.apply(PORTS, slice, None, "");
     }
     if old.is_none_or(|old| old["endpoints"] != slice["endpoints"])
-        && limit_items(check, &slice["endpoints"], "endpoints", MAX_ENDPOINTS)
+        && check.limit_items(&slice["endpoints"], MAX_ENDPOINTS, "endpoints")
     {
         for (endpoint, path) in items(slice, "endpoints", "") {
             let field = format!("{path}.addresses");
             if count(&endpoint["addresses"]) == 0 {
-                check.push(FieldError::required(&field, "must contain at least 1 address"));
+                check.required(&field, "must contain at least 1 address");
             }
-            limit_items(check, &endpoint["addresses"], &field, MAX_ADDRESSES);
+            check.limit_items(&endpoint["addresses"], MAX_ADDRESSES, &field);
             for (address, item_path) in items(endpoint, "addresses", &path) {
                 self::validate_address(
                     check,
@@ -70,59 +85,14 @@ pub(super) fn validate_slice(check: &mut Check, slice: &Value, old: Option<&Valu
                     &item_path,
                 );
             }
-            validate_node_and_host_name(check, endpoint, &path);
+            check.apply(NODE_AND_HOST_NAME, endpoint, None, &path);
             validate_hints(check, &endpoint["hints"], &format!("{path}.hints"));
         }
-    }
-    if old.is_some_and(|old| old["addressType"] != slice["addressType"]) {
-        check.push(FieldError::invalid("addressType", ty, "field is immutable"));
     }
 }
 
 fn count(list: &Value) -> usize {
-    list.as_array().map_or(0, Vec::len)
-}
-
-fn limit_items(check: &mut Check, list: &Value, path: &str, max: usize) -> bool {
-    let count = count(list);
-    if count > max {
-        check.push(FieldError::too_many(path, count, max as u64));
-    }
-    count <= max
-}
-
-fn require_unique_name<'a>(check: &mut Check, seen: &mut Vec<&'a str>, name: &'a str, path: &str) {
-    if seen.contains(&name) {
-        check.push(FieldError::duplicate(path, name));
-    }
-    seen.push(name);
-}
-
-fn validate_port(check: &mut Check, port: &Value, path: &str) {
-    let name = text(port, "name");
-    if !name.is_empty() {
-        check.push_messages(&format!("{path}.name"), name, &names::label_errors(name));
-    }
-    check.require_supported(port, "protocol", path, &["SCTP", "TCP", "UDP"]);
-    if let Some(protocol) = port["appProtocol"].as_str() {
-        let field = format!("{path}.appProtocol");
-        check.push_messages(&field, protocol, &names::qualified_name_errors(protocol));
-    }
-}
-
-/// Validates node name and host name.
-fn validate_node_and_host_name(check: &mut Check, endpoint: &Value, path: &str) {
-    for (name, messages) in [
-        (
-            "nodeName",
-            names::subdomain_errors as fn(&str) -> Vec<&'static str>,
-        ),
-        ("hostname", names::label_errors),
-    ] {
-        if let Some(value) = endpoint[name].as_str() {
-            check.push_messages(&format!("{path}.{name}"), value, &messages(value));
-        }
-    }
+    array(list).len()
 }
 
 /// Validates an address of the slice's address type. A wrong address family is reported at the list.
@@ -134,19 +104,19 @@ fn validate_address(check: &mut Check, address: &str, ty: &str, list: &str, path
         return;
     }
     if let Some(reason) = addresses::ip_error(address) {
-        check.push(FieldError::invalid(path, address, reason));
+        check.invalid(path, address, reason);
         return;
     }
     let parsed = address.parse::<IpAddr>().ok();
     let canonical = parsed.map(|address| address.to_string()).unwrap_or_default();
     if ty == "IPv6" && canonical != address {
         let detail = format!("must be in canonical form ({canonical:?})");
-        check.push(FieldError::invalid(path, address, detail));
+        check.invalid(path, address, detail);
         return;
     }
     if parsed.is_some_and(|address| address.is_ipv4() != (ty == "IPv4")) {
         let detail = format!("must be an {ty} address");
-        check.push(FieldError::invalid(list, address, detail));
+        check.invalid(list, address, detail);
     }
     addresses::validate_non_special_ip(check, address, path);
 }
@@ -154,7 +124,7 @@ fn validate_address(check: &mut Check, address: &str, ty: &str, list: &str, path
 /// Validates a fully qualified domain name, which may end with a dot.
 fn validate_fqdn(check: &mut Check, name: &str, path: &str) {
     if name.is_empty() {
-        check.push(FieldError::required(path, ""));
+        check.required(path, "");
         return;
     }
     let name = name.strip_suffix('.').unwrap_or(name);
@@ -171,26 +141,15 @@ fn validate_fqdn(check: &mut Check, name: &str, path: &str) {
         };
         (part, messages.join(","))
     };
-    check.push(FieldError::invalid(path, value, reason));
+    check.invalid(path, value, reason);
 }
 
 /// Validates topology hints.
 fn validate_hints(check: &mut Check, hints: &Value, path: &str) {
-    for (list, messages) in [
-        (
-            "forZones",
-            names::label_value_errors as fn(&str) -> Vec<&'static str>,
-        ),
-        ("forNodes", names::subdomain_errors),
-    ] {
-        if !limit_items(check, &hints[list], &format!("{path}.{list}"), MAX_HINTS) {
+    for (list, rules) in [("forZones", HINTS_FOR_ZONES), ("forNodes", HINTS_FOR_NODES)] {
+        if !check.limit_items(&hints[list], MAX_HINTS, &format!("{path}.{list}")) {
             return;
         }
-        let mut seen = vec![];
-        for (hint, path) in items(hints, list, path) {
-            let (name, field) = (text(hint, "name"), format!("{path}.name"));
-            require_unique_name(check, &mut seen, name, &field);
-            check.push_messages(&field, name, &messages(name));
-        }
+        check.apply(rules, hints, None, path);
     }
 }

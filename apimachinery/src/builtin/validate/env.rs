@@ -1,7 +1,6 @@
 //! Validation of environment variables of containers.
 
-use super::{Check, items, names, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, items, names, text};
 use serde_json::Value;
 
 const INVALID_VARIABLE_NAME: &str =
@@ -37,113 +36,78 @@ const CONTAINER_RESOURCES: &[&str] = &[
     "requests.memory",
 ];
 
+#[rustfmt::skip]
+const SOURCE: &[Rule] = &[
+    ("fieldRef?", Is::Checked(|check, reference, path| validate_field_ref(check, reference, path, ENV_FIELDS))),
+    ("resourceFieldRef?", Is::Checked(|check, reference, path| validate_resource_ref(check, reference, path, false))),
+    ("configMapKeyRef?", Is::Rules(KEY_REFERENCE)),
+    ("secretKeyRef?", Is::Rules(KEY_REFERENCE)),
+    ("fileKeyRef?.key", Is::Named(variable_name_errors)),
+    ("fileKeyRef?.volumeName", Is::Named(names::label_errors)),
+    ("fileKeyRef?.path", Is::Required("")),
+    ("fileKeyRef?.path", Is::Checked(|check, path, field| check.reject_backsteps(path.as_str().unwrap_or_default(), field))),
+];
+const KEY_REFERENCE: &[Rule] = &[
+    ("name", Is::Text(names::subdomain_errors)),
+    ("key", Is::Named(names::config_key_errors)),
+];
+#[rustfmt::skip]
+const ENV_FROM: &[Rule] = &[
+    ("envFrom[].prefix", Is::Text(variable_name_errors)),
+    ("envFrom[].configMapRef?.name", Is::Named(names::prefix_errors)),
+    ("envFrom[].secretRef?.name", Is::Named(names::prefix_errors)),
+];
+
 pub(super) fn validate_env(check: &mut Check, container: &Value, path: &str) {
     const SOURCES: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
     for (variable, path) in items(container, "env", path) {
-        let name = text(variable, "name");
-        if check.require(&variable["name"], &format!("{path}.name")) && !is_variable_name(name) {
-            check.push(FieldError::invalid(
-                &format!("{path}.name"),
-                name,
-                INVALID_VARIABLE_NAME,
-            ));
-        }
+        check.apply(
+            &[("name", Is::Named(variable_name_errors))],
+            variable,
+            None,
+            &path,
+        );
         let source = &variable["valueFrom"];
         let Some(kinds) = source.as_object() else { continue };
         let source_path = format!("{path}.valueFrom");
-        if source["fieldRef"].is_object() {
-            let field = format!("{source_path}.fieldRef");
-            validate_field_ref(check, &source["fieldRef"], &field, ENV_FIELDS);
-        }
-        if source["resourceFieldRef"].is_object() {
-            let field = format!("{source_path}.resourceFieldRef");
-            validate_resource_ref(check, &source["resourceFieldRef"], &field, false);
-        }
-        for name in ["configMapKeyRef", "secretKeyRef"] {
-            if source[name].is_object() {
-                validate_key_ref(check, &source[name], &format!("{source_path}.{name}"));
-            }
-        }
-        if source["fileKeyRef"].is_object() {
-            validate_file_ref(check, &source["fileKeyRef"], &format!("{source_path}.fileKeyRef"));
-        }
+        check.apply(SOURCE, source, None, &source_path);
         if kinds.is_empty() {
-            check.push(FieldError::invalid(&source_path, "", SOURCES));
+            check.invalid(&source_path, "", SOURCES);
         } else if !text(variable, "value").is_empty() {
-            let detail = "may not be specified when `value` is not empty";
-            check.push(FieldError::invalid(&source_path, "", detail));
+            check.invalid(&source_path, "", "may not be specified when `value` is not empty");
         } else if kinds.len() > 1 {
             let detail = "may not have more than one field specified at a time";
-            check.push(FieldError::invalid(&source_path, "", detail));
+            check.invalid(&source_path, "", detail);
         }
     }
 }
 
 /// Validates `envFrom`.
 pub(super) fn validate_env_from(check: &mut Check, container: &Value, path: &str) {
+    check.apply(ENV_FROM, container, None, path);
     let list_path = format!("{path}.envFrom");
-    for (source, path) in items(container, "envFrom", path) {
-        let prefix = text(source, "prefix");
-        if !is_variable_name(prefix) {
-            check.push(FieldError::invalid(
-                &format!("{path}.prefix"),
-                prefix,
-                INVALID_VARIABLE_NAME,
-            ));
-        }
-        let kinds: Vec<&str> = ["configMapRef", "secretRef"]
-            .into_iter()
-            .filter(|kind| source[*kind].is_object())
-            .collect();
-        for kind in &kinds {
-            let field = format!("{path}.{kind}.name");
-            if check.require(&source[*kind]["name"], &field) {
-                let name = text(&source[*kind], "name");
-                check.push_messages(&field, name, &names::prefix_errors(name));
-            }
-        }
-        match kinds.len() {
+    for (source, _) in items(container, "envFrom", path) {
+        let kinds = ["configMapRef", "secretRef"].into_iter();
+        match kinds.filter(|kind| source[*kind].is_object()).count() {
             0 => {
                 let detail = "must specify one of: `configMapRef` or `secretRef`";
-                check.push(FieldError::invalid(&list_path, "", detail));
+                check.invalid(&list_path, "", detail);
             }
             1 => {}
             _ => {
                 let detail = "may not have more than one field specified at a time";
-                check.push(FieldError::invalid(&list_path, "", detail));
+                check.invalid(&list_path, "", detail);
             }
         }
     }
 }
 
-fn is_variable_name(name: &str) -> bool {
-    name.bytes()
-        .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
-}
-
-/// Validates a reference to a key of a ConfigMap or Secret.
-fn validate_key_ref(check: &mut Check, reference: &Value, path: &str) {
-    let name = text(reference, "name");
-    check.push_messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
-    if check.require(&reference["key"], &format!("{path}.key")) {
-        let key = text(reference, "key");
-        check.push_messages(&format!("{path}.key"), key, &names::config_key_errors(key));
-    }
-}
-
-/// Validates a reference to a variable in an env file of a volume.
-fn validate_file_ref(check: &mut Check, reference: &Value, path: &str) {
-    let at = |name: &str| format!("{path}.{name}");
-    let key = text(reference, "key");
-    if check.require(&reference["key"], &at("key")) && !is_variable_name(key) {
-        check.push(FieldError::invalid(&at("key"), key, INVALID_VARIABLE_NAME));
-    }
-    let volume = text(reference, "volumeName");
-    if check.require(&reference["volumeName"], &at("volumeName")) {
-        check.push_messages(&at("volumeName"), volume, &names::label_errors(volume));
-    }
-    if check.require(&reference["path"], &at("path")) {
-        check.reject_backsteps(text(reference, "path"), &at("path"));
+fn variable_name_errors(name: &str) -> Vec<&'static str> {
+    let is_allowed = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'=';
+    if name.bytes().all(is_allowed) {
+        vec![]
+    } else {
+        vec![INVALID_VARIABLE_NAME]
     }
 }
 
@@ -174,7 +138,7 @@ fn validate_field_ref(check: &mut Check, reference: &Value, path: &str, known: &
             return check.push_messages(path, key, &names::qualified_name_errors(&key.to_lowercase()));
         }
         Some(("metadata.labels", key)) => {
-            return check.push_messages(path, key, &names::qualified_name_errors(key));
+            return check.validate_format(path, key, names::qualified_name_errors);
         }
         Some((start, _)) if !start.is_empty() => format!("field label does not support subscript: {field}"),
         _ if known.contains(&field) => return,
@@ -182,14 +146,14 @@ fn validate_field_ref(check: &mut Check, reference: &Value, path: &str, known: &
             // `spec.host` is an old name of `spec.nodeName`.
             let field = field.replace("spec.host", "spec.nodeName");
             if !known.contains(&&*field) {
-                check.push(FieldError::not_supported(&at, field, known));
+                check.not_supported(&at, field, known);
             }
             return;
         }
         _ => format!("field label not supported: {field}"),
     };
     let detail = format!("error converting fieldPath: {reason}");
-    check.push(FieldError::invalid(&at, field, detail));
+    check.invalid(&at, field, detail);
 }
 
 /// Validates a reference to a resource of a container. In a downward API volume, it must name the container.
@@ -203,7 +167,7 @@ pub(super) fn validate_resource_ref(check: &mut Check, reference: &Value, path: 
         && !CONTAINER_RESOURCES.contains(&resource)
         && !is_huge_page
     {
-        check.push(FieldError::not_supported(&at, resource, CONTAINER_RESOURCES));
+        check.not_supported(&at, resource, CONTAINER_RESOURCES);
     }
     let divisor = reference["divisor"].as_str().unwrap_or("0");
     let kind = resource
@@ -228,7 +192,7 @@ pub(super) fn validate_resource_ref(check: &mut Check, reference: &Value, path: 
         _ => return,
     };
     // kube-apiserver shows the resource here.
-    check.push(FieldError::invalid(&format!("{path}.divisor"), resource, detail));
+    check.invalid(&format!("{path}.divisor"), resource, detail);
 }
 
 const DIVISOR_UNITS: [&str; 13] = [

@@ -39,11 +39,7 @@ pub(super) fn validate_event(check: &mut Check, event: &Value, old: Option<&Valu
     };
     if !fits {
         let detail = "does not match event.namespace";
-        check.push(FieldError::invalid(
-            "involvedObject.namespace",
-            about_namespace,
-            detail,
-        ));
+        check.invalid("involvedObject.namespace", about_namespace, detail);
     }
     if has_event_time {
         validate_reporting_fields(
@@ -66,35 +62,27 @@ pub(super) fn validate_event(check: &mut Check, event: &Value, old: Option<&Valu
 fn validate_reporting_fields(check: &mut Check, event: &Value, reporter: &str) {
     let controller = text(event, reporter);
     check.require(&Value::from(controller), reporter);
-    check.push_messages(reporter, controller, &names::qualified_name_errors(controller));
+    check.validate_format(reporter, controller, names::qualified_name_errors);
     for (name, max) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
         if check.require(&Value::from(text(event, name)), name) && text(event, name).len() > max {
             let detail = format!("can have at most {max} characters");
-            check.push(FieldError::invalid(name, "", detail));
+            check.invalid(name, "", detail);
         }
     }
     let note = event["note"].as_str().unwrap_or_else(|| text(event, "message"));
     if note.len() > 1024 {
-        check.push(FieldError::invalid(
-            "message",
-            "",
-            "can have at most 1024 characters",
-        ));
+        check.invalid("message", "", "can have at most 1024 characters");
     }
 }
 
 fn validate_new_event_fields(check: &mut Check, event: &Value, has_event_time: bool) {
     validate_series(check, &event["series"]);
     if !has_event_time {
-        check.push(FieldError::required("eventTime", ""));
+        check.required("eventTime", "");
     }
     let ty = text(event, "type");
     if !["Normal", "Warning"].contains(&ty) {
-        check.push(FieldError::invalid(
-            "type",
-            "",
-            format!("has invalid value: {ty}"),
-        ));
+        check.invalid("type", "", format!("has invalid value: {ty}"));
     }
     for (name, internal_name) in [
         ("deprecatedFirstTimestamp", "firstTimestamp"),
@@ -109,7 +97,7 @@ fn validate_new_event_fields(check: &mut Check, event: &Value, has_event_time: b
             value => !value.is_null(),
         };
         if is_set {
-            check.push(FieldError::invalid(internal_name, "", "needs to be unset"));
+            check.invalid(internal_name, "", "needs to be unset");
         }
     }
 }
@@ -117,7 +105,7 @@ fn validate_new_event_fields(check: &mut Check, event: &Value, has_event_time: b
 fn validate_series(check: &mut Check, series: &Value) {
     if series.is_object() {
         if series["count"].as_i64().unwrap_or(0) < 2 {
-            check.push(FieldError::invalid("series.count", "", "should be at least 2"));
+            check.invalid("series.count", "", "should be at least 2");
         }
         check.require(&series["lastObservedTime"], "series.lastObservedTime");
     }

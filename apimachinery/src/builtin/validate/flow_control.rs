@@ -1,12 +1,9 @@
 //! Validation of FlowSchemas and PriorityLevelConfigurations.
 
-use super::{Check, items, names, text};
-use crate::field::FieldError;
+use super::rules::has_wildcard;
+use super::{Check, Is, Rule, array, items, names, text};
 use serde_json::Value;
-use std::collections::BTreeSet;
 
-const MAX_PRECEDENCE: i64 = 10_000;
-const MAX_QUEUES: i64 = 10_000_000;
 const EXEMPT: &str = "exempt";
 const VERBS: [&str; 9] = [
     "create",
@@ -20,183 +17,144 @@ const VERBS: [&str; 9] = [
     "watch",
 ];
 
+const FIELDS_OF_SUBJECTS: [(&str, &str); 3] = [
+    ("ServiceAccount", "serviceAccount"),
+    ("User", "user"),
+    ("Group", "group"),
+];
+
+#[rustfmt::skip]
+const FLOW_SCHEMA: &[Rule] = &[
+    ("matchingPrecedence", Is::Number(1, i64::MAX, "must be a positive value")),
+    ("matchingPrecedence", Is::Number(i64::MIN, 10_000, "must not be greater than 10000")),
+    ("distinguisherMethod.type", Is::OneOf(&["ByNamespace", "ByUser"])),
+    ("priorityLevelConfiguration.name", Is::Required("must reference a priority level")),
+    ("priorityLevelConfiguration.name", Is::OptionalName(names::subdomain_errors)),
+    ("rules[].subjects", Is::Required("subjects must contain at least one value")),
+    ("rules[].subjects[]", Is::Checked(validate_subject)),
+    ("rules[]", Is::Checked(validate_rules)),
+];
+#[rustfmt::skip]
+const RESOURCE_RULE: &[Rule] = &[
+    ("verbs", Is::Wildcards("verbs must contain at least one value", "verbs")),
+    ("verbs", Is::Checked(validate_verbs)),
+    ("apiGroups", Is::Wildcards("resource rules must supply at least one api group", "api groups")),
+    ("resources", Is::Wildcards("resource rules must supply at least one resource", "resources")),
+];
+#[rustfmt::skip]
+const NAMESPACES: &[Rule] = &[
+    ("namespaces", Is::Wildcards("resource rules that are not cluster scoped must supply at least one namespace", "namespaces")),
+];
+#[rustfmt::skip]
+const NON_RESOURCE_RULE: &[Rule] = &[
+    ("verbs", Is::Wildcards("verbs must contain at least one value", "verbs")),
+    ("verbs", Is::Checked(validate_verbs)),
+    ("nonResourceURLs", Is::Wildcards("nonResourceURLs must contain at least one value", "non-resource URLs")),
+];
+/// The rules of `exempt` and `limited`; only the latter has all fields.
+#[rustfmt::skip]
+const SHARES: &[Rule] = &[
+    ("nominalConcurrencyShares", Is::Within(0, i64::MAX, "must be a non-negative integer")),
+    ("lendablePercent", Is::Within(0, 100, "must be between 0 and 100, inclusive")),
+    ("borrowingLimitPercent", Is::Within(0, i64::MAX, "if specified, must be a non-negative integer")),
+];
+#[rustfmt::skip]
+const QUEUING: &[Rule] = &[
+    ("queueLengthLimit", Is::Number(1, i64::MAX, "must be positive")),
+    ("queues", Is::Number(1, i64::MAX, "must be positive")),
+    ("queues", Is::Number(i64::MIN, 10_000_000, "must not be greater than 10000000")),
+    ("handSize", Is::Number(1, i64::MAX, "must be positive")),
+];
+const CONDITIONS: &[Rule] = &[
+    ("conditions[].type", Is::Unique),
+    ("conditions[].type", Is::Required("")),
+];
+
 pub(super) fn validate_flow_schema(check: &mut Check, schema: &Value, subresource: &str) {
     if subresource.is_empty() {
         validate_flow_schema_spec(check, schema);
     }
-    validate_condition_types(check, &schema["status"]);
+    check.apply(CONDITIONS, &schema["status"], None, "status");
 }
 
 fn validate_flow_schema_spec(check: &mut Check, schema: &Value) {
     let spec = &schema["spec"];
-    let precedence = spec["matchingPrecedence"].as_i64().unwrap_or(0);
-    let mut invalid = |detail: String| {
-        check.push(FieldError::invalid("spec.matchingPrecedence", precedence, detail));
-    };
-    if precedence <= 0 {
-        invalid("must be a positive value".to_owned());
+    check.apply(FLOW_SCHEMA, spec, None, "spec");
+    if spec["matchingPrecedence"] == 1 && schema["metadata"]["name"] != EXEMPT {
+        let detail = "only the schema named 'exempt' may have matchingPrecedence 1";
+        check.invalid("spec.matchingPrecedence", 1, detail);
     }
-    if precedence > MAX_PRECEDENCE {
-        invalid(format!("must not be greater than {MAX_PRECEDENCE}"));
+}
+
+fn validate_rules(check: &mut Check, rules: &Value, path: &str) {
+    let is_empty = |name: &str| array(&rules[name]).is_empty();
+    if is_empty("resourceRules") && is_empty("nonResourceRules") {
+        let detail = "at least one of resourceRules and nonResourceRules has to be non-empty";
+        check.required(path, detail);
     }
-    if precedence == 1 && schema["metadata"]["name"] != EXEMPT {
-        invalid("only the schema named 'exempt' may have matchingPrecedence 1".to_owned());
+    for (rule, path) in items(rules, "resourceRules", path) {
+        validate_resource_rule(check, rule, &path);
     }
-    check.require_supported(
-        &spec["distinguisherMethod"],
-        "type",
-        "spec.distinguisherMethod",
-        &["ByNamespace", "ByUser"],
-    );
-    let (level, path) = (
-        text(&spec["priorityLevelConfiguration"], "name"),
-        "spec.priorityLevelConfiguration.name",
-    );
-    if level.is_empty() {
-        check.push(FieldError::required(path, "must reference a priority level"));
-    } else {
-        check.push_messages(path, level, &names::subdomain_errors(level));
-    }
-    for (rule, path) in items(spec, "rules", "spec") {
-        require_items(
-            check,
-            &rule["subjects"],
-            &format!("{path}.subjects"),
-            "subjects must contain at least one value",
-        );
-        for (subject, path) in items(rule, "subjects", &path) {
-            validate_subject(check, subject, &path);
-        }
-        let is_empty = |name: &str| rule[name].as_array().is_none_or(Vec::is_empty);
-        if is_empty("resourceRules") && is_empty("nonResourceRules") {
-            let detail = "at least one of resourceRules and nonResourceRules has to be non-empty";
-            check.push(FieldError::required(&path, detail));
-        }
-        for (rule, path) in items(rule, "resourceRules", &path) {
-            validate_resource_rule(check, rule, &path);
-        }
-        for (rule, path) in items(rule, "nonResourceRules", &path) {
-            validate_verbs(check, rule, &path);
-            let what = "non-resource URLs";
-            let missing = "nonResourceURLs must contain at least one value";
-            if !validate_wildcards(check, rule, "nonResourceURLs", &path, what, missing) {
-                for (url, path) in items(rule, "nonResourceURLs", &path) {
-                    validate_url(check, url.as_str().unwrap_or_default(), &path);
-                }
+    for (rule, path) in items(rules, "nonResourceRules", path) {
+        check.apply(NON_RESOURCE_RULE, rule, None, &path);
+        if !has_wildcard(&rule["nonResourceURLs"]) {
+            for (url, path) in items(rule, "nonResourceURLs", &path) {
+                validate_url(check, url.as_str().unwrap_or_default(), &path);
             }
         }
     }
 }
 
 fn validate_subject(check: &mut Check, subject: &Value, path: &str) {
-    const FIELDS: [(&str, &str); 3] = [
-        ("ServiceAccount", "serviceAccount"),
-        ("User", "user"),
-        ("Group", "group"),
-    ];
     let kind = text(subject, "kind");
-    let Some((_, own)) = FIELDS.iter().find(|(known, _)| *known == kind) else {
+    let Some((_, own)) = FIELDS_OF_SUBJECTS.iter().find(|(known, _)| *known == kind) else {
         let field = format!("{path}.kind");
-        return check.push(FieldError::not_supported(
-            &field,
-            kind,
-            ["Group", "ServiceAccount", "User"],
-        ));
+        return check.not_supported(&field, kind, ["Group", "ServiceAccount", "User"]);
     };
     let (value, field) = (&subject[*own], format!("{path}.{own}"));
     if value.is_null() {
         let detail = format!("{own} is required when subject kind is '{kind}'");
-        check.push(FieldError::required(&field, detail));
+        check.required(&field, detail);
     } else {
         check.require(&Value::from(text(value, "name")), &format!("{field}.name"));
         let namespace = text(value, "namespace");
         if kind == "ServiceAccount" && namespace.is_empty() {
             let detail = "must specify namespace for service account";
-            check.push(FieldError::required(&format!("{field}.namespace"), detail));
+            check.required(&format!("{field}.namespace"), detail);
         } else if kind == "ServiceAccount" {
-            check.push_messages(
-                &format!("{field}.namespace"),
-                namespace,
-                &names::label_errors(namespace),
-            );
+            check.validate_format(&format!("{field}.namespace"), namespace, names::label_errors);
         }
     }
-    for (kind, other) in FIELDS.iter().filter(|(_, other)| other != own) {
+    for (kind, other) in FIELDS_OF_SUBJECTS.iter().filter(|(_, other)| other != own) {
         if !subject[*other].is_null() {
             let detail = format!("{other} is forbidden when subject kind is not '{kind}'");
-            check.push(FieldError::forbidden(&format!("{path}.{other}"), detail));
+            check.forbidden(&format!("{path}.{other}"), detail);
         }
     }
 }
 
 fn validate_resource_rule(check: &mut Check, rule: &Value, path: &str) {
-    validate_verbs(check, rule, path);
-    for (name, what) in [("apiGroups", "api group"), ("resources", "resource")] {
-        let missing = format!("resource rules must supply at least one {what}");
-        validate_wildcards(check, rule, name, path, &format!("{what}s"), &missing);
-    }
-    let is_empty = rule["namespaces"].as_array().is_none_or(Vec::is_empty);
+    check.apply(RESOURCE_RULE, rule, None, path);
+    let is_empty = array(&rule["namespaces"]).is_empty();
     if is_empty && rule["clusterScope"] == true {
         return;
     }
-    let missing = "resource rules that are not cluster scoped must supply at least one namespace";
-    if !validate_wildcards(check, rule, "namespaces", path, "namespaces", missing) {
+    check.apply(NAMESPACES, rule, None, path);
+    if !has_wildcard(&rule["namespaces"]) {
         for (namespace, path) in items(rule, "namespaces", path) {
             let namespace = namespace.as_str().unwrap_or_default();
             for why in names::label_errors(namespace) {
                 let detail = format!("each member of this list must be '*' or a DNS-1123 label; {why}");
-                check.push(FieldError::invalid(&path, namespace, detail));
+                check.invalid(&path, namespace, detail);
             }
         }
     }
 }
 
-fn validate_verbs(check: &mut Check, rule: &Value, path: &str) {
-    let has_wildcard = validate_wildcards(
-        check,
-        rule,
-        "verbs",
-        path,
-        "verbs",
-        "verbs must contain at least one value",
-    );
-    let verbs = rule["verbs"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    if !has_wildcard && verbs.clone().any(|verb| !VERBS.contains(&verb)) {
-        check.push(FieldError::not_supported(
-            &format!("{path}.verbs"),
-            rule["verbs"].clone(),
-            VERBS,
-        ));
-    }
-}
-
-/// Requires items, and `*` to be the only one. Returns whether there is a `*`.
-fn validate_wildcards(
-    check: &mut Check,
-    rule: &Value,
-    name: &str,
-    path: &str,
-    what: &str,
-    missing: &str,
-) -> bool {
-    let (list, path) = (&rule[name], format!("{path}.{name}"));
-    require_items(check, list, &path, missing);
-    let list_items = list.as_array().map_or(&[][..], Vec::as_slice);
-    let has_wildcard = list_items.iter().any(|item| item == "*");
-    if has_wildcard && list_items.len() > 1 {
-        let detail = format!("if '*' is present, must not specify other {what}");
-        check.push(FieldError::invalid(&path, list.clone(), detail));
-    }
-    has_wildcard
-}
-
-fn require_items(check: &mut Check, list: &Value, path: &str, detail: &str) {
-    if list.as_array().is_none_or(Vec::is_empty) {
-        check.push(FieldError::required(path, detail));
+fn validate_verbs(check: &mut Check, verbs: &Value, path: &str) {
+    let mut all = array(verbs).iter().filter_map(Value::as_str);
+    if !has_wildcard(verbs) && all.any(|verb| !VERBS.contains(&verb)) {
+        check.not_supported(path, verbs.clone(), VERBS);
     }
 }
 
@@ -213,14 +171,14 @@ fn validate_url(check: &mut Check, url: &str, path: &str) {
         }
         _ => return,
     };
-    check.push(FieldError::invalid(path, url, detail));
+    check.invalid(path, url, detail);
 }
 
 pub(super) fn validate_priority_level(check: &mut Check, level: &Value, subresource: &str) {
     if subresource.is_empty() {
         validate_priority_level_spec(check, level);
     }
-    validate_condition_types(check, &level["status"]);
+    check.apply(CONDITIONS, &level["status"], None, "status");
 }
 
 fn validate_priority_level_spec(check: &mut Check, level: &Value) {
@@ -228,134 +186,58 @@ fn validate_priority_level_spec(check: &mut Check, level: &Value) {
     let ty = text(spec, "type");
     if (level["metadata"]["name"] == EXEMPT) != (ty == "Exempt") {
         let detail = "must be 'Exempt' if and only if `name` is 'exempt'";
-        check.push(FieldError::invalid("spec.type", ty, detail));
+        check.invalid("spec.type", ty, detail);
     }
     let (exempt, limited) = (&spec["exempt"], &spec["limited"]);
     match ty {
         "Exempt" => {
             if !limited.is_null() {
-                let detail = "must be nil if the type is not Limited";
-                check.push(FieldError::forbidden("spec.limited", detail));
+                check.forbidden("spec.limited", "must be nil if the type is not Limited");
             }
-            validate_shares(check, exempt, "spec.exempt");
-            validate_lendable_percent(check, exempt, "spec.exempt");
+            check.apply(SHARES, exempt, None, "spec.exempt");
         }
         "Limited" => {
             if !exempt.is_null() {
-                check.push(FieldError::forbidden(
-                    "spec.exempt",
-                    "must be nil if the type is Limited",
-                ));
+                check.forbidden("spec.exempt", "must be nil if the type is Limited");
             }
             if limited.is_null() {
-                check.push(FieldError::required(
-                    "spec.limited",
-                    "must not be empty when type is Limited",
-                ));
+                check.required("spec.limited", "must not be empty when type is Limited");
             } else {
                 validate_limited(check, limited);
             }
         }
-        "" => check.push(FieldError::required("spec.type", "")),
-        other => check.push(FieldError::not_supported(
-            "spec.type",
-            other,
-            ["Exempt", "Limited"],
-        )),
-    }
-}
-
-fn validate_shares(check: &mut Check, part: &Value, path: &str) {
-    let shares = part["nominalConcurrencyShares"].as_i64();
-    if let Some(shares) = shares.filter(|shares| *shares < 0) {
-        let field = format!("{path}.nominalConcurrencyShares");
-        check.push(FieldError::invalid(
-            &field,
-            shares,
-            "must be a non-negative integer",
-        ));
-    }
-}
-
-fn validate_lendable_percent(check: &mut Check, part: &Value, path: &str) {
-    let percent = part["lendablePercent"].as_i64();
-    if let Some(percent) = percent.filter(|percent| !(0..=100).contains(percent)) {
-        let field = format!("{path}.lendablePercent");
-        check.push(FieldError::invalid(
-            &field,
-            percent,
-            "must be between 0 and 100, inclusive",
-        ));
+        "" => check.required("spec.type", ""),
+        other => check.not_supported("spec.type", other, ["Exempt", "Limited"]),
     }
 }
 
 fn validate_limited(check: &mut Check, limited: &Value) {
     const PATH: &str = "spec.limited.limitResponse";
-    validate_shares(check, limited, "spec.limited");
+    check.apply(SHARES, limited, None, "spec.limited");
     let response = &limited["limitResponse"];
     let (queuing, queuing_path) = (&response["queuing"], format!("{PATH}.queuing"));
     match text(response, "type") {
         "Reject" if !queuing.is_null() => {
             let detail = "must be nil if limited.limitResponse.type is not Limited";
-            check.push(FieldError::forbidden(&queuing_path, detail));
+            check.forbidden(&queuing_path, detail);
         }
         "Reject" => {}
         "Queue" if queuing.is_null() => {
             let detail = "must not be empty if limited.limitResponse.type is Limited";
-            check.push(FieldError::required(&queuing_path, detail));
+            check.required(&queuing_path, detail);
         }
         "Queue" => validate_queuing(check, queuing, &queuing_path),
-        "" => check.push(FieldError::required(&format!("{PATH}.type"), "")),
-        other => check.push(FieldError::not_supported(
-            &format!("{PATH}.type"),
-            other,
-            ["Queue", "Reject"],
-        )),
-    }
-    validate_lendable_percent(check, limited, "spec.limited");
-    let borrowing = limited["borrowingLimitPercent"].as_i64();
-    if let Some(percent) = borrowing.filter(|percent| *percent < 0) {
-        let detail = "if specified, must be a non-negative integer";
-        check.push(FieldError::invalid(
-            "spec.limited.borrowingLimitPercent",
-            percent,
-            detail,
-        ));
+        "" => check.required(&format!("{PATH}.type"), ""),
+        other => check.not_supported(&format!("{PATH}.type"), other, ["Queue", "Reject"]),
     }
 }
 
 fn validate_queuing(check: &mut Check, queuing: &Value, path: &str) {
+    check.apply(QUEUING, queuing, None, path);
     let number = |name: &str| queuing[name].as_i64().unwrap_or(0);
-    let (limit, queues, hand) = (number("queueLengthLimit"), number("queues"), number("handSize"));
-    let mut invalid = |name: &str, value: i64, detail: String| {
-        check.push(FieldError::invalid(&format!("{path}.{name}"), value, detail));
-    };
-    if limit <= 0 {
-        invalid("queueLengthLimit", limit, "must be positive".to_owned());
-    }
-    if queues <= 0 {
-        invalid("queues", queues, "must be positive".to_owned());
-    } else if queues > MAX_QUEUES {
-        invalid("queues", queues, format!("must not be greater than {MAX_QUEUES}"));
-    }
-    if hand <= 0 {
-        invalid("handSize", hand, "must be positive".to_owned());
-    } else if hand > queues {
-        invalid(
-            "handSize",
-            hand,
-            format!("should not be greater than queues ({queues})"),
-        );
-    }
-}
-
-fn validate_condition_types(check: &mut Check, status: &Value) {
-    let mut seen = BTreeSet::new();
-    for (condition, path) in items(status, "conditions", "status") {
-        let (ty, field) = (text(condition, "type"), format!("{path}.type"));
-        if !seen.insert(ty) {
-            check.push(FieldError::duplicate(&field, ty));
-        }
-        check.require(&Value::from(ty), &field);
+    let (queues, hand) = (number("queues"), number("handSize"));
+    if hand > queues.max(0) {
+        let detail = format!("should not be greater than queues ({queues})");
+        check.invalid(&format!("{path}.handSize"), hand, detail);
     }
 }

@@ -1,13 +1,11 @@
 //! Immutable fields.
 
-use super::{Check, fields};
-use crate::field::FieldError;
-use serde_json::{Map, Value};
+use super::{Check, Is, fields};
+use serde_json::Value;
 
 impl Check {
     /// Validates immutable fields that the validation of the kind does not cover.
     pub(super) fn validate_immutable_fields(&mut self, object: &Value, old: &Value) {
-        const IMMUTABLE: &str = "field is immutable";
         const MUTABLE_STATEFUL_SET_FIELDS: [&str; 7] = [
             "replicas",
             "ordinals",
@@ -18,44 +16,29 @@ impl Check {
             "minReadySeconds",
         ];
         match object["kind"].as_str().unwrap_or_default() {
-            "Deployment" | "ReplicaSet" | "DaemonSet"
-                if object["spec"]["selector"] != old["spec"]["selector"] =>
-            {
-                self.push(FieldError::invalid(
-                    "spec.selector",
-                    object["spec"]["selector"].clone(),
-                    IMMUTABLE,
-                ));
+            "Deployment" | "ReplicaSet" | "DaemonSet" => {
+                self.apply(&[("spec.selector", Is::Immutable)], object, Some(old), "");
             }
+            "Pod" => self.apply(&[("status.qosClass", Is::Immutable)], object, Some(old), ""),
+            "ControllerRevision" => self.apply(&[("data", Is::Immutable)], object, Some(old), ""),
             "StatefulSet" => {
-                let immutable_fields = |object: &Value| -> Map<String, Value> {
-                    let fields = fields(&object["spec"])
-                        .filter(|(name, _)| !MUTABLE_STATEFUL_SET_FIELDS.contains(&name.as_str()));
-                    fields
-                        .map(|(name, value)| (name.clone(), value.clone()))
-                        .collect()
-                };
-                if immutable_fields(object) != immutable_fields(old) {
+                let is_immutable =
+                    |(name, _): &(&String, &Value)| !MUTABLE_STATEFUL_SET_FIELDS.contains(&name.as_str());
+                let now = fields(&object["spec"]).filter(is_immutable);
+                if !now.eq(fields(&old["spec"]).filter(is_immutable)) {
                     let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
                                   'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
-                    self.push(FieldError::forbidden("spec", detail));
+                    self.forbidden("spec", detail);
                 }
-            }
-            "Pod" if object["status"]["qosClass"] != old["status"]["qosClass"] => {
-                let class = object["status"]["qosClass"].clone();
-                self.push(FieldError::invalid("status.qosClass", class, IMMUTABLE));
-            }
-            "ControllerRevision" if object["data"] != old["data"] => {
-                self.push(FieldError::invalid("data", object["data"].clone(), IMMUTABLE));
             }
             "ConfigMap" | "Secret" if old["immutable"] == true => {
                 let detail = "field is immutable when `immutable` is set";
                 if object["immutable"] != true {
-                    self.push(FieldError::forbidden("immutable", detail));
+                    self.forbidden("immutable", detail);
                 }
                 for name in ["data", "binaryData"] {
                     if object[name] != old[name] {
-                        self.push(FieldError::forbidden(name, detail));
+                        self.forbidden(name, detail);
                     }
                 }
             }

@@ -1,7 +1,6 @@
 //! Validation of Jobs.
 
 use super::{Check, fields, job_policies, job_status, job_update, names, pod, pod_template, text};
-use crate::field::FieldError;
 use serde_json::{Value, json};
 
 const NON_NEGATIVE_FIELDS: [&str; 7] = [
@@ -47,7 +46,7 @@ fn validate_pod_host_names(check: &mut Check, job: &Value) {
         let last_host_name = format!("{name}-{}", completions - 1);
         if !names::is_label(&last_host_name) {
             let detail = format!("will not able to create pod with invalid DNS label: {last_host_name}");
-            check.push(FieldError::invalid("metadata.name", name, detail));
+            check.invalid("metadata.name", name, detail);
         }
     }
 }
@@ -70,20 +69,16 @@ fn validate_generated_selector(check: &mut Check, job: &Value) {
         );
         let detail = format!("must be '{}'", expected.unwrap_or_default());
         match actual.get(label) {
-            None => check.push(FieldError::required(&path, detail)),
+            None => check.required(&path, detail),
             Some(value) if value.as_str() != expected => {
-                check.push(FieldError::invalid(&path, actual.clone(), detail));
+                check.invalid(&path, actual.clone(), detail);
             }
             Some(_) => {}
         }
     }
     if !pod_template::matches(&spec["selector"], &labels) {
         let selector = spec["selector"].clone();
-        check.push(FieldError::invalid(
-            "spec.selector",
-            selector,
-            "`selector` not auto-generated",
-        ));
+        check.invalid("spec.selector", selector, "`selector` not auto-generated");
     }
 }
 
@@ -91,7 +86,7 @@ fn validate_generated_selector(check: &mut Check, job: &Value) {
 fn validate_job_selector(check: &mut Check, spec: &Value) {
     let selector = &spec["selector"];
     if selector.is_null() {
-        check.push(FieldError::required("spec.selector", ""));
+        check.required("spec.selector", "");
     } else {
         check.validate_label_selector(selector, "spec.selector");
     }
@@ -103,10 +98,7 @@ pub(super) fn validate_spec(check: &mut Check, spec: &Value, path: &str) {
     check.require_non_negative(spec, &NON_NEGATIVE_FIELDS, path);
     if !spec["maxFailedIndexes"].is_null() && spec["backoffLimitPerIndex"].is_null() {
         let detail = "when maxFailedIndexes is specified";
-        check.push(FieldError::required(
-            &format!("{path}.backoffLimitPerIndex"),
-            detail,
-        ));
+        check.required(&format!("{path}.backoffLimitPerIndex"), detail);
     }
     if let Some(manager) = spec["managedBy"].as_str() {
         let field = format!("{path}.managedBy");
@@ -125,16 +117,13 @@ pub(super) fn validate_spec(check: &mut Check, spec: &Value, path: &str) {
     pod::validate_template(check, &spec["template"], &format!("{path}.template"));
     let field = format!("{path}.template.spec.restartPolicy");
     match text(&spec["template"]["spec"], "restartPolicy") {
-        "" | "Always" => check.push(FieldError::required(
-            &field,
-            "valid values: \"OnFailure\", \"Never\"",
-        )),
+        "" | "Always" => check.required(&field, "valid values: \"OnFailure\", \"Never\""),
         policy @ "OnFailure" if spec["podFailurePolicy"].is_object() => {
             let detail = "only \"Never\" is supported when podFailurePolicy is specified";
-            check.push(FieldError::invalid(&field, policy, detail));
+            check.invalid(&field, policy, detail);
         }
         "Never" | "OnFailure" => {}
-        other => check.push(FieldError::not_supported(&field, other, ["OnFailure", "Never"])),
+        other => check.not_supported(&field, other, ["OnFailure", "Never"]),
     }
 }
 
@@ -145,7 +134,7 @@ fn validate_completion_mode(check: &mut Check, spec: &Value, path: &str) {
     let mut too_many = |name: &str, max: i64, reason: &str| {
         if let Some(number) = number(name).filter(|number| *number > max) {
             let detail = format!("must be less than or equal to {max}{reason}");
-            check.push(FieldError::invalid(&format!("{path}.{name}"), number, detail));
+            check.invalid(&format!("{path}.{name}"), number, detail);
         }
     };
     if spec["completionMode"] == "Indexed" {
@@ -166,20 +155,15 @@ fn validate_completion_mode(check: &mut Check, spec: &Value, path: &str) {
         }
         if many && max_failed.is_none() {
             let detail = format!("must be specified when completions is above {MANY_COMPLETIONS}");
-            check.push(FieldError::required(&format!("{path}.maxFailedIndexes"), detail));
+            check.required(&format!("{path}.maxFailedIndexes"), detail);
         }
         match (completions, max_failed) {
             (None, _) => {
-                let detail = "when completion mode is Indexed";
-                check.push(FieldError::required(&format!("{path}.completions"), detail));
+                check.required(&format!("{path}.completions"), "when completion mode is Indexed");
             }
             (Some(completions), Some(max_failed)) if max_failed > completions => {
                 let detail = "must be less than or equal to completions";
-                check.push(FieldError::invalid(
-                    &format!("{path}.maxFailedIndexes"),
-                    max_failed,
-                    detail,
-                ));
+                check.invalid(&format!("{path}.maxFailedIndexes"), max_failed, detail);
             }
             _ => {}
         }
@@ -190,7 +174,7 @@ fn validate_completion_mode(check: &mut Check, spec: &Value, path: &str) {
         for name in ["backoffLimitPerIndex", "maxFailedIndexes"] {
             if let Some(number) = number(name) {
                 let detail = "requires indexed completion mode";
-                check.push(FieldError::invalid(&format!("{path}.{name}"), number, detail));
+                check.invalid(&format!("{path}.{name}"), number, detail);
             }
         }
     }
@@ -199,17 +183,17 @@ fn validate_completion_mode(check: &mut Check, spec: &Value, path: &str) {
 /// Validates a domain-prefixed path, such as `acme.io/foo`.
 fn validate_domain_path(check: &mut Check, text: &str, field: &str) {
     if text.is_empty() {
-        return check.push(FieldError::required(field, ""));
+        return check.required(field, "");
     }
     let parts = text.split_once('/');
     let Some((host, path)) = parts.filter(|(host, path)| !host.is_empty() && !path.is_empty()) else {
         let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
-        return check.push(FieldError::invalid(field, text, detail));
+        return check.invalid(field, text, detail);
     };
-    check.push_messages(field, host, &names::subdomain_errors(host));
+    check.validate_format(field, host, names::subdomain_errors);
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
     if !path.bytes().all(fits) {
         let detail = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
-        check.push(FieldError::invalid(field, path, detail));
+        check.invalid(field, path, detail);
     }
 }

@@ -1,6 +1,6 @@
 //! Validation of a job's pod failure policy and success policy.
 
-use super::{Check, items, job_indexes, names, text};
+use super::{Check, array, items, job_indexes, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -22,8 +22,7 @@ pub(super) fn validate_pod_failure_policy(check: &mut Check, spec: &Value, path:
         let field = format!("{path}.action");
         match text(rule, "action") {
             "FailIndex" if spec["backoffLimitPerIndex"].is_null() => {
-                let detail = "requires the backoffLimitPerIndex to be set";
-                check.push(FieldError::invalid(&field, "FailIndex", detail));
+                check.invalid(&field, "FailIndex", "requires the backoffLimitPerIndex to be set");
             }
             _ => require_supported_value(check, rule, "action", &path, &ACTIONS),
         }
@@ -35,12 +34,10 @@ pub(super) fn validate_pod_failure_policy(check: &mut Check, spec: &Value, path:
         check.limit_items(&rule["onPodConditions"], MAX_CONDITIONS, &list);
         for (condition, path) in items(rule, "onPodConditions", &path) {
             let kind = text(condition, "type");
-            check.push_messages(&format!("{path}.type"), kind, &names::qualified_name_errors(kind));
+            check.validate_format(&format!("{path}.type"), kind, names::qualified_name_errors);
             require_supported_value(check, condition, "status", &path, &STATUSES);
         }
-        let conditions = rule["onPodConditions"]
-            .as_array()
-            .is_some_and(|list| !list.is_empty());
+        let conditions = !array(&rule["onPodConditions"]).is_empty();
         let detail = match (codes.is_object(), conditions) {
             (true, true) => "specifying both OnExitCodes and OnPodConditions is not supported",
             (false, false) => "specifying one of OnExitCodes and OnPodConditions is required",
@@ -55,7 +52,7 @@ fn require_supported_value(check: &mut Check, holder: &Value, name: &str, path: 
     if text(holder, name).is_empty() {
         let allowed: Vec<String> = allowed.iter().map(|value| format!("{value:?}")).collect();
         let detail = format!("valid values: [{}]", allowed.join(" "));
-        check.push(FieldError::required(&format!("{path}.{name}"), detail));
+        check.required(&format!("{path}.{name}"), detail);
     } else {
         check.require_supported(holder, name, path, allowed);
     }
@@ -67,14 +64,10 @@ fn validate_exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &st
         let template = &spec["template"]["spec"];
         let mut known = ["containers", "initContainers"]
             .into_iter()
-            .flat_map(|list| template[list].as_array().into_iter().flatten());
+            .flat_map(|list| array(&template[list]).iter());
         if !known.any(|known| text(known, "name") == container) {
             let detail = "must be one of the container or initContainer names in the pod template";
-            check.push(FieldError::invalid(
-                &format!("{path}.containerName"),
-                container,
-                detail,
-            ));
+            check.invalid(&format!("{path}.containerName"), container, detail);
         }
     }
     let field = format!("{path}.values");
@@ -82,30 +75,21 @@ fn validate_exit_codes(check: &mut Check, codes: &Value, spec: &Value, path: &st
         .filter_map(|(value, _)| value.as_i64())
         .collect();
     if parsed.is_empty() {
-        let detail = "at least one value is required";
-        check.push(FieldError::invalid(&field, codes["values"].clone(), detail));
+        check.invalid(&field, codes["values"].clone(), "at least one value is required");
     }
     check.limit_items(&codes["values"], MAX_EXIT_CODES, &field);
     let mut seen = BTreeSet::new();
     for (at, code) in parsed.iter().enumerate() {
         let field = format!("{field}[{at}]");
         if text(codes, "operator") == "In" && *code == 0 {
-            check.push(FieldError::invalid(
-                &field,
-                0,
-                "must not be 0 for the In operator",
-            ));
+            check.invalid(&field, 0, "must not be 0 for the In operator");
         }
         if !seen.insert(code) {
-            check.push(FieldError::duplicate(&field, *code));
+            check.duplicate(&field, *code);
         }
     }
     if !parsed.is_sorted() {
-        check.push(FieldError::invalid(
-            &field,
-            codes["values"].clone(),
-            "must be ordered",
-        ));
+        check.invalid(&field, codes["values"].clone(), "must be ordered");
     }
 }
 
@@ -117,13 +101,12 @@ pub(super) fn validate_success_policy(check: &mut Check, spec: &Value, path: &st
         return;
     }
     if spec["completionMode"] != "Indexed" {
-        let detail = "requires indexed completion mode";
-        return check.push(FieldError::invalid(&path, policy.clone(), detail));
+        return check.invalid(&path, policy.clone(), "requires indexed completion mode");
     }
     let rules = format!("{path}.rules");
     if items(policy, "rules", &path).next().is_none() {
         let detail = "at least one rules must be specified when the successPolicy is specified";
-        check.push(FieldError::required(&rules, detail));
+        check.required(&rules, detail);
     }
     check.limit_items(&policy["rules"], MAX_RULES, &rules);
     // For a job without completions, kube-apiserver returns no validation error: the request handler fails.
@@ -133,7 +116,7 @@ pub(super) fn validate_success_policy(check: &mut Check, spec: &Value, path: &st
         let indexes = rule["succeededIndexes"].as_str();
         if count.is_null() && indexes.is_none() {
             let detail = "at least one of succeededCount or succeededIndexes must be specified";
-            check.push(FieldError::required(&path, detail));
+            check.required(&path, detail);
         }
         let mut total = 0;
         if let Some(indexes) = indexes {
@@ -143,7 +126,7 @@ pub(super) fn validate_success_policy(check: &mut Check, spec: &Value, path: &st
                 Ok(count) => total = count,
                 Err(reason) => {
                     let detail = format!("error parsing succeededIndexes: {reason}");
-                    check.push(FieldError::invalid(&field, indexes, detail));
+                    check.invalid(&field, indexes, detail);
                 }
             }
         }
@@ -152,13 +135,13 @@ pub(super) fn validate_success_policy(check: &mut Check, spec: &Value, path: &st
         if count > completions {
             let detail =
                 format!("must be less than or equal to {completions} (the number of specified completions)");
-            check.push(FieldError::invalid(&field, count, detail));
+            check.invalid(&field, count, detail);
         }
         if indexes.is_some() && count > total {
             let detail = format!(
                 "must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
             );
-            check.push(FieldError::invalid(&field, count, detail));
+            check.invalid(&field, count, detail);
         }
     }
 }

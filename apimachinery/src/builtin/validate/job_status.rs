@@ -1,6 +1,6 @@
 //! Validation of a job's status: terminal conditions stay, and counts, times and indexes are consistent.
 
-use super::{Check, items, job_indexes, text};
+use super::{Check, array, items, job_indexes, text};
 use crate::field::FieldError;
 use serde_json::Value;
 
@@ -75,9 +75,9 @@ fn validate_uncounted_pods(check: &mut Check, status: &Value) {
         for (uid, path) in items(&status["uncountedTerminatedPods"], list, path) {
             let uid = uid.as_str().unwrap_or_default();
             if uid.is_empty() {
-                check.push(FieldError::invalid(&path, uid, "must not be empty"));
+                check.invalid(&path, uid, "must not be empty");
             } else if seen.contains(&uid) {
-                check.push(FieldError::duplicate(&path, uid));
+                check.duplicate(&path, uid);
             } else {
                 seen.push(uid);
             }
@@ -151,47 +151,38 @@ fn validate_times(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &
     if new.is_complete() != before.is_complete() || ended {
         if !end.is_null() && !new.is_complete() {
             let detail = "cannot set completionTime when there is no Complete=True condition";
-            check.push(FieldError::invalid(field, end.clone(), detail));
+            check.invalid(field, end.clone(), detail);
         }
         if end.is_null() && new.is_complete() {
-            let detail = "completionTime is required for Complete jobs";
-            check.push(FieldError::required(field, detail));
+            check.required(field, "completionTime is required for Complete jobs");
         }
     }
     // The times have the same format, so they compare as text.
     if (started || ended) && end.as_str().is_some_and(|end| Some(end) < start.as_str()) {
-        let detail = "must be equal to or after `startTime`";
-        check.push(FieldError::invalid(field, end.clone(), detail));
+        check.invalid(field, end.clone(), "must be equal to or after `startTime`");
     }
     if ended && !end.is_null() && !before.status["completionTime"].is_null() {
-        check.push(FieldError::invalid(field, end.clone(), "field is immutable"));
+        check.invalid(field, end.clone(), "field is immutable");
     }
     let field = "status.startTime";
     let nothing_to_do = job["spec"]["suspend"] == true && job["spec"]["completions"] == 0;
     let finished = new.is_finished() != before.is_finished();
     if (finished || started) && !nothing_to_do && start.is_null() && new.is_finished() {
-        check.push(FieldError::required(
-            field,
-            "startTime is required for finished job",
-        ));
+        check.required(field, "startTime is required for finished job");
     }
     let resumes =
         has_condition(before.status, "Suspended", "True") && has_condition(new.status, "Suspended", "False");
     let set = !before.status["startTime"].is_null();
     if started && set && !resumes && job["spec"]["suspend"] != true {
         let detail = "field is immutable for unsuspended job once set";
-        check.push(FieldError::invalid(field, start.clone(), detail));
+        check.invalid(field, start.clone(), detail);
     }
 }
 
 fn validate_counts(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: &JobStatus<'_>) {
     let finished = new.is_finished() != before.is_finished();
     let mut reject = |name: &str, detail: &str| {
-        check.push(FieldError::invalid(
-            &format!("status.{name}"),
-            new.count(name),
-            detail,
-        ));
+        check.invalid(&format!("status.{name}"), new.count(name), detail);
     };
     for (name, detail) in [
         ("active", "active>0 is invalid for finished job"),
@@ -217,15 +208,11 @@ fn validate_counts(check: &mut Check, job: &Value, new: &JobStatus<'_>, before: 
     let pods = &new.status["uncountedTerminatedPods"];
     let has_uncounted = ["failed", "succeeded"]
         .into_iter()
-        .any(|list| pods[list].as_array().is_some_and(|list| !list.is_empty()));
+        .any(|list| !array(&pods[list]).is_empty());
     if (finished || has_changed(new, before, "uncountedTerminatedPods")) && new.is_finished() && has_uncounted
     {
         let detail = "must be empty for finished job";
-        check.push(FieldError::invalid(
-            "status.uncountedTerminatedPods",
-            pods.clone(),
-            detail,
-        ));
+        check.invalid("status.uncountedTerminatedPods", pods.clone(), detail);
     }
 }
 
@@ -241,17 +228,13 @@ fn validate_indexes(check: &mut Check, job: &Value, new: &JobStatus<'_>, before:
         };
         if let (true, true, Err(reason)) = (changed(name), counts, job_indexes::count(indexes, completions)) {
             let detail = format!("error parsing {name}: {reason}");
-            check.push(FieldError::invalid(&format!("status.{name}"), indexes, detail));
+            check.invalid(&format!("status.{name}"), indexes, detail);
         }
     }
     let completed_indexes = text(new.status, completed);
     if changed(completed) && !completed_indexes.is_empty() && spec["completionMode"] != "Indexed" {
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
-        check.push(FieldError::invalid(
-            "status.completedIndexes",
-            completed_indexes,
-            detail,
-        ));
+        check.invalid("status.completedIndexes", completed_indexes, detail);
     }
     let Some(indexes) = new.status[failed].as_str() else {
         return;
@@ -259,13 +242,13 @@ fn validate_indexes(check: &mut Check, job: &Value, new: &JobStatus<'_>, before:
     let field = "status.failedIndexes";
     if changed(failed) && !per_index {
         let detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
-        check.push(FieldError::invalid(field, indexes, detail));
+        check.invalid(field, indexes, detail);
     }
     if let Some(completions) = completions
         && (changed(failed) || changed(completed))
         && let Some(index) = job_indexes::overlap(completed_indexes, indexes, completions)
     {
         let detail = format!("failedIndexes and completedIndexes overlap at index: {index}");
-        check.push(FieldError::invalid(field, indexes, detail));
+        check.invalid(field, indexes, detail);
     }
 }

@@ -1,8 +1,7 @@
 //! Validation of job updates: most of the spec is immutable. While a job is suspended, scheduling directives and resources of its pod
 //! template may change.
 
-use super::Check;
-use crate::field::FieldError;
+use super::{Check, array};
 use serde_json::{Map, Value, json};
 
 const IMMUTABLE: &str = "field is immutable";
@@ -21,33 +20,33 @@ pub(super) fn validate_update(check: &mut Check, job: &Value, old: &Value) {
     if new["completions"] != before["completions"] {
         let completions = new["completions"].clone();
         if new["completionMode"] != "Indexed" {
-            check.push(FieldError::invalid(path, completions, IMMUTABLE));
+            check.invalid(path, completions, IMMUTABLE);
         } else if !completions.is_null() && completions != new["parallelism"] {
             let detail = "can only be modified in tandem with spec.parallelism";
-            check.push(FieldError::invalid(path, completions, detail));
+            check.invalid(path, completions, detail);
         }
     }
     for name in IMMUTABLE_FIELDS {
         if new[name] != before[name] {
             let field = format!("spec.{name}");
-            check.push(FieldError::invalid(&field, new[name].clone(), IMMUTABLE));
+            check.invalid(&field, new[name].clone(), IMMUTABLE);
         }
     }
     let template = &new["template"];
     if !is_template_mutable(old) {
         if *template != before["template"] {
-            check.push(FieldError::invalid("spec.template", template.clone(), IMMUTABLE));
+            check.invalid("spec.template", template.clone(), IMMUTABLE);
         }
     } else if template["spec"] != with_mutable_fields(&before["template"]["spec"], &template["spec"]) {
         let value = template["spec"].clone();
-        check.push(FieldError::invalid("spec.template.spec", value, IMMUTABLE));
+        check.invalid("spec.template.spec", value, IMMUTABLE);
     }
 }
 
 /// Whether the pod template is mutable: the job is suspended and no pod runs.
 fn is_template_mutable(job: &Value) -> bool {
     let status = &job["status"];
-    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let conditions = array(&status["conditions"]).iter();
     let is_suspended = conditions
         .filter(|condition| condition["status"] == "True")
         .any(|condition| condition["type"] == "Suspended");
@@ -74,7 +73,7 @@ fn with_mutable_fields(old: &Value, new: &Value) -> Value {
     };
     set_or_remove(fields, "affinity", &affinity);
     for list in ["containers", "initContainers"] {
-        let new_containers = new[list].as_array().map(Vec::as_slice).unwrap_or_default();
+        let new_containers = array(&new[list]);
         let old_containers = fields.get_mut(list).and_then(Value::as_array_mut);
         let old_containers = old_containers.map(Vec::as_mut_slice).unwrap_or_default();
         if new_containers.len() != old_containers.len() {

@@ -1,7 +1,6 @@
 //! Validation of object metadata: labels, annotations, owner references and finalizers.
 
-use super::{Check, fields, items, names, text};
-use crate::field::FieldError;
+use super::{Check, array, fields, items, names, text};
 use serde_json::Value;
 
 /// Maximum total size of the keys and values of annotations, in bytes.
@@ -24,7 +23,7 @@ impl Check {
             if !name.contains('/') && !["kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER].contains(&name)
             {
                 let detail = "name is neither a standard finalizer name nor is it fully qualified";
-                self.push(FieldError::invalid(&path, name, detail));
+                self.invalid(&path, name, detail);
             }
         }
     }
@@ -41,13 +40,13 @@ impl Check {
             size += key.len() + value.as_str().map_or(0, str::len);
         }
         if size > MAX_ANNOTATIONS_BYTES {
-            self.push(FieldError::too_long(path, MAX_ANNOTATIONS_BYTES as u64));
+            self.too_long(path, MAX_ANNOTATIONS_BYTES);
         }
     }
 
     fn validate_owner_references(&mut self, owner_references: &Value, path: &str) {
         let mut controller: Option<String> = None;
-        for owner in owner_references.as_array().into_iter().flatten() {
+        for owner in array(owner_references) {
             for (name, detail) in [
                 ("apiVersion", "version must not be empty"),
                 ("kind", "must not be empty"),
@@ -55,12 +54,12 @@ impl Check {
                 ("uid", "must not be empty"),
             ] {
                 if text(owner, name).is_empty() {
-                    self.push(FieldError::invalid(&format!("{path}.{name}"), "", detail));
+                    self.invalid(&format!("{path}.{name}"), "", detail);
                 }
             }
             if (text(owner, "apiVersion"), text(owner, "kind")) == ("v1", "Event") {
                 let detail = "/v1, Kind=Event is disallowed from being an owner";
-                self.push(FieldError::invalid(path, owner.clone(), detail));
+                self.invalid(path, owner.clone(), detail);
             }
             if owner["controller"] != true {
                 continue;
@@ -72,34 +71,32 @@ impl Check {
                     let detail = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
                     );
-                    self.push(FieldError::invalid(path, owner_references.clone(), detail));
+                    self.invalid(path, owner_references.clone(), detail);
                 }
             }
         }
     }
 
     fn validate_finalizers(&mut self, finalizers: &Value, path: &str) {
-        let names: Vec<&str> = finalizers
-            .as_array()
-            .into_iter()
-            .flatten()
+        let names: Vec<&str> = array(finalizers)
+            .iter()
             .map(|name| name.as_str().unwrap_or_default())
             .collect();
         for name in &names {
-            self.push_messages(path, name, &names::qualified_name_errors(name));
+            self.validate_format(path, name, names::qualified_name_errors);
         }
         if names.contains(&ORPHAN_FINALIZER) && names.contains(&FOREGROUND_FINALIZER) {
             let detail =
                 format!("finalizer {ORPHAN_FINALIZER} and {FOREGROUND_FINALIZER} cannot be both set");
-            self.push(FieldError::invalid(path, finalizers.clone(), detail));
+            self.invalid(path, finalizers.clone(), detail);
         }
     }
 
     pub(super) fn validate_labels(&mut self, labels: &Value, path: &str) {
         for (key, value) in fields(labels) {
-            self.push_messages(path, key, &names::qualified_name_errors(key));
+            self.validate_format(path, key, names::qualified_name_errors);
             let value = value.as_str().unwrap_or_default();
-            self.push_messages(path, value, &names::label_value_errors(value));
+            self.validate_format(path, value, names::label_value_errors);
         }
     }
 }

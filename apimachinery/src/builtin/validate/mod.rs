@@ -1,7 +1,8 @@
 //! Validation of built-in kinds: the rules of kube-apiserver that users commonly hit. It has more rules, so an object that is valid here
 //! may be rejected there.
 //!
-//! `check.rs` has what all kinds share and `metadata.rs` the validation of object metadata; each kind has its own file or shares one.
+//! `check.rs` has what all kinds share, `rules.rs` the interpreter of tables of plain rules, and `metadata.rs` the validation of object
+//! metadata; each kind has its own file or shares one.
 
 mod addresses;
 mod admission_policies;
@@ -48,6 +49,7 @@ mod projected;
 mod rbac;
 mod resource_claims;
 mod resources;
+mod rules;
 mod schedule;
 mod scheduling;
 mod security;
@@ -75,7 +77,8 @@ use crate::meta::{names, text};
 use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 
-use check::{Check, changed_fields, fields, items};
+use check::{Check, array, changed_fields, child, fields, items};
+use rules::{Is, Rule};
 
 /// Validates an object with its defaults: metadata except for the name, and the rules of its kind. `old` is the stored object in an
 /// update, for immutable fields; `explicit_empty` has the lists and maps that were explicitly empty in the request; `subresource` is the

@@ -1,7 +1,6 @@
 //! Validation of volume mounts and volume devices of containers.
 
-use super::{Check, items, text};
-use crate::field::FieldError;
+use super::{Check, array, items, text};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +21,11 @@ pub(super) fn validate_volume_mounts(
         let (name_field, path_field) = (format!("{path}.name"), format!("{path}.mountPath"));
         check.require(&mount["name"], &name_field);
         if !volumes.contains_key(name) {
-            check.push(FieldError::not_found(&name_field, name));
+            check.not_found(&name_field, name);
         }
         check.require(&mount["mountPath"], &path_field);
         if !seen.insert(target_path) {
-            check.push(FieldError::invalid(&path_field, target_path, "must be unique"));
+            check.invalid(&path_field, target_path, "must be unique");
         }
         reject_in_other_list(
             check,
@@ -39,11 +38,7 @@ pub(super) fn validate_volume_mounts(
         check.validate_local_path(sub_path, &format!("{list_path}.subPath"));
         if !expression.is_empty() && !sub_path.is_empty() {
             let detail = "subPathExpr and subPath are mutually exclusive";
-            check.push(FieldError::invalid(
-                &format!("{path}.subPathExpr"),
-                expression,
-                detail,
-            ));
+            check.invalid(&format!("{path}.subPathExpr"), expression, detail);
         }
         check.validate_local_path(expression, &format!("{list_path}.subPathExpr"));
         validate_mount_propagation(check, mount, container, &list_path);
@@ -56,19 +51,18 @@ fn validate_mount_propagation(check: &mut Check, mount: &Value, container: &Valu
     let mount_propagation = mount["mountPropagation"].as_str().unwrap_or("None");
     if mount_propagation == known[0] && container["securityContext"]["privileged"] != true {
         let detail = "Bidirectional mount propagation is available only to privileged containers";
-        check.push(FieldError::forbidden(&format!("{path}.mountPropagation"), detail));
+        check.forbidden(&format!("{path}.mountPropagation"), detail);
     }
     let known = ["Disabled", "Enabled", "IfPossible"];
     check.require_supported(mount, "recursiveReadOnly", path, &known);
     if known[1..].contains(&text(mount, "recursiveReadOnly")) {
         let field = format!("{path}.recursiveReadOnly");
         if mount["readOnly"] != true {
-            let detail = "may only be specified when readOnly is true";
-            check.push(FieldError::forbidden(&field, detail));
+            check.forbidden(&field, "may only be specified when readOnly is true");
         }
         if mount_propagation != "None" {
             let detail = "may only be specified when mountPropagation is None or not specified";
-            check.push(FieldError::forbidden(&field, detail));
+            check.forbidden(&field, detail);
         }
     }
 }
@@ -85,24 +79,23 @@ pub(super) fn validate_volume_devices(
         let (name, target_path) = (text(device, "name"), text(device, "devicePath"));
         let (name_field, path_field) = (format!("{path}.name"), format!("{path}.devicePath"));
         if check.require(&device["name"], &name_field) && !seen.insert(name) {
-            check.push(FieldError::invalid(&name_field, name, "must be unique"));
+            check.invalid(&name_field, name, "must be unique");
         }
         match volumes.get(name) {
-            None => check.push(FieldError::not_found(&name_field, name)),
+            None => check.not_found(&name_field, name),
             Some(volume) if volume["persistentVolumeClaim"].is_null() && volume["ephemeral"].is_null() => {
                 let detail =
                     "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
-                check.push(FieldError::invalid(&name_field, name, detail));
+                check.invalid(&name_field, name, detail);
             }
             Some(_) => {}
         }
         check.require(&device["devicePath"], &path_field);
         if seen_paths.contains(target_path) {
-            check.push(FieldError::invalid(&path_field, target_path, "must be unique"));
+            check.invalid(&path_field, target_path, "must be unique");
         }
         if target_path.split('/').any(|part| part == "..") {
-            let detail = "can not contain backsteps ('..')";
-            check.push(FieldError::invalid(&path_field, target_path, detail));
+            check.invalid(&path_field, target_path, "can not contain backsteps ('..')");
         } else {
             seen_paths.insert(target_path);
         }
@@ -125,15 +118,15 @@ fn reject_in_other_list(
     (path, path_field, target_path): (&str, &str, &str),
 ) {
     let contains = |field: &str, value: &str| {
-        let mut others = others.as_array().into_iter().flatten();
+        let mut others = array(others).iter();
         others.any(|other| text(other, field) == value)
     };
     if contains("name", name) {
         let detail = format!("must not already exist in {list}");
-        check.push(FieldError::invalid(name_field, name, detail));
+        check.invalid(name_field, name, detail);
     }
     if contains(path, target_path) {
         let detail = format!("must not already exist as a path in {list}");
-        check.push(FieldError::invalid(path_field, target_path, detail));
+        check.invalid(path_field, target_path, detail);
     }
 }

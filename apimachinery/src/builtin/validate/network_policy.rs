@@ -1,37 +1,36 @@
 //! Validation of NetworkPolicies.
 
-use super::{Check, addresses, fields, items, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, addresses, fields, items, text};
 use serde_json::Value;
 
+const POLICY: &[Rule] = &[
+    ("podSelector", Is::LabelSelector),
+    ("ingress[].ports[]", Is::Checked(validate_policy_port)),
+    ("ingress[].from[]", Is::Checked(validate_policy_peer)),
+    ("egress[].ports[]", Is::Checked(validate_policy_port)),
+    ("egress[].to[]", Is::Checked(validate_policy_peer)),
+];
+const PEER: &[Rule] = &[
+    ("podSelector", Is::LabelSelector),
+    ("namespaceSelector", Is::LabelSelector),
+    ("ipBlock?", Is::Checked(validate_ip_block)),
+];
+
 pub(super) fn validate_network_policy(check: &mut Check, spec: &Value) {
-    check.validate_label_selector(&spec["podSelector"], "spec.podSelector");
-    for (rules, peers) in [("ingress", "from"), ("egress", "to")] {
-        for (rule, path) in items(spec, rules, "spec") {
-            for (port, path) in items(rule, "ports", &path) {
-                validate_policy_port(check, port, &path);
-            }
-            for (peer, path) in items(rule, peers, &path) {
-                validate_policy_peer(check, peer, &path);
-            }
-        }
-    }
-    let types = spec["policyTypes"].as_array().map_or(&[][..], Vec::as_slice);
-    if types.len() > 2 {
+    check.apply(POLICY, spec, None, "spec");
+    if spec["policyTypes"]
+        .as_array()
+        .is_some_and(|types| types.len() > 2)
+    {
         let detail = "may not specify more than two policyTypes";
-        check.push(FieldError::invalid(
-            "spec.policyTypes",
-            spec["policyTypes"].clone(),
-            detail,
-        ));
-        return;
-    }
-    for (index, ty) in types.iter().enumerate() {
-        let ty = ty.as_str().unwrap_or_default();
-        if !["Ingress", "Egress"].contains(&ty) {
-            let field = format!("spec.policyTypes[{index}]");
-            check.push(FieldError::not_supported(&field, ty, ["Ingress", "Egress"]));
-        }
+        check.invalid("spec.policyTypes", spec["policyTypes"].clone(), detail);
+    } else {
+        check.apply(
+            &[("policyTypes[]", Is::Only(&["Ingress", "Egress"]))],
+            spec,
+            None,
+            "spec",
+        );
     }
 }
 
@@ -44,20 +43,14 @@ fn validate_policy_port(check: &mut Check, port: &Value, path: &str) {
     let field = format!("{path}.endPort");
     match &port["port"] {
         Value::Null => {
-            let detail = "may not be specified when `port` is not specified";
-            check.push(FieldError::invalid(&field, end, detail));
+            check.invalid(&field, end, "may not be specified when `port` is not specified");
         }
         Value::String(_) => {
-            let detail = "may not be specified when `port` is non-numeric";
-            check.push(FieldError::invalid(&field, end, detail));
+            check.invalid(&field, end, "may not be specified when `port` is non-numeric");
         }
         first => {
             if first.as_i64().is_some_and(|first| end < first) {
-                check.push(FieldError::invalid(
-                    &field,
-                    first.clone(),
-                    "must be greater than or equal to `port`",
-                ));
+                check.invalid(&field, first.clone(), "must be greater than or equal to `port`");
             }
             check.validate_port(&port["endPort"], &field);
         }
@@ -66,19 +59,11 @@ fn validate_policy_port(check: &mut Check, port: &Value, path: &str) {
 
 fn validate_policy_peer(check: &mut Check, peer: &Value, path: &str) {
     let block = &peer["ipBlock"];
-    for name in ["podSelector", "namespaceSelector"] {
-        check.validate_label_selector(&peer[name], &format!("{path}.{name}"));
-    }
-    if block.is_object() {
-        validate_ip_block(check, block, &format!("{path}.ipBlock"));
-    }
+    check.apply(PEER, peer, None, path);
     match fields(peer).filter(|(_, part)| part.is_object()).count() {
-        0 => check.push(FieldError::required(path, "must specify a peer")),
+        0 => check.required(path, "must specify a peer"),
         2.. if block.is_object() => {
-            check.push(FieldError::forbidden(
-                path,
-                "may not specify both ipBlock and another peer",
-            ));
+            check.forbidden(path, "may not specify both ipBlock and another peer");
         }
         _ => {}
     }
@@ -91,7 +76,7 @@ fn validate_ip_block(check: &mut Check, block: &Value, path: &str) {
         return;
     }
     if let Some(reason) = addresses::cidr_error(cidr) {
-        check.push(FieldError::invalid(&field, cidr, reason));
+        check.invalid(&field, cidr, reason);
     }
     // Exceptions are not checked against an invalid CIDR.
     if addresses::is_strict_subnet(cidr, cidr).is_none() {
@@ -100,11 +85,10 @@ fn validate_ip_block(check: &mut Check, block: &Value, path: &str) {
     for (except, path) in items(block, "except", path) {
         let except = except.as_str().unwrap_or_default();
         if let Some(reason) = addresses::cidr_error(except) {
-            check.push(FieldError::invalid(&path, except, reason));
+            check.invalid(&path, except, reason);
         }
         if addresses::is_strict_subnet(except, cidr) == Some(false) {
-            let detail = "must be a strict subset of `cidr`";
-            check.push(FieldError::invalid(&path, except, detail));
+            check.invalid(&path, except, "must be a strict subset of `cidr`");
         }
     }
 }

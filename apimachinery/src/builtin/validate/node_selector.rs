@@ -1,7 +1,6 @@
 //! Validation of node selectors.
 
-use super::{Check, items, names, text};
-use crate::field::FieldError;
+use super::{Check, array, items, names, text};
 use serde_json::Value;
 
 /// Validates a node selector. Its terms are ORed.
@@ -9,7 +8,7 @@ pub(super) fn validate_node_selector(check: &mut Check, selector: &Value, path: 
     let mut terms = items(selector, "nodeSelectorTerms", path).peekable();
     if terms.peek().is_none() {
         let detail = "must have at least one node selector term";
-        check.push(FieldError::required(&format!("{path}.nodeSelectorTerms"), detail));
+        check.required(&format!("{path}.nodeSelectorTerms"), detail);
     }
     for (term, path) in terms {
         self::validate_node_selector_term(check, term, true, &path);
@@ -27,29 +26,28 @@ pub(super) fn validate_node_selector_term(check: &mut Check, term: &Value, with_
 }
 
 fn validate_label_requirement(check: &mut Check, requirement: &Value, with_values: bool, path: &str) {
-    let count = requirement["values"].as_array().map_or(0, Vec::len);
+    let count = array(&requirement["values"]).len();
     let field = format!("{path}.values");
     match text(requirement, "operator") {
         "In" | "NotIn" if count == 0 => {
-            let detail = "must be specified when `operator` is 'In' or 'NotIn'";
-            check.push(FieldError::required(&field, detail));
+            check.required(&field, "must be specified when `operator` is 'In' or 'NotIn'");
         }
         "Exists" | "DoesNotExist" if count > 0 => {
             let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            check.push(FieldError::forbidden(&field, detail));
+            check.forbidden(&field, detail);
         }
         "Gt" | "Lt" if count != 1 => {
             let detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-            check.push(FieldError::required(&field, detail));
+            check.required(&field, detail);
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
         other => push_unknown_operator(check, other, path),
     }
     let key = text(requirement, "key");
-    check.push_messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
+    check.validate_format(&format!("{path}.key"), key, names::qualified_name_errors);
     for (value, path) in items(requirement, "values", path).filter(|_| with_values) {
         let value = value.as_str().unwrap_or_default();
-        check.push_messages(&path, value, &names::label_value_errors(value));
+        check.validate_format(&path, value, names::label_value_errors);
     }
 }
 
@@ -57,27 +55,26 @@ fn validate_label_requirement(check: &mut Check, requirement: &Value, with_value
 fn validate_field_requirement(check: &mut Check, requirement: &Value, path: &str) {
     match text(requirement, "operator") {
         "In" | "NotIn" => {
-            if requirement["values"].as_array().map_or(0, Vec::len) != 1 {
+            if array(&requirement["values"]).len() != 1 {
                 let detail =
                     "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-                check.push(FieldError::required(&format!("{path}.values"), detail));
+                check.required(&format!("{path}.values"), detail);
             }
         }
         other => push_unknown_operator(check, other, path),
     }
     let key = text(requirement, "key");
     if key != "metadata.name" {
-        let detail = "not a valid field selector key";
-        check.push(FieldError::invalid(&format!("{path}.key"), key, detail));
+        check.invalid(&format!("{path}.key"), key, "not a valid field selector key");
         return;
     }
     for (value, path) in items(requirement, "values", path) {
         let value = value.as_str().unwrap_or_default();
-        check.push_messages(&path, value, &names::subdomain_errors(value));
+        check.validate_format(&path, value, names::subdomain_errors);
     }
 }
 
 fn push_unknown_operator(check: &mut Check, operator: &str, path: &str) {
     let detail = "not a valid selector operator";
-    check.push(FieldError::invalid(&format!("{path}.operator"), operator, detail));
+    check.invalid(&format!("{path}.operator"), operator, detail);
 }

@@ -1,6 +1,6 @@
 //! Validation of Nodes.
 
-use super::{Check, addresses, container, fields, items, names, resources, text};
+use super::{Check, Is, Rule, addresses, array, container, fields, items, names, resources, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -21,31 +21,33 @@ pub(super) fn validate_node(check: &mut Check, node: &Value, old: Option<&Value>
     let (cidrs, cidrs_before) = (list(spec), list(before));
     if !cidrs_before.is_empty() && cidrs != cidrs_before {
         let detail = "node updates may not change podCIDR except from \"\" to valid";
-        check.push(FieldError::forbidden("spec.podCIDRs", detail));
+        check.forbidden("spec.podCIDRs", detail);
     }
     if !text(before, "providerID").is_empty() && before["providerID"] != spec["providerID"] {
         let detail = "node updates may not change providerID except from \"\" to valid";
-        check.push(FieldError::forbidden("spec.providerID", detail));
+        check.forbidden("spec.providerID", detail);
     }
     if text(before, "externalID") != text(spec, "externalID") {
-        check.push(FieldError::forbidden("spec.externalID", "may not be updated"));
+        check.forbidden("spec.externalID", "may not be updated");
     }
 }
+
+#[rustfmt::skip]
+const TAINT: &[Rule] = &[
+    ("key", Is::Text(names::qualified_name_errors)),
+    ("effect", Is::RequiredOneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
+];
 
 /// Validates taints. kube-apiserver's paths start with `metadata`.
 fn validate_taints(check: &mut Check, spec: &Value) {
     let mut seen = BTreeSet::new();
     for (taint, path) in items(spec, "taints", "metadata") {
         let (key, value, effect) = (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
-        check.push_messages(&format!("{path}.key"), key, &names::qualified_name_errors(key));
+        check.apply(TAINT, taint, None, &path);
         let messages = names::label_value_errors(value);
         if !messages.is_empty() {
             let detail = messages.join(";");
-            check.push(FieldError::invalid(&format!("{path}.value"), value, detail));
-        }
-        if check.require(&Value::from(effect), &format!("{path}.effect")) {
-            let known = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-            check.require_supported(taint, "effect", &path, &known);
+            check.invalid(&format!("{path}.value"), value, detail);
         }
         if !seen.insert((key, effect)) {
             let mut error = FieldError::duplicate(&path, taint.clone());
@@ -63,12 +65,11 @@ fn validate_node_status(check: &mut Check, status: &Value) {
                 continue;
             };
             if number < 0.0 {
-                let detail = "must be greater than or equal to 0";
-                check.push(FieldError::invalid(&path, amount.clone(), detail));
+                check.invalid(&path, amount.clone(), "must be greater than or equal to 0");
             }
             let must_be_integer = name == "pods" || !resources::is_native(name);
             if must_be_integer && number.fract() != 0.0 {
-                check.push(FieldError::invalid(&path, amount.clone(), "must be an integer"));
+                check.invalid(&path, amount.clone(), "must be an integer");
             }
         }
     }
@@ -79,7 +80,7 @@ fn validate_swap_capacity(check: &mut Check, status: &Value) {
     let capacity = status["nodeInfo"]["swap"]["capacity"].as_i64();
     if let Some(capacity) = capacity.filter(|capacity| *capacity <= 0) {
         let field = "metadata.nodeSwapStatus.capacity";
-        check.push(FieldError::invalid(field, capacity, "must be greater than zero"));
+        check.invalid(field, capacity, "must be greater than zero");
     }
 }
 
@@ -103,16 +104,15 @@ fn validate_declared_features(check: &mut Check, status: &Value) {
         };
         // The order is checked before the name.
         match last {
-            Some(last) if last == feature => check.push(FieldError::duplicate(&path, feature)),
+            Some(last) if last == feature => check.duplicate(&path, feature),
             Some(last) if last > feature => {
-                let detail = "list must be sorted alphabetically";
-                check.push(FieldError::invalid(&path, feature, detail));
+                check.invalid(&path, feature, "list must be sorted alphabetically");
             }
             _ => {}
         }
         if !reason.is_empty() {
             let detail = format!("invalid feature name {feature:?}: {reason}");
-            check.push(FieldError::invalid(&path, feature, detail));
+            check.invalid(&path, feature, detail);
         }
         last = Some(feature);
     }
@@ -124,23 +124,19 @@ fn validate_node_addresses(check: &mut Check, status: &Value) {
     for (address, path) in items(status, "addresses", "status") {
         let (ty, value) = (text(address, "type"), text(address, "address"));
         if !seen.insert((ty, value)) {
-            check.push(FieldError::duplicate(&path, address.clone()));
+            check.duplicate(&path, address.clone());
         }
     }
 }
 
 /// Validates the pod CIDRs: at most one per IP family.
 fn validate_pod_cidrs(check: &mut Check, spec: &Value) {
-    let cidrs = spec["podCIDRs"].as_array().map_or(&[][..], Vec::as_slice);
+    let cidrs = array(&spec["podCIDRs"]);
     let cidrs: Vec<&str> = cidrs.iter().filter_map(Value::as_str).collect();
     let mut first_invalid = None;
     for (index, cidr) in cidrs.iter().enumerate() {
         if let Some(reason) = addresses::cidr_error(cidr) {
-            check.push(FieldError::invalid(
-                &format!("spec.podCIDRs[{index}]"),
-                *cidr,
-                reason,
-            ));
+            check.invalid(&format!("spec.podCIDRs[{index}]"), *cidr, reason);
             if reason == addresses::INVALID_CIDR && first_invalid.is_none() {
                 first_invalid = Some(index);
             }
@@ -159,10 +155,6 @@ fn validate_pod_cidrs(check: &mut Check, spec: &Value) {
     let ipv6_count = cidrs.iter().filter(|cidr| cidr.contains(':')).count();
     if first_invalid.is_some() || (cidrs.len(), ipv6_count) != (2, 1) {
         let detail = "may specify no more than one CIDR for each IP family";
-        check.push(FieldError::invalid(
-            "spec.podCIDRs",
-            spec["podCIDRs"].clone(),
-            detail,
-        ));
+        check.invalid("spec.podCIDRs", spec["podCIDRs"].clone(), detail);
     }
 }

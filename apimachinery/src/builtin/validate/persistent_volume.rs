@@ -1,8 +1,7 @@
 //! Validation of PersistentVolumes.
 
 use super::persistent_volume_source::{SOURCES, validate_persistent_sources};
-use super::{Check, changed_fields, container, fields, names, node_selector, storage, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, changed_fields, container, fields, names, node_selector, storage, text};
 use serde_json::Value;
 
 const MOUNT_OPTIONS_ANNOTATION: &str = "volume.beta.kubernetes.io/mount-options";
@@ -52,65 +51,46 @@ pub(super) fn validate_volume(check: &mut Check, volume: &Value, old: Option<&Va
     if !supports_mount_options && !volume["metadata"]["annotations"][MOUNT_OPTIONS_ANNOTATION].is_null() {
         let detail = "may not specify mount options for this volume type";
         let field = format!("metadata.annotations.{MOUNT_OPTIONS_ANNOTATION}");
-        check.push(FieldError::forbidden(&field, detail));
+        check.forbidden(&field, detail);
     }
     if let Some(old) = old {
         validate_persistent_volume_update(check, spec, &old["spec"]);
     }
 }
 
+#[rustfmt::skip]
+const SPEC: &[Rule] = &[
+    ("persistentVolumeReclaimPolicy", Is::OptionalOneOf(&["Delete", "Recycle", "Retain"])),
+    ("nodeAffinity?.required", Is::Present("must specify required node constraints")),
+    ("nodeAffinity.required?", Is::Checked(node_selector::validate_node_selector)),
+    ("storageClassName", Is::OptionalName(names::subdomain_errors)),
+    ("volumeMode", Is::OneOf(&["Block", "Filesystem"])),
+    ("volumeAttributesClassName?", Is::Required("an empty string is disallowed")),
+    ("volumeAttributesClassName", Is::OptionalName(names::subdomain_errors)),
+];
+
 fn validate_persistent_volume_spec(check: &mut Check, spec: &Value, name: &str) {
     storage::validate_access_modes(check, spec, "spec", "");
     validate_capacity(check, &spec["capacity"]);
-    let policies = ["Delete", "Recycle", "Retain"];
-    if !text(spec, "persistentVolumeReclaimPolicy").is_empty() {
-        check.require_supported(spec, "persistentVolumeReclaimPolicy", "spec", &policies);
-    }
-    let affinity = &spec["nodeAffinity"];
-    if affinity["required"].is_object() {
-        node_selector::validate_node_selector(check, &affinity["required"], "spec.nodeAffinity.required");
-    } else if affinity.is_object() {
-        let detail = "must specify required node constraints";
-        check.push(FieldError::required("spec.nodeAffinity.required", detail));
-    }
+    check.apply(SPEC, spec, None, "spec");
     validate_persistent_sources(check, spec, name);
     if spec["persistentVolumeReclaimPolicy"] == "Recycle" && is_root(text(&spec["hostPath"], "path")) {
         let detail = "may not be 'recycle' for a hostPath mount of '/'";
-        check.push(FieldError::forbidden(
-            "spec.persistentVolumeReclaimPolicy",
-            detail,
-        ));
+        check.forbidden("spec.persistentVolumeReclaimPolicy", detail);
     }
-    let class = text(spec, "storageClassName");
-    if !class.is_empty() {
-        check.push_messages("spec.storageClassName", class, &names::subdomain_errors(class));
-    }
-    check.require_supported(spec, "volumeMode", "spec", &["Block", "Filesystem"]);
-    if let Some(class) = spec["volumeAttributesClassName"].as_str() {
-        let path = "spec.volumeAttributesClassName";
-        if class.is_empty() {
-            check.push(FieldError::required(path, "an empty string is disallowed"));
-        } else {
-            check.push_messages(path, class, &names::subdomain_errors(class));
-        }
-        if !spec["csi"].is_object() {
-            let detail = "has to be specified when using volumeAttributesClassName";
-            check.push(FieldError::required("spec.csi", detail));
-        }
+    if spec["volumeAttributesClassName"].is_string() && !spec["csi"].is_object() {
+        let detail = "has to be specified when using volumeAttributesClassName";
+        check.required("spec.csi", detail);
     }
 }
 
 /// Validates the capacity: storage only.
 fn validate_capacity(check: &mut Check, capacity: &Value) {
     if fields(capacity).next().is_none() {
-        check.push(FieldError::required("spec.capacity", ""));
+        check.required("spec.capacity", "");
     }
     if capacity["storage"].is_null() || fields(capacity).count() > 1 {
-        check.push(FieldError::not_supported(
-            "spec.capacity",
-            capacity.clone(),
-            ["storage"],
-        ));
+        check.not_supported("spec.capacity", capacity.clone(), ["storage"]);
     }
     for (name, size) in fields(capacity) {
         let field = format!("spec.capacity[{name}]");
@@ -119,8 +99,7 @@ fn validate_capacity(check: &mut Check, capacity: &Value) {
         };
         check.reject_negative_quantity(size, &field);
         if amount <= 0.0 {
-            let detail = "must be greater than zero";
-            check.push(FieldError::invalid(&field, size.clone(), detail));
+            check.invalid(&field, size.clone(), "must be greater than zero");
         }
     }
 }
@@ -151,20 +130,17 @@ fn validate_persistent_volume_update(check: &mut Check, spec: &Value, old: &Valu
     if source != before {
         let changes = changed_fields(&before, &source, "spec");
         let detail = format!("spec.persistentvolumesource is immutable after creation {changes}");
-        check.push(FieldError::forbidden("spec.persistentvolumesource", detail));
+        check.forbidden("spec.persistentvolumesource", detail);
     }
-    if spec["volumeMode"] != old["volumeMode"] {
-        let mode = spec["volumeMode"].clone();
-        check.push(FieldError::invalid("volumeMode", mode, "field is immutable"));
-    }
+    check.apply(&[("volumeMode", Is::Immutable)], spec, Some(old), "");
     let affinity = &spec["nodeAffinity"];
     if old["nodeAffinity"].is_object() && with_renamed_labels(&old["nodeAffinity"], affinity) != *affinity {
         let detail = "field is immutable, except for updating from beta label to GA";
-        check.push(FieldError::invalid("nodeAffinity", affinity.clone(), detail));
+        check.invalid("nodeAffinity", affinity.clone(), detail);
     }
     if old["volumeAttributesClassName"].is_string() && spec["volumeAttributesClassName"].is_null() {
         let detail = "update from non-nil value to nil is forbidden";
-        check.push(FieldError::forbidden("spec.volumeAttributesClassName", detail));
+        check.forbidden("spec.volumeAttributesClassName", detail);
     }
 }
 

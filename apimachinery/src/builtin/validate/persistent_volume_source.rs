@@ -1,7 +1,6 @@
 //! Validation of the volume sources of PersistentVolumes.
 
-use super::{Check, names, text, volume_source};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, names, text, volume_source};
 use serde_json::Value;
 
 /// The required fields of each source, in the order of validation.
@@ -27,17 +26,22 @@ pub(super) const SOURCES: &[(&str, &[&str])] = &[
     ("scaleIO", &["gateway", "system", "volumeName"]),
     ("local", &["path"]),
     ("storageos", &[]),
-    ("csi", &["driver", "volumeHandle"]),
+    ("csi", &["volumeHandle"]),
 ];
 
 const MULTIPLE_SOURCES: &str = "may not specify more than 1 volume type";
 
-const CSI_SECRET_FIELDS: &[&str] = &[
-    "controllerPublishSecretRef",
-    "controllerExpandSecretRef",
-    "nodePublishSecretRef",
-    "nodeExpandSecretRef",
+const CSI: &[Rule] = &[
+    ("driver", Is::Checked(super::volume::validate_driver_name)),
+    ("controllerPublishSecretRef?", SECRET),
+    ("controllerExpandSecretRef?", SECRET),
+    ("nodePublishSecretRef?", SECRET),
+    ("nodeExpandSecretRef?", SECRET),
 ];
+const SECRET: Is = Is::Rules(&[
+    ("name", Is::Named(names::subdomain_errors)),
+    ("namespace", Is::Named(names::label_errors)),
+]);
 
 /// Requires exactly one source. `volume` is the name of the volume.
 pub(super) fn validate_persistent_sources(check: &mut Check, spec: &Value, volume: &str) {
@@ -45,7 +49,7 @@ pub(super) fn validate_persistent_sources(check: &mut Check, spec: &Value, volum
     for (name, required_fields) in SOURCES.iter().filter(|(name, _)| spec[*name].is_object()) {
         if found && *name != "flexVolume" {
             let name = if *name == "cephfs" { "cephFS" } else { name };
-            check.push(FieldError::forbidden(&format!("spec.{name}"), MULTIPLE_SOURCES));
+            check.forbidden(&format!("spec.{name}"), MULTIPLE_SOURCES);
             continue;
         }
         found = true;
@@ -63,7 +67,7 @@ pub(super) fn validate_persistent_sources(check: &mut Check, spec: &Value, volum
         validate_persistent_source(check, spec, name, volume, &path);
     }
     if !found {
-        check.push(FieldError::required("spec", "must specify a volume type"));
+        check.required("spec", "must specify a volume type");
     }
 }
 
@@ -77,37 +81,10 @@ fn validate_persistent_source(check: &mut Check, spec: &Value, name: &str, volum
         "local" => {
             check.reject_backsteps(source_path, &field);
             if !spec["nodeAffinity"].is_object() {
-                let detail = "Local volume requires node affinity";
-                check.push(FieldError::required("spec.nodeAffinity", detail));
+                check.required("spec.nodeAffinity", "Local volume requires node affinity");
             }
         }
-        "csi" => {
-            let driver = text(source, "driver");
-            if !driver.is_empty() {
-                super::volume::validate_driver_name(check, driver, &format!("{path}.driver"));
-            }
-            for secret in CSI_SECRET_FIELDS {
-                validate_secret_reference(check, &source[*secret], &format!("{path}.{secret}"));
-            }
-        }
+        "csi" => check.apply(CSI, source, None, path),
         _ => volume_source::validate_source(check, name, source, Some(volume), path),
-    }
-}
-
-/// Validates a reference to a secret with its namespace.
-fn validate_secret_reference(check: &mut Check, secret: &Value, path: &str) {
-    if !secret.is_object() {
-        return;
-    }
-    for name in ["name", "namespace"] {
-        let (value, field) = (text(secret, name), format!("{path}.{name}"));
-        if check.require(&Value::from(value), &field) {
-            let messages = if name == "name" {
-                names::subdomain_errors(value)
-            } else {
-                names::label_errors(value)
-            };
-            check.push_messages(&field, value, &messages);
-        }
     }
 }

@@ -1,8 +1,7 @@
 //! Validation of the `resize` subresource of pods.
 
-use super::{Check, annotations, items, text};
+use super::{Check, annotations, array, items, text};
 use crate::builtin::qos_class;
-use crate::field::FieldError;
 use serde_json::{Map, Value, json};
 
 const RESOURCE_LISTS: [&str; 2] = ["requests", "limits"];
@@ -18,7 +17,7 @@ pub(super) fn validate_resize(check: &mut Check, pod: &Value, old: &Value) {
     };
     if let Some(detail) = unsupported {
         check.errors.clear();
-        return check.push(FieldError::forbidden("[]", detail));
+        return check.forbidden("[]", detail);
     }
     let expected_class = match text(&old["status"], "qosClass") {
         "" => qos_class(before),
@@ -26,18 +25,13 @@ pub(super) fn validate_resize(check: &mut Check, pod: &Value, old: &Value) {
     };
     if qos_class(new) != expected_class {
         let detail = "Pod QOS Class may not change as a result of resizing";
-        check.push(FieldError::invalid(
-            "spec",
-            text(&pod["status"], "qosClass"),
-            detail,
-        ));
+        check.invalid("spec", text(&pod["status"], "qosClass"), detail);
     }
     // A kubelet that supports resizing reports the resources of its containers.
     let mut running = items(&old["status"], "containerStatuses", "").map(|(status, _)| status);
     let first = running.find(|status| status["state"]["running"].is_object());
     if first.is_some_and(|status| status["resources"].is_null()) {
-        let detail = "Pod running on node without support for resize";
-        check.push(FieldError::forbidden("spec", detail));
+        check.forbidden("spec", "Pod running on node without support for resize");
     }
     let munged_pod_resources = validate_pod_level_resources(check, &new["resources"], &before["resources"]);
     if !validate_container_names(check, new, before) {
@@ -56,16 +50,13 @@ pub(super) fn validate_resize(check: &mut Check, pod: &Value, old: &Value) {
     }
     for ((updated, _), before) in container_pairs(new, before, "containers") {
         if with_old_cpu_and_memory(updated, before) != with_explicit_resources(before) {
-            check.push(FieldError::forbidden(
-                "spec",
-                "only cpu and memory resources are mutable",
-            ));
+            check.forbidden("spec", "only cpu and memory resources are mutable");
         }
     }
     for ((updated, path), before) in container_pairs(new, before, "initContainers") {
         if with_old_cpu_and_memory(updated, before) != with_explicit_resources(before) {
             let detail = "only cpu and memory resources for init or sidecar containers are mutable";
-            check.push(FieldError::forbidden(&path, detail));
+            check.forbidden(&path, detail);
         }
         if with_explicit_resources(updated) != with_explicit_resources(before)
             && updated["restartPolicy"] != "Always"
@@ -75,15 +66,12 @@ pub(super) fn validate_resize(check: &mut Check, pod: &Value, old: &Value) {
             if policies.any(restarts) {
                 let detail =
                     "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
-                check.push(FieldError::forbidden(&path, detail));
+                check.forbidden(&path, detail);
             }
         }
     }
     if check.errors.is_empty() && munged_pod_resources != before["resources"] {
-        check.push(FieldError::forbidden(
-            "spec",
-            "only cpu and memory resources are mutable",
-        ));
+        check.forbidden("spec", "only cpu and memory resources are mutable");
     }
 }
 
@@ -98,8 +86,7 @@ fn validate_pod_level_resources(check: &mut Check, new: &Value, old: &Value) -> 
         return new.clone();
     }
     if new.is_null() {
-        let detail = "pod-level resources cannot be removed";
-        check.push(FieldError::forbidden("spec.resources", detail));
+        check.forbidden("spec.resources", "pod-level resources cannot be removed");
         return Value::Null;
     }
     reject_removed_resources(check, new, old, "spec.resources", "pod-level resource");
@@ -109,8 +96,7 @@ fn validate_pod_level_resources(check: &mut Check, new: &Value, old: &Value) -> 
     if updated == before {
         return old.clone();
     }
-    let detail = "only cpu and memory resources are mutable at pod-level";
-    check.push(FieldError::forbidden("spec", detail));
+    check.forbidden("spec", "only cpu and memory resources are mutable at pod-level");
     updated
 }
 
@@ -122,7 +108,7 @@ fn reject_removed_resources(check: &mut Check, new: &Value, old: &Value, path: &
             .any(|name| new[list][name].is_null())
         {
             let detail = format!("{what} {list} cannot be removed");
-            check.push(FieldError::forbidden(&format!("{path}.{list}"), detail));
+            check.forbidden(&format!("{path}.{list}"), detail);
         }
     }
 }
@@ -130,16 +116,16 @@ fn reject_removed_resources(check: &mut Check, new: &Value, old: &Value, path: &
 fn validate_container_names(check: &mut Check, new: &Value, old: &Value) -> bool {
     let before = check.errors.len();
     for list in ["containers", "initContainers"] {
-        let count = |spec: &Value| spec[list].as_array().map_or(0, Vec::len);
+        let count = |spec: &Value| array(&spec[list]).len();
         if count(new) != count(old) {
             let detail = format!("{list} may not be added or removed on resize");
-            check.push(FieldError::forbidden(&format!("spec.{list}"), detail));
+            check.forbidden(&format!("spec.{list}"), detail);
             continue;
         }
         for ((updated, path), before) in container_pairs(new, old, list) {
             if updated["name"] != before["name"] {
                 let detail = format!("{list} may not be renamed or reordered on resize");
-                check.push(FieldError::forbidden(&format!("{path}.name"), detail));
+                check.forbidden(&format!("{path}.name"), detail);
             }
         }
     }

@@ -1,55 +1,43 @@
 //! Validation of the status of pods.
 
-use super::{Check, addresses, container_status, items, names, text};
+use super::{Check, Is, Rule, addresses, container_status, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::net::IpAddr;
 
 /// Condition types that are not validated.
 const BUILTIN_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
-const NOT_NEGATIVE: &str = "must be a non-negative integer";
+const GENERATION: Is = Is::Within(0, i64::MAX, "must be a non-negative integer");
+const STATUS: &[Rule] = &[
+    ("observedGeneration", GENERATION),
+    ("conditions[].observedGeneration", GENERATION),
+    ("conditions[].type=Type", Is::Checked(validate_condition_type)),
+];
+
+fn validate_condition_type(check: &mut Check, kind: &Value, path: &str) {
+    let kind = kind.as_str().unwrap_or_default();
+    if !BUILTIN_CONDITIONS.contains(&kind) {
+        check.validate_format(path, kind, names::qualified_name_errors);
+    }
+}
 
 /// Validates an update of the status.
 pub(super) fn validate_pod_status(check: &mut Check, pod: &Value, old: &Value) {
     let (status, before) = (&pod["status"], &old["status"]);
-    for (condition, path) in items(status, "conditions", "status") {
-        if let Some(generation) = condition["observedGeneration"].as_i64().filter(|it| *it < 0) {
-            check.push(FieldError::invalid(
-                &format!("{path}.observedGeneration"),
-                generation,
-                NOT_NEGATIVE,
-            ));
-        }
-        let kind = text(condition, "type");
-        if !BUILTIN_CONDITIONS.contains(&kind) {
-            check.push_messages(&format!("{path}.Type"), kind, &names::qualified_name_errors(kind));
-        }
-    }
+    check.apply(STATUS, status, None, "status");
     let (node, field) = (text(status, "nominatedNodeName"), "status.nominatedNodeName");
     if node != text(before, "nominatedNodeName") && !node.is_empty() {
-        check.push_messages(field, node, &names::subdomain_errors(node));
+        check.validate_format(field, node, names::subdomain_errors);
         if !text(&old["spec"], "nodeName").is_empty() {
-            let detail = "may not be set on pods that are already bound to a node";
-            check.push(FieldError::forbidden(field, detail));
+            check.forbidden(field, "may not be set on pods that are already bound to a node");
         }
-    }
-    if let Some(generation) = status["observedGeneration"].as_i64().filter(|it| *it < 0) {
-        check.push(FieldError::invalid(
-            "status.observedGeneration",
-            generation,
-            NOT_NEGATIVE,
-        ));
     }
     container_status::reject_container_restarts(check, pod, old);
     container_status::validate_resource_claim_statuses(check, pod);
     validate_ip_list(check, status, before, "podIPs");
     let first = status["hostIPs"].get(0).map(|first| text(first, "ip"));
     if let Some(first) = first.filter(|first| *first != text(status, "hostIP")) {
-        check.push(FieldError::invalid(
-            "status.hostIPs[0].ip",
-            first,
-            "must be equal to `hostIP`",
-        ));
+        check.invalid("status.hostIPs[0].ip", first, "must be equal to `hostIP`");
     }
     validate_ip_list(check, status, before, "hostIPs");
     container_status::validate_container_statuses(check, pod);
@@ -64,7 +52,7 @@ fn validate_ip_list(check: &mut Check, status: &Value, before: &Value, list: &st
     for (entry, path) in items(status, list, "status") {
         let address = text(entry, "ip");
         if let Some(reason) = addresses::ip_error(address).filter(|_| !previous.contains(&address)) {
-            check.push(FieldError::invalid(&path, address, reason));
+            check.invalid(&path, address, reason);
         }
         families.push((
             address,
@@ -88,6 +76,6 @@ fn validate_ip_list(check: &mut Check, status: &Value, before: &Value, list: &st
         .all(|family| families.iter().any(|(_, other)| *other == family));
     if first_invalid.is_some() || !has_both_families || families.len() > 2 {
         let detail = "may specify no more than one IP for each IP family";
-        check.push(FieldError::invalid(&path, status[list].clone(), detail));
+        check.invalid(&path, status[list].clone(), detail);
     }
 }

@@ -1,7 +1,6 @@
 //! Validation of the selector and pod template of workloads.
 
-use super::{Check, fields, names, pod, text};
-use crate::field::FieldError;
+use super::{Check, array, fields, names, pod, text};
 use serde_json::Value;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
@@ -10,15 +9,15 @@ const NO_MATCH: &str = "`selector` does not match template `labels`";
 pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, kind: &str) {
     let selector = &spec["selector"];
     if selector.is_null() {
-        check.push(FieldError::required("spec.selector", ""));
+        check.required("spec.selector", "");
     } else {
         check.validate_label_selector(selector, "spec.selector");
         if is_empty(selector) {
-            check.push(FieldError::invalid(
+            check.invalid(
                 "spec.selector",
                 selector.clone(),
                 format!("empty selector is invalid for {kind}"),
-            ));
+            );
         }
     }
     if is_valid(selector) {
@@ -31,7 +30,7 @@ pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, ki
         };
         require_restart_always(check, spec, owner_kind);
     } else {
-        check.push(FieldError::invalid(
+        check.invalid(
             "spec.selector",
             selector.clone(),
             if kind == "statefulset" {
@@ -39,7 +38,7 @@ pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, ki
             } else {
                 "invalid label selector"
             },
-        ));
+        );
     }
 }
 
@@ -49,18 +48,11 @@ pub(super) fn require_restart_always(check: &mut Check, spec: &Value, kind: &str
         .as_str()
         .filter(|policy| *policy != "Always")
     {
-        check.push(FieldError::not_supported(
-            "spec.template.spec.restartPolicy",
-            policy,
-            ["Always"],
-        ));
+        check.not_supported("spec.template.spec.restartPolicy", policy, ["Always"]);
     }
     if spec["template"]["spec"]["activeDeadlineSeconds"].is_number() {
         let detail = format!("activeDeadlineSeconds in {kind} is not Supported");
-        check.push(FieldError::forbidden(
-            "spec.template.spec.activeDeadlineSeconds",
-            detail,
-        ));
+        check.forbidden("spec.template.spec.activeDeadlineSeconds", detail);
     }
 }
 
@@ -73,7 +65,7 @@ pub(super) fn require_selector_match(check: &mut Check, spec: &Value) {
 
 pub(super) fn push_selector_mismatch(check: &mut Check, labels: &Value) {
     let path = "spec.template.metadata.labels";
-    check.push(FieldError::invalid(path, labels.clone(), NO_MATCH));
+    check.invalid(path, labels.clone(), NO_MATCH);
 }
 
 pub(super) fn is_empty(selector: &Value) -> bool {
@@ -88,9 +80,7 @@ pub(super) fn is_empty(selector: &Value) -> bool {
 /// Whether the selector is valid.
 pub(super) fn is_valid(selector: &Value) -> bool {
     let requirement = |requirement: &Value| {
-        let has_values = requirement["values"]
-            .as_array()
-            .is_some_and(|values| !values.is_empty());
+        let has_values = !array(&requirement["values"]).is_empty();
         let fits = match text(requirement, "operator") {
             "In" | "NotIn" => has_values,
             "Exists" | "DoesNotExist" => !has_values,
@@ -106,11 +96,7 @@ pub(super) fn is_valid(selector: &Value) -> bool {
         names::is_label_key(key) && value.as_str().is_some_and(names::is_label_value)
     };
     fields(&selector["matchLabels"]).all(label)
-        && selector["matchExpressions"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .all(requirement)
+        && array(&selector["matchExpressions"]).iter().all(requirement)
 }
 
 /// Whether a label selector matches these labels. A missing selector matches nothing.
@@ -133,9 +119,5 @@ pub(super) fn matches(selector: &Value, labels: &Value) -> bool {
     };
     selector.is_object()
         && fields(&selector["matchLabels"]).all(|(key, value)| labels.get(key) == Some(value))
-        && selector["matchExpressions"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .all(requirement)
+        && array(&selector["matchExpressions"]).iter().all(requirement)
 }

@@ -1,7 +1,6 @@
 //! Validation of pod updates.
 
-use super::{Check, annotations, changed_fields, fields, items, pod, text};
-use crate::field::FieldError;
+use super::{Check, annotations, array, changed_fields, fields, items, text};
 use serde_json::{Map, Value, json};
 
 /// Validates an update: only images, the deadline and tolerations may change.
@@ -10,12 +9,12 @@ pub(super) fn validate_pod_update(check: &mut Check, new: &Value, old: &Value) {
                           `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
                           `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
     for list in ["containers", "initContainers"] {
-        let count = |spec: &Value| spec[list].as_array().map_or(0, Vec::len);
+        let count = |spec: &Value| array(&spec[list]).len();
         if count(new) != count(old) {
-            check.push(FieldError::forbidden(
+            check.forbidden(
                 &format!("spec.{list}"),
                 "pod updates may not add or remove containers",
-            ));
+            );
             return;
         }
     }
@@ -23,41 +22,35 @@ pub(super) fn validate_pod_update(check: &mut Check, new: &Value, old: &Value) {
         old["activeDeadlineSeconds"].as_i64(),
         new["activeDeadlineSeconds"].as_i64(),
     );
-    if after.is_some_and(|after| !pod::validate_seconds_range(check, after, 0, "spec.activeDeadlineSeconds"))
-    {
-        return;
+    if let Some(after) = after.filter(|after| !(0..=i64::from(i32::MAX)).contains(after)) {
+        let detail = "must be between 0 and 2147483647, inclusive";
+        return check.invalid("spec.activeDeadlineSeconds", after, detail);
     }
     match (before, after) {
         (Some(before), Some(after)) if after > before => {
-            check.push(FieldError::invalid(
+            check.invalid(
                 "spec.activeDeadlineSeconds",
                 after,
                 "must be less than or equal to previous value",
-            ));
+            );
             return;
         }
         (Some(_), None) => {
             let detail = "must not update from a positive integer to nil value";
-            check.push(FieldError::invalid(
-                "spec.activeDeadlineSeconds",
-                Value::Null,
-                detail,
-            ));
+            check.invalid("spec.activeDeadlineSeconds", Value::Null, detail);
         }
         _ => {}
     }
     validate_added_tolerations(check, new, old);
     validate_removed_gates(check, new, old);
-    let is_gated = old["schedulingGates"]
-        .as_array()
-        .is_some_and(|gates| !gates.is_empty());
+    let is_gated = !array(&old["schedulingGates"]).is_empty();
     if is_gated {
         validate_gated_pod_placement(check, new, old);
     }
     let munged = with_old_mutable_fields(new, old, is_gated);
     if munged != *old {
         let changes = changed_fields(old, &munged, "spec");
-        check.push(FieldError::forbidden("spec", format!("{DETAIL} {changes}")));
+        check.forbidden("spec", format!("{DETAIL} {changes}"));
     }
 }
 
@@ -68,8 +61,7 @@ pub(super) fn validate_ephemeral_containers_update(check: &mut Check, pod: &Valu
     annotations::validate_annotations_update(check, pod, old);
     if annotations::is_mirror(old) {
         check.errors.clear();
-        let detail = "static pods do not support ephemeral containers";
-        return check.push(FieldError::forbidden("[]", detail));
+        return check.forbidden("[]", "static pods do not support ephemeral containers");
     }
     for (before, path) in items(&old["spec"], LIST, "spec") {
         let name = crate::quote::quoted(text(before, "name"));
@@ -82,7 +74,7 @@ pub(super) fn validate_ephemeral_containers_update(check: &mut Check, pod: &Valu
             }
             Some(_) => continue,
         };
-        check.push(FieldError::forbidden(PATH, detail));
+        check.forbidden(PATH, detail);
     }
 }
 
@@ -140,7 +132,7 @@ fn validate_gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
     if labels.any(|(key, value)| new["nodeSelector"].get(key) != Some(value)) {
         let selected = new["nodeSelector"].as_object().cloned().unwrap_or_default();
         let detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
-        check.push(FieldError::invalid("spec.nodeSelector", selected, detail));
+        check.invalid("spec.nodeSelector", selected, detail);
     }
     let terms = |spec: &Value| -> Vec<Value> {
         let nodes = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
@@ -150,10 +142,10 @@ fn validate_gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
     let (before, after) = (terms(old), terms(new));
     if !before.is_empty() && before.len() != after.len() {
         let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        return check.push(FieldError::invalid(path, after, detail));
+        return check.invalid(path, after, detail);
     }
     for (index, (before, after)) in before.iter().zip(&after).enumerate() {
-        let count = |term: &Value, list: &str| term[list].as_array().map_or(0, Vec::len);
+        let count = |term: &Value, list: &str| array(&term[list]).len();
         let lists = ["matchExpressions", "matchFields"];
         let was_empty = lists.iter().all(|list| count(before, list) == 0);
         let only_adds = lists.iter().all(|list| {
@@ -168,7 +160,7 @@ fn validate_gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
                 "only additions are allowed (no mutations or deletions)",
                 format!("{path}[{index}]"),
             );
-            check.push(FieldError::invalid(&path, after.clone(), detail));
+            check.invalid(&path, after.clone(), detail);
         }
     }
 }
@@ -195,7 +187,7 @@ fn validate_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
         .is_some_and(|tolerations| !tolerations.iter().all(is_kept))
     {
         let detail = "existing toleration can not be modified except its tolerationSeconds";
-        check.push(FieldError::forbidden("spec.tolerations", detail));
+        check.forbidden("spec.tolerations", detail);
     }
 }
 
@@ -204,7 +196,7 @@ fn validate_removed_gates(check: &mut Check, new: &Value, old: &Value) {
         let name = text(gate, "name");
         if !items(old, "schedulingGates", "spec").any(|(gate, _)| text(gate, "name") == name) {
             let detail = format!("only deletion is allowed, but found new scheduling gate '{name}'");
-            check.push(FieldError::forbidden(&format!("{path}.name"), detail));
+            check.forbidden(&format!("{path}.name"), detail);
         }
     }
 }

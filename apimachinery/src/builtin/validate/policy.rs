@@ -1,7 +1,6 @@
 //! Validation of PodDisruptionBudgets, LimitRanges, HorizontalPodAutoscalers and PriorityClasses.
 
-use super::{Check, container, fields, items, metrics, names, pod, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, container, fields, items, metrics, names, pod, text};
 use serde_json::Value;
 
 /// The highest value of a user-defined priority class.
@@ -12,38 +11,30 @@ pub const SYSTEM_PRIORITIES: &[(&str, i64)] = &[
     ("system-cluster-critical", 2_000_000_000),
 ];
 
+#[rustfmt::skip]
+const DISRUPTION_BUDGET: &[Rule] = &[
+    ("minAvailable", Is::Checked(Check::validate_count_or_percent)),
+    ("minAvailable", Is::Checked(Check::limit_percent)),
+    ("maxUnavailable", Is::Checked(Check::validate_count_or_percent)),
+    ("maxUnavailable", Is::Checked(Check::limit_percent)),
+    ("selector", Is::LabelSelector),
+    ("unhealthyPodEvictionPolicy", Is::OneOf(&["AlwaysAllow", "IfHealthyBudget"])),
+];
+
 pub(super) fn validate_disruption_budget(check: &mut Check, spec: &Value) {
     if !spec["minAvailable"].is_null() && !spec["maxUnavailable"].is_null() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        check.push(FieldError::invalid("spec", spec.clone(), detail));
+        check.invalid("spec", spec.clone(), detail);
     }
-    for name in ["minAvailable", "maxUnavailable"] {
-        check.validate_count_or_percent(&spec[name], &format!("spec.{name}"));
-        check.limit_percent(&spec[name], &format!("spec.{name}"));
-    }
-    check.validate_label_selector(&spec["selector"], "spec.selector");
-    check.require_supported(
-        spec,
-        "unhealthyPodEvictionPolicy",
-        "spec",
-        &["AlwaysAllow", "IfHealthyBudget"],
-    );
+    check.apply(DISRUPTION_BUDGET, spec, None, "spec");
 }
 
 pub(super) fn validate_priority_class(check: &mut Check, class: &Value, old: Option<&Value>) {
     if let Some(old) = old {
         if old["value"] != class["value"] {
-            check.push(FieldError::forbidden("value", "may not be changed in an update."));
+            check.forbidden("value", "may not be changed in an update.");
         }
-        if old["preemptionPolicy"] != class["preemptionPolicy"] {
-            let value = class["preemptionPolicy"].clone();
-            check.push(FieldError::invalid(
-                "preemptionPolicy",
-                value,
-                "field is immutable",
-            ));
-        }
-        return;
+        return check.apply(&[("preemptionPolicy", Is::Immutable)], class, Some(old), "");
     }
     let (name, value) = (
         text(&class["metadata"], "name"),
@@ -65,13 +56,13 @@ pub(super) fn validate_priority_class(check: &mut Check, class: &Value, old: Opt
             let detail = format!(
                 "priority class names with 'system-' prefix are reserved for system use only. error: {reason}"
             );
-            check.push(FieldError::forbidden("metadata.name", detail));
+            check.forbidden("metadata.name", detail);
         }
     } else if value > MAX_USER_PRIORITY {
         let detail = format!("maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}");
-        check.push(FieldError::forbidden("value", detail));
+        check.forbidden("value", detail);
     }
-    pod::validate_preemption_policy(check, class, "preemptionPolicy");
+    pod::validate_preemption_policy(check, &class["preemptionPolicy"], "preemptionPolicy");
 }
 
 pub(super) fn validate_autoscaler(check: &mut Check, spec: &Value, old: Option<&Value>) {
@@ -80,19 +71,16 @@ pub(super) fn validate_autoscaler(check: &mut Check, spec: &Value, old: Option<&
         spec["maxReplicas"].as_i64().unwrap_or(0),
     );
     if let Some(min) = min.filter(|min| *min < 1) {
-        let detail = "must be greater than or equal to 1";
-        check.push(FieldError::invalid("spec.minReplicas", min, detail));
+        check.invalid("spec.minReplicas", min, "must be greater than or equal to 1");
     }
     if max == 0 {
-        let detail = "must be set and greater than 0";
-        check.push(FieldError::required("spec.maxReplicas", detail));
+        check.required("spec.maxReplicas", "must be set and greater than 0");
     } else if max < 0 {
-        let detail = "must be greater than or equal to 1";
-        check.push(FieldError::invalid("spec.maxReplicas", max, detail));
+        check.invalid("spec.maxReplicas", max, "must be greater than or equal to 1");
     }
     if min.is_some_and(|min| max < min) {
         let detail = "must be greater than or equal to `minReplicas`";
-        check.push(FieldError::invalid("spec.maxReplicas", max, detail));
+        check.invalid("spec.maxReplicas", max, detail);
     }
     let (target, path) = (&spec["scaleTargetRef"], "spec.scaleTargetRef");
     validate_object_reference(check, target, path);
@@ -112,20 +100,17 @@ pub(super) fn validate_autoscaler(check: &mut Check, spec: &Value, old: Option<&
     {
         let detail =
             "must specify at least one Object or External metric to support scaling to zero replicas";
-        check.push(FieldError::forbidden("spec.metrics", detail));
+        check.forbidden("spec.metrics", detail);
     }
 }
 
 /// Validates a reference to another object.
 pub(super) fn validate_object_reference(check: &mut Check, reference: &Value, path: &str) {
-    for name in ["kind", "name"] {
-        let (value, field) = (text(reference, name), format!("{path}.{name}"));
-        if check.require(&reference[name], &field) {
-            for reason in names::path_segment_errors(value) {
-                check.push(FieldError::invalid(&field, value, reason));
-            }
-        }
-    }
+    const REFERENCE: &[Rule] = &[
+        ("kind", Is::Named(names::path_segment_errors)),
+        ("name", Is::Named(names::path_segment_errors)),
+    ];
+    check.apply(REFERENCE, reference, None, path);
 }
 
 /// Validates the API version of a reference. Only the core group has no group in it.
@@ -133,10 +118,9 @@ pub(super) fn validate_api_version(check: &mut Check, reference: &Value, path: &
     let (version, field) = (text(reference, "apiVersion"), format!("{path}.apiVersion"));
     if version.matches('/').count() > 1 {
         let detail = format!("unexpected GroupVersion string: {version}");
-        check.push(FieldError::invalid(&field, version, detail));
+        check.invalid(&field, version, detail);
     } else if !may_lack_group && !version.contains('/') {
-        let detail = "apiVersion must specify API group";
-        check.push(FieldError::invalid(&field, version, detail));
+        check.invalid(&field, version, "apiVersion must specify API group");
     }
 }
 
@@ -149,17 +133,17 @@ pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
         let standard = ["Pod", "Container", "PersistentVolumeClaim"].contains(&ty);
         if messages.is_empty() && !ty.contains('/') && !standard {
             let detail = "must be a standard limit type or fully qualified";
-            check.push(FieldError::invalid(&format!("{path}.type"), ty, detail));
+            check.invalid(&format!("{path}.type"), ty, detail);
         }
         if seen.contains(&ty) {
-            check.push(FieldError::duplicate(&format!("{path}.type"), ty));
+            check.duplicate(&format!("{path}.type"), ty);
         }
         seen.push(ty);
         for list in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
             if ty == "Pod" && list.starts_with("default") {
                 if fields(&item[list]).next().is_some() {
                     let detail = "may not be specified when `type` is 'Pod'";
-                    check.push(FieldError::forbidden(&format!("{path}.{list}"), detail));
+                    check.forbidden(&format!("{path}.{list}"), detail);
                 }
                 continue;
             }
@@ -168,7 +152,7 @@ pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
                 if ["Pod", "Container"].contains(&ty) {
                     container::validate_container_resource_name(check, name, &field);
                 } else {
-                    check.push_messages(&field, name, &names::qualified_name_errors(name));
+                    check.validate_format(&field, name, names::qualified_name_errors);
                 }
             }
         }
@@ -177,7 +161,7 @@ pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
             && item["max"]["storage"].is_null()
         {
             let detail = "either minimum or maximum storage value is required, but neither was provided";
-            check.push(FieldError::required(&format!("{path}.limits"), detail));
+            check.required(&format!("{path}.limits"), detail);
         }
         validate_limit_consistency(check, item, &path);
     }
@@ -237,7 +221,7 @@ fn validate_limit_consistency(check: &mut Check, item: &Value, path: &str) {
                     format_quantity(upper)
                 );
                 let field = format!("{path}.{field}[{resource}]");
-                check.push(FieldError::invalid(&field, item[value][resource].clone(), detail));
+                check.invalid(&field, item[value][resource].clone(), detail);
             }
         }
     }

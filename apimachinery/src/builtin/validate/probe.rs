@@ -1,10 +1,24 @@
 //! Validation of probes and lifecycle hooks.
 
-use super::{Check, items, names, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, items, names, text};
 use serde_json::Value;
 
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
+
+const PROBE: &[Rule] = &[
+    ("initialDelaySeconds", Is::NonNegative),
+    ("timeoutSeconds", Is::NonNegative),
+    ("periodSeconds", Is::NonNegative),
+    ("successThreshold", Is::NonNegative),
+    ("failureThreshold", Is::NonNegative),
+    (GRACE_PERIOD, Is::Within(1, i64::MAX, "must be greater than 0")),
+];
+const GRACE_PERIOD: &str = "terminationGracePeriodSeconds";
+const HTTP_GET: &[Rule] = &[
+    ("path", Is::Required("")),
+    ("port", Is::PortOrName),
+    ("scheme", Is::OneOf(&["HTTP", "HTTPS"])),
+];
 
 /// Validates the probes and hooks of a container or sidecar.
 pub(super) fn validate_probes(check: &mut Check, container: &Value, path: &str, grace: Option<i64>) {
@@ -29,58 +43,33 @@ pub(super) fn reject_probes(check: &mut Check, container: &Value, path: &str) {
     for name in ["lifecycle"].iter().chain(&PROBES) {
         if container[*name].is_object() {
             let detail = "may not be set for init containers without restartPolicy=Always";
-            check.push(FieldError::forbidden(&format!("{path}.{name}"), detail));
+            check.forbidden(&format!("{path}.{name}"), detail);
         }
     }
 }
 
 fn validate_probe(check: &mut Check, probe: &Value, path: &str, succeeds_once: bool, grace: Option<i64>) {
-    validate_handler(
-        check,
-        probe,
-        path,
-        &["exec", "httpGet", "tcpSocket", "grpc"],
-        grace,
-    );
-    check.require_non_negative(
-        probe,
-        &[
-            "initialDelaySeconds",
-            "timeoutSeconds",
-            "periodSeconds",
-            "successThreshold",
-            "failureThreshold",
-        ],
-        path,
-    );
+    let kinds = ["exec", "httpGet", "tcpSocket", "grpc"];
+    validate_handler(check, probe, path, &kinds, grace);
+    check.apply(PROBE, probe, None, path);
     let mut reject = |name: &str, detail: &str| {
-        check.push(FieldError::invalid(
-            &format!("{path}.{name}"),
-            probe[name].clone(),
-            detail,
-        ));
+        check.invalid(&format!("{path}.{name}"), probe[name].clone(), detail);
     };
-    let seconds = "terminationGracePeriodSeconds";
-    if probe[seconds].as_i64().is_some_and(|seconds| seconds <= 0) {
-        reject(seconds, "must be greater than 0");
-    }
     let times = probe["successThreshold"].as_i64();
     if succeeds_once && times.is_some_and(|times| times != 1) {
         reject("successThreshold", "must be 1");
     }
-    if !succeeds_once && probe[seconds].is_number() {
-        reject(seconds, "must not be set for readinessProbes");
+    if !succeeds_once && probe[GRACE_PERIOD].is_number() {
+        reject(GRACE_PERIOD, "must not be set for readinessProbes");
     }
 }
 
 fn validate_http_get(check: &mut Check, action: &Value, path: &str) {
-    check.require(&action["path"], &format!("{path}.path"));
-    check.validate_port_or_name(&action["port"], &format!("{path}.port"));
-    check.require_supported(action, "scheme", path, &["HTTP", "HTTPS"]);
+    check.apply(HTTP_GET, action, None, path);
     for (header, _) in items(action, "httpHeaders", path) {
         let name = text(header, "name");
         let field = format!("{path}.httpHeaders");
-        check.push_messages(&field, name, &names::http_header_errors(name));
+        check.validate_format(&field, name, names::http_header_errors);
     }
 }
 
@@ -94,10 +83,7 @@ fn validate_handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str
         count += 1;
         let handler_path = format!("{path}.{kind}");
         if count > 1 {
-            check.push(FieldError::forbidden(
-                &handler_path,
-                "may not specify more than 1 handler type",
-            ));
+            check.forbidden(&handler_path, "may not specify more than 1 handler type");
             continue;
         }
         match *kind {
@@ -108,7 +94,7 @@ fn validate_handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str
                 if let Some(grace) = grace.filter(|grace| !(0..=*grace).contains(&seconds)) {
                     let detail =
                         format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
-                    check.push(FieldError::invalid(&handler_path, seconds, detail));
+                    check.invalid(&handler_path, seconds, detail);
                 }
             }
             "tcpSocket" | "grpc" => {
@@ -118,6 +104,6 @@ fn validate_handler(check: &mut Check, holder: &Value, path: &str, kinds: &[&str
         }
     }
     if count == 0 {
-        check.push(FieldError::required(path, "must specify a handler type"));
+        check.required(path, "must specify a handler type");
     }
 }

@@ -1,31 +1,30 @@
 //! Validation of projected and downward API volumes, and of paths within volumes.
 
-use super::volume::{validate_file_mode, validate_key_to_paths};
-use super::{Check, env, items, text};
-use crate::field::FieldError;
+use super::volume::{FILE_MODE, KEYS_TO_PATHS};
+use super::{Check, Is, Rule, env, items, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
+const DOWNWARD_API_FILE: &[Rule] = &[("path", Is::Checked(validate_file_path)), ("mode", FILE_MODE)];
+
 /// Validates a downward API volume.
 pub(super) fn validate_downward_api(check: &mut Check, source: &Value, path: &str) {
-    validate_file_mode(check, &source["defaultMode"], &format!("{path}.defaultMode"));
+    check.apply(&[("defaultMode", FILE_MODE)], source, None, path);
     // kube-apiserver's paths lack the index of the item.
     for (item, _) in items(source, "items", path) {
-        validate_file_path(check, &item["path"], &format!("{path}.path"));
+        check.apply(DOWNWARD_API_FILE, item, None, path);
         let (field, resource) = (&item["fieldRef"], &item["resourceFieldRef"]);
         if field.is_object() {
             env::validate_volume_field_ref(check, field, &format!("{path}.fieldRef"));
             if resource.is_object() {
                 let detail = "fieldRef and resourceFieldRef can not be specified simultaneously";
-                check.push(FieldError::invalid(path, "resource", detail));
+                check.invalid(path, "resource", detail);
             }
         } else if resource.is_object() {
             env::validate_resource_ref(check, resource, &format!("{path}.resourceFieldRef"), true);
         } else {
-            let detail = "one of fieldRef and resourceFieldRef is required";
-            check.push(FieldError::required(path, detail));
+            check.required(path, "one of fieldRef and resourceFieldRef is required");
         }
-        validate_file_mode(check, &item["mode"], &format!("{path}.mode"));
     }
 }
 
@@ -34,7 +33,7 @@ const SOURCE_KINDS: [&str; 4] = ["secret", "configMap", "downwardAPI", "serviceA
 
 /// Validates a projected volume.
 pub(super) fn validate_projected(check: &mut Check, volume: &Value, path: &str) {
-    validate_file_mode(check, &volume["defaultMode"], &format!("{path}.defaultMode"));
+    check.apply(&[("defaultMode", FILE_MODE)], volume, None, path);
     let mut seen_paths = BTreeSet::new();
     for (source, at) in items(volume, "sources", path) {
         let kinds = SOURCE_KINDS.iter().filter(|kind| source[**kind].is_object());
@@ -43,7 +42,7 @@ pub(super) fn validate_projected(check: &mut Check, volume: &Value, path: &str) 
             match *kind {
                 "configMap" | "secret" => {
                     check.require(&source["name"], &format!("{source_path}.name"));
-                    validate_key_to_paths(check, source, &source_path);
+                    check.apply(KEYS_TO_PATHS, source, None, &source_path);
                 }
                 "downwardAPI" => validate_downward_api(check, source, &source_path),
                 _ => validate_service_account_token(check, source, &source_path, path),
@@ -56,13 +55,12 @@ pub(super) fn validate_projected(check: &mut Check, volume: &Value, path: &str) 
                     } else {
                         text(source, "name")
                     };
-                    check.push(FieldError::invalid(path, value, "conflicting duplicate paths"));
+                    check.invalid(path, value, "conflicting duplicate paths");
                 }
             }
         }
         if kinds.count() > 1 {
-            let detail = "may not specify more than 1 volume type per source";
-            check.push(FieldError::forbidden(&at, detail));
+            check.forbidden(&at, "may not specify more than 1 volume type per source");
         }
     }
 }
@@ -73,10 +71,7 @@ pub(super) fn reject_tokens_without_account(check: &mut Check, spec: &Value, pat
         for (source, path) in items(&volume["projected"], "sources", &format!("{path}.projected")) {
             if source["serviceAccountToken"].is_object() {
                 let detail = "must not be specified when serviceAccountName is not set";
-                check.push(FieldError::forbidden(
-                    &format!("{path}.serviceAccountToken"),
-                    detail,
-                ));
+                check.forbidden(&format!("{path}.serviceAccountToken"), detail);
             }
         }
     }
@@ -85,11 +80,7 @@ pub(super) fn reject_tokens_without_account(check: &mut Check, spec: &Value, pat
 fn validate_service_account_token(check: &mut Check, source: &Value, path: &str, volume: &str) {
     let seconds = source["expirationSeconds"].as_i64().unwrap_or(3600);
     let mut reject = |detail: &str| {
-        check.push(FieldError::invalid(
-            &format!("{path}.expirationSeconds"),
-            seconds,
-            detail,
-        ));
+        check.invalid(&format!("{path}.expirationSeconds"), seconds, detail);
     };
     if seconds < 600 {
         reject("may not specify a duration less than 10 minutes");
@@ -111,21 +102,21 @@ impl Check {
     pub(super) fn validate_local_non_reserved_path(&mut self, name: &str, path: &str) {
         self.validate_local_path(name, path);
         if name.starts_with("..") && !name.starts_with("../") {
-            self.push(FieldError::invalid(path, name, "must not start with '..'"));
+            self.invalid(path, name, "must not start with '..'");
         }
     }
 
     /// Requires a relative path that stays inside.
     pub(super) fn validate_local_path(&mut self, name: &str, path: &str) {
         if name.starts_with('/') {
-            self.push(FieldError::invalid(path, name, "must be a relative path"));
+            self.invalid(path, name, "must be a relative path");
         }
         self.reject_backsteps(name, path);
     }
 
     pub(super) fn reject_backsteps(&mut self, name: &str, path: &str) {
         if name.split('/').any(|part| part == "..") {
-            self.push(FieldError::invalid(path, name, "must not contain '..'"));
+            self.invalid(path, name, "must not contain '..'");
         }
     }
 }

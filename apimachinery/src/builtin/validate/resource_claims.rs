@@ -1,27 +1,29 @@
 //! Validation of resource claims of pods and containers.
 
-use super::{Check, items, names, text};
+use super::{Check, Is, Rule, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+const SOURCES: &[Rule] = &[
+    ("resourceClaimName", Is::Format(names::subdomain_errors)),
+    ("resourceClaimTemplateName", Is::Format(names::subdomain_errors)),
+];
 
 /// Validates the resource claims of a pod.
 pub(super) fn validate_pod_resource_claims(check: &mut Check, spec: &Value, is_mirror: bool, path: &str) {
     let mut seen = BTreeSet::new();
     for (claim, path) in items(spec, "resourceClaims", path) {
         if is_mirror {
-            check.push(FieldError::forbidden(
-                "[]",
-                "static pods do not support resource claims",
-            ));
+            check.forbidden("[]", "static pods do not support resource claims");
             continue;
         }
         let (name, field) = (text(claim, "name"), format!("{path}.name"));
         if check.require(&claim["name"], &field) {
             if seen.insert(name) {
-                check.push_messages(&field, name, &names::label_errors(name));
+                check.validate_format(&field, name, names::label_errors);
             } else {
-                check.push(FieldError::duplicate(&field, name));
+                check.duplicate(&field, name);
             }
         }
         let sources = ["resourceClaimName", "resourceClaimTemplateName"];
@@ -33,13 +35,9 @@ pub(super) fn validate_pod_resource_claims(check: &mut Check, spec: &Value, is_m
             _ => None,
         };
         if let Some(detail) = detail {
-            check.push(FieldError::invalid(&path, claim.clone(), detail));
+            check.invalid(&path, claim.clone(), detail);
         }
-        for source in sources {
-            if let Some(name) = claim[source].as_str() {
-                check.push_messages(&format!("{path}.{source}"), name, &names::subdomain_errors(name));
-            }
-        }
+        check.apply(SOURCES, claim, None, &path);
     }
 }
 
@@ -51,19 +49,19 @@ pub(super) fn validate_container_claims(check: &mut Check, resources: &Value, sp
     for (claim, path) in items(resources, "claims", path) {
         let (name, request) = (text(claim, "name"), text(claim, "request"));
         if name.is_empty() {
-            check.push(FieldError::required(&path, ""));
+            check.required(&path, "");
             continue;
         }
         if seen.contains(&(name, "")) {
-            check.push(FieldError::duplicate(&path, name));
+            check.duplicate(&path, name);
         } else {
             if !request.is_empty() {
-                check.push_messages(&format!("{path}.request"), request, &names::label_errors(request));
+                check.validate_format(&format!("{path}.request"), request, names::label_errors);
                 if seen.contains(&(name, request)) {
-                    check.push(FieldError::duplicate(&path, format!("{name}/{request}")));
+                    check.duplicate(&path, format!("{name}/{request}"));
                 }
             } else if seen.iter().any(|(other, _)| *other == name) {
-                check.push(FieldError::duplicate(&path, name));
+                check.duplicate(&path, name);
             }
             seen.insert((name, request));
         }

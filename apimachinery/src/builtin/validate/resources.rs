@@ -2,7 +2,6 @@
 
 use super::{Check, fields, items, names, resource_claims};
 use crate::builtin::pod_resources;
-use crate::field::FieldError;
 use serde_json::Value;
 
 /// Validates limits, requests and claims of a container.
@@ -20,17 +19,17 @@ pub(super) fn validate_pod_level_resources(check: &mut Check, spec: &Value, path
         return;
     }
     if spec["os"]["name"] == "windows" {
-        return check.push(FieldError::forbidden(&path, "may not be set for a windows pod"));
+        return check.forbidden(&path, "may not be set for a windows pod");
     }
     if resources["claims"].is_array() {
         let detail = "claims may not be set for Resources at pod-level";
-        check.push(FieldError::forbidden(&format!("{path}.claims"), detail));
+        check.forbidden(&format!("{path}.claims"), detail);
     }
     validate_requests_and_limits(check, resources, &path, |check, name, path| {
         let is_valid = check.validate_resource_name(name, path);
         if is_valid && !matches!(name, "cpu" | "memory") && !is_huge_page(name) {
             let known = ["cpu", "hugepages-", "memory"];
-            check.push(FieldError::not_supported(path, name, known));
+            check.not_supported(path, name, known);
         }
     });
     resource_claims::validate_container_claims(check, resources, spec, &path);
@@ -52,7 +51,7 @@ fn validate_containers_within_pod(check: &mut Check, spec: &Value, path: &str) {
                     format_quantity(aggregate)
                 );
                 let field = format!("{path}.{list}[{name}]");
-                check.push(FieldError::invalid(&field, quantity.clone(), detail));
+                check.invalid(&field, quantity.clone(), detail);
             }
         }
     }
@@ -65,7 +64,7 @@ fn validate_containers_within_pod(check: &mut Check, spec: &Value, path: &str) {
                     format_quantity(quantity)
                 );
                 let field = format!("{path}[{name}].limits");
-                check.push(FieldError::invalid(&field, limit.clone(), detail));
+                check.invalid(&field, limit.clone(), detail);
             }
         }
     }
@@ -91,7 +90,7 @@ fn validate_requests_and_limits(
                     "{} is not positive integer multiple of {name}",
                     format_quantity(quantity)
                 );
-                check.push(FieldError::invalid(&quantity_path, quantity.clone(), detail));
+                check.invalid(&quantity_path, quantity.clone(), detail);
             }
         }
     }
@@ -100,7 +99,7 @@ fn validate_requests_and_limits(
         names.any(|(name, _)| fits(name))
     };
     if has_any(is_huge_page) && !has_any(|name| matches!(name, "cpu" | "memory")) {
-        check.push(FieldError::forbidden(path, "HugePages require cpu or memory"));
+        check.forbidden(path, "HugePages require cpu or memory");
     }
 }
 
@@ -109,12 +108,11 @@ fn validate_quantity_of(check: &mut Check, name: &str, quantity: &Value, path: &
         return;
     };
     if amount < 0.0 {
-        let detail = "must be greater than or equal to 0";
-        check.push(FieldError::invalid(path, quantity.clone(), detail));
+        check.invalid(path, quantity.clone(), "must be greater than or equal to 0");
     }
     let is_integer = INTEGER_RESOURCES.contains(&name) || is_extended(name);
     if is_integer && (amount * 1000.0).ceil() % 1000.0 != 0.0 {
-        check.push(FieldError::invalid(path, quantity.clone(), "must be an integer"));
+        check.invalid(path, quantity.clone(), "must be an integer");
     }
 }
 
@@ -123,7 +121,7 @@ fn validate_request_within_limit(check: &mut Check, name: &str, request: &Value,
     let Some(limit) = limits.get(name) else {
         if !is_overcommitable {
             let detail = "Limit must be set for non overcommitable resources";
-            check.push(FieldError::required(&format!("{path}.limits"), detail));
+            check.required(&format!("{path}.limits"), detail);
         }
         return;
     };
@@ -136,11 +134,7 @@ fn validate_request_within_limit(check: &mut Check, name: &str, request: &Value,
         _ => return,
     };
     let detail = format!("must be {relation} to {name} limit of {}", format_quantity(limit));
-    check.push(FieldError::invalid(
-        &format!("{path}.requests"),
-        request.clone(),
-        detail,
-    ));
+    check.invalid(&format!("{path}.requests"), request.clone(), detail);
 }
 
 fn format_quantity(quantity: &Value) -> String {
@@ -195,7 +189,7 @@ impl Check {
             #[expect(clippy::cast_possible_truncation, reason = "a size")]
             let whole = amount.floor() as i64;
             let detail = "must be a valid resource quantity";
-            self.push(FieldError::invalid(path, whole, detail));
+            self.invalid(path, whole, detail);
         }
     }
 
@@ -215,7 +209,7 @@ impl Check {
             || is_huge_page(name.strip_prefix("requests.").unwrap_or(name));
         if !standard && !name.contains('/') {
             let detail = "must be a standard resource type or fully qualified";
-            self.push(FieldError::invalid(path, name, detail));
+            self.invalid(path, name, detail);
             return false;
         }
         true
@@ -227,12 +221,10 @@ pub(super) fn validate_container_resource_name(check: &mut Check, name: &str, pa
     check.validate_resource_name(name, path);
     if !name.contains('/') {
         if !CONTAINER_RESOURCES.contains(&name) && !is_huge_page(name) {
-            let detail = "must be a standard resource for containers";
-            check.push(FieldError::invalid(path, name, detail));
+            check.invalid(path, name, "must be a standard resource for containers");
         }
     } else if !is_native(name) && !is_extended(name) {
-        let detail = "doesn't follow extended resource name standard";
-        check.push(FieldError::invalid(path, name, detail));
+        check.invalid(path, name, "doesn't follow extended resource name standard");
     }
 }
 

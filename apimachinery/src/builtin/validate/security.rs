@@ -1,31 +1,40 @@
 //! Validation of security contexts and of the pod's operating system.
 
-use super::{Check, container, items, text, windows};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, array, container, items, text, windows};
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+pub(super) const ID: Is = Is::Within(0, 2_147_483_647, "must be between 0 and 2147483647, inclusive");
+#[rustfmt::skip]
+const POD_CONTEXT: &[Rule] = &[
+    ("fsGroup", ID),
+    ("runAsUser", ID),
+    ("runAsGroup", ID),
+    ("supplementalGroups[]", ID),
+    ("fsGroupChangePolicy", Is::OneOf(&["Always", "OnRootMismatch"])),
+    ("supplementalGroupsPolicy", Is::OneOf(&["Merge", "Strict"])),
+    // The other policies require a feature gate that is off.
+    ("seLinuxChangePolicy", Is::OneOf(&["Recursive"])),
+];
+const CONTAINER_CONTEXT: &[Rule] = &[
+    ("runAsUser", ID),
+    ("runAsGroup", ID),
+    ("procMount", Is::OneOf(&["Default", "Unmasked"])),
+];
 
 /// Validates the pod's security context. Fields about host namespaces are in the pod spec itself.
 pub(super) fn validate_pod_security_context(check: &mut Check, spec: &Value, path: &str) {
     let (context, path) = (&spec["securityContext"], format!("{path}.securityContext"));
-    validate_ids(check, context, &["fsGroup", "runAsUser", "runAsGroup"], &path);
-    for (id, path) in items(context, "supplementalGroups", &path) {
-        self::validate_id(check, id, &path);
-    }
+    check.apply(POD_CONTEXT, context, None, &path);
     if spec["shareProcessNamespace"] == true && spec["hostPID"] == true {
         let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
         let field = format!("{path}.shareProcessNamespace");
-        check.push(FieldError::invalid(&field, true, detail));
+        check.invalid(&field, true, detail);
     }
     validate_sysctls(check, spec, context, &path);
-    let policies = ["Always", "OnRootMismatch"];
-    check.require_supported(context, "fsGroupChangePolicy", &path, &policies);
     validate_seccomp(check, context, &path);
     windows::validate_windows_options(check, context, &path);
     validate_app_armor(check, context, &path);
-    check.require_supported(context, "supplementalGroupsPolicy", &path, &["Merge", "Strict"]);
-    // The other policies require a feature gate that is off.
-    check.require_supported(context, "seLinuxChangePolicy", &path, &["Recursive"]);
 }
 
 /// Validates the security context of a container. `host_users`: it uses the host's user namespace.
@@ -35,23 +44,22 @@ pub(super) fn validate_container_security_context(
     path: &str,
     host_users: bool,
 ) {
-    validate_ids(check, context, &["runAsUser", "runAsGroup"], path);
-    check.require_supported(context, "procMount", path, &["Default", "Unmasked"]);
+    check.apply(CONTAINER_CONTEXT, context, None, path);
     if host_users && context["procMount"] == "Unmasked" {
         let detail = "`hostUsers` must be false to use `Unmasked`";
         let field = format!("{path}.procMount");
-        check.push(FieldError::invalid(&field, "Unmasked", detail));
+        check.invalid(&field, "Unmasked", detail);
     }
     validate_seccomp(check, context, path);
     if context["allowPrivilegeEscalation"] == false {
         let mut reject = |other: &str| {
             let detail = format!("cannot set `allowPrivilegeEscalation` to false and {other}");
-            check.push(FieldError::invalid(path, context.clone(), detail));
+            check.invalid(path, context.clone(), detail);
         };
         if context["privileged"] == true {
             reject("`privileged` to true");
         }
-        for capability in context["capabilities"]["add"].as_array().into_iter().flatten() {
+        for capability in array(&context["capabilities"]["add"]) {
             if capability == "CAP_SYS_ADMIN" {
                 reject("`capabilities.Add` CAP_SYS_ADMIN");
             }
@@ -59,19 +67,6 @@ pub(super) fn validate_container_security_context(
     }
     windows::validate_windows_options(check, context, path);
     validate_app_armor(check, context, path);
-}
-
-pub(super) fn validate_ids(check: &mut Check, context: &Value, names: &[&str], path: &str) {
-    for name in names {
-        validate_id(check, &context[*name], &format!("{path}.{name}"));
-    }
-}
-
-pub(super) fn validate_id(check: &mut Check, id: &Value, path: &str) {
-    if let Some(id) = id.as_i64().filter(|id| !(0..=i64::from(i32::MAX)).contains(id)) {
-        let detail = "must be between 0 and 2147483647, inclusive";
-        check.push(FieldError::invalid(path, id, detail));
-    }
 }
 
 /// Validates sysctls; those of a namespace that the pod shares with the host are rejected.
@@ -93,9 +88,9 @@ fn validate_sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str
         let is_name = name.len() <= 253 && name.split(['.', '/']).all(is_part);
         if check.require(&setting["name"], &path) {
             if !is_name {
-                check.push(FieldError::invalid(&path, name, DETAIL));
+                check.invalid(&path, name, DETAIL);
             } else if seen.contains(name) {
-                check.push(FieldError::duplicate(&path, name));
+                check.duplicate(&path, name);
             }
         }
         seen.insert(name);
@@ -105,7 +100,7 @@ fn validate_sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str
         for (shared, is_shared) in [("hostNetwork", is_net), ("hostIPC", is_ipc)] {
             if is_shared && spec[shared] == true {
                 let detail = format!("may not be specified when '{shared}' is true");
-                check.push(FieldError::invalid(&path, name, detail));
+                check.invalid(&path, name, detail);
             }
         }
     }
@@ -130,9 +125,9 @@ fn validate_profile_type(check: &mut Check, profile: &Value, name: &str, path: &
     let (profile_type, path) = (text(profile, "type"), format!("{path}.type"));
     if profile_type.is_empty() {
         let detail = format!("type is required when {name} is set");
-        check.push(FieldError::required(&path, detail));
+        check.required(&path, detail);
     } else if !PROFILE_TYPES.contains(&profile_type) {
-        check.push(FieldError::not_supported(&path, profile_type, PROFILE_TYPES));
+        check.not_supported(&path, profile_type, PROFILE_TYPES);
     }
 }
 
@@ -149,12 +144,11 @@ fn validate_seccomp(check: &mut Check, context: &Value, path: &str) {
     match (text(profile, "type"), file) {
         ("Localhost", Some(file)) => check.validate_local_path(file, &field),
         ("Localhost", None) => {
-            let detail = "must be set when seccomp type is Localhost";
-            check.push(FieldError::required(&field, detail));
+            check.required(&field, "must be set when seccomp type is Localhost");
         }
         (_, Some(_)) => {
             let detail = "can only be set when seccomp type is Localhost";
-            check.push(FieldError::invalid(&field, profile.clone(), detail));
+            check.invalid(&field, profile.clone(), detail);
         }
         (_, None) => {}
     }
@@ -170,19 +164,16 @@ fn validate_app_armor(check: &mut Check, context: &Value, path: &str) {
     let field = format!("{path}.localhostProfile");
     match (text(profile, "type"), profile["localhostProfile"].as_str()) {
         ("Localhost", None | Some("")) => {
-            let detail = "must be set when AppArmor type is Localhost";
-            check.push(FieldError::required(&field, detail));
+            check.required(&field, "must be set when AppArmor type is Localhost");
         }
         ("Localhost", Some(file)) => {
             if file.trim() != file {
-                let detail = "must not be padded with whitespace";
-                check.push(FieldError::invalid(&field, file, detail));
+                check.invalid(&field, file, "must not be padded with whitespace");
             }
             check.limit_bytes(file, MAX_PROFILE_BYTES, &field);
         }
         ("RuntimeDefault" | "Unconfined", Some(file)) => {
-            let detail = "can only be set when AppArmor type is Localhost";
-            check.push(FieldError::invalid(&field, file, detail));
+            check.invalid(&field, file, "can only be set when AppArmor type is Localhost");
         }
         _ => {}
     }
@@ -199,8 +190,7 @@ pub(super) fn validate_os(check: &mut Check, spec: &Value, path: &str) {
             for (holder, path) in [(spec, path.to_owned())].into_iter().chain(containers()) {
                 if holder["securityContext"]["windowsOptions"].is_object() {
                     let field = format!("{path}.securityContext.windowsOptions");
-                    let detail = "windows options cannot be set for a linux pod";
-                    check.push(FieldError::forbidden(&field, detail));
+                    check.forbidden(&field, "windows options cannot be set for a linux pod");
                 }
             }
         }
@@ -222,14 +212,13 @@ pub(super) fn validate_os(check: &mut Check, spec: &Value, path: &str) {
                 );
             }
         }
-        other => check.push(FieldError::not_supported(&field, other, ["linux", "windows"])),
+        other => check.not_supported(&field, other, ["linux", "windows"]),
     }
 }
 
 fn reject_windows_fields(check: &mut Check, holder: &Value, names: &[&str], path: &str) {
     for name in names.iter().filter(|name| !holder[**name].is_null()) {
-        let detail = "cannot be set for a windows pod";
-        check.push(FieldError::forbidden(&format!("{path}.{name}"), detail));
+        check.forbidden(&format!("{path}.{name}"), "cannot be set for a windows pod");
     }
 }
 

@@ -1,34 +1,38 @@
 //! Validation of Services.
 
-use super::{Check, addresses, cluster_ips, items, names, network, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, addresses, array, cluster_ips, items, names, network, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+#[rustfmt::skip]
+const SPEC: &[Rule] = &[
+    ("type", Is::OneOf(&["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"])),
+    ("sessionAffinity", Is::OneOf(&["ClientIP", "None"])),
+    ("selector", Is::Labels),
+    ("ports[].port", Is::Port),
+    ("ports[].protocol", Is::OneOf(&["SCTP", "TCP", "UDP"])),
+    ("ports[].targetPort", Is::PortOrName),
+    ("ports[].appProtocol", Is::Format(names::qualified_name_errors)),
+    ("internalTrafficPolicy", Is::OneOf(&["Cluster", "Local"])),
+    ("trafficDistribution", Is::OneOf(&["PreferClose", "PreferSameZone", "PreferSameNode"])),
+];
 
 pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&Value>) {
     let spec = &service["spec"];
     let ty = text(spec, "type");
     let headless = is_headless(spec);
-    let path = "spec";
     validate_topology_annotations(check, &service["metadata"]["annotations"]);
     match ty {
         "ExternalName" => validate_external_name(check, spec),
         "LoadBalancer" | "NodePort" if headless => {
             let detail = format!("may not be set to 'None' for {ty} services");
-            check.push(FieldError::invalid("spec.clusterIPs[0]", "None", detail));
+            check.invalid("spec.clusterIPs[0]", "None", detail);
         }
         _ if !headless => drop(check.require(&spec["ports"], "spec.ports")),
         _ => {}
     }
-    check.require_supported(
-        spec,
-        "type",
-        path,
-        &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"],
-    );
-    check.require_supported(spec, "sessionAffinity", path, &["ClientIP", "None"]);
+    check.apply(SPEC, spec, None, "spec");
     validate_session_affinity(check, spec);
-    check.validate_labels(&spec["selector"], "spec.selector");
     validate_ports(check, spec, ty);
     if ty != "ExternalName" {
         cluster_ips::validate_cluster_ips(check, spec, old.map(|old| &old["spec"]));
@@ -39,7 +43,7 @@ pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&
     let ingress_points = service["status"]["loadBalancer"]["ingress"].as_array();
     if ty != "LoadBalancer" && ingress_points.is_some_and(|points| !points.is_empty()) {
         let detail = "may only be used when `spec.type` is 'LoadBalancer'";
-        check.push(FieldError::forbidden("status.loadBalancer.ingress", detail));
+        check.forbidden("status.loadBalancer.ingress", detail);
     } else {
         validate_load_balancer_with_ip_modes(check, &service["status"]["loadBalancer"]);
     }
@@ -50,15 +54,13 @@ pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&
             .all(|spec| text(spec, "type") == "LoadBalancer");
         if both_load_balancers && spec["loadBalancerClass"] != old["spec"]["loadBalancerClass"] {
             let class = spec["loadBalancerClass"].clone();
-            let detail = "may not change once set";
-            check.push(FieldError::invalid("spec.loadBalancerClass", class, detail));
+            check.invalid("spec.loadBalancerClass", class, "may not change once set");
         }
         let port = |spec: &Value| needs_health_check(spec).then(|| spec["healthCheckNodePort"].clone());
         if let (Some(new), Some(old)) = (port(spec), port(&old["spec"]))
             && new != old
         {
-            let detail = "field is immutable";
-            check.push(FieldError::forbidden("spec.healthCheckNodePort", detail));
+            check.forbidden("spec.healthCheckNodePort", "field is immutable");
         }
     }
 }
@@ -76,26 +78,26 @@ fn validate_topology_annotations(check: &mut Check, annotations: &Value) {
     {
         let path = format!("metadata.annotations[{TOPOLOGY_MODE}]");
         let detail = format!("must match annotations[{TOPOLOGY_HINTS}] when both are specified");
-        check.push(FieldError::invalid(&path, mode.clone(), detail));
+        check.invalid(&path, mode.clone(), detail);
     }
 }
 
 fn validate_external_name(check: &mut Check, spec: &Value) {
     let detail = "may not be set for ExternalName services";
     for list in ["clusterIPs", "ipFamilies"] {
-        if spec[list].as_array().is_some_and(|list| !list.is_empty()) {
-            check.push(FieldError::forbidden(&format!("spec.{list}"), detail));
+        if !array(&spec[list]).is_empty() {
+            check.forbidden(&format!("spec.{list}"), detail);
         }
     }
     if !spec["ipFamilyPolicy"].is_null() {
-        check.push(FieldError::forbidden("spec.ipFamilyPolicy", detail));
+        check.forbidden("spec.ipFamilyPolicy", detail);
     }
     let name = text(spec, "externalName");
     let name = name.strip_suffix('.').unwrap_or(name);
     if name.is_empty() {
-        check.push(FieldError::required("spec.externalName", ""));
+        check.required("spec.externalName", "");
     } else {
-        check.push_messages("spec.externalName", name, &names::subdomain_errors(name));
+        check.validate_format("spec.externalName", name, names::subdomain_errors);
     }
 }
 
@@ -104,28 +106,22 @@ fn validate_session_affinity(check: &mut Check, spec: &Value) {
     let path = "spec.sessionAffinityConfig";
     match text(spec, "sessionAffinity") {
         "None" if !config.is_null() => {
-            let detail = "must not be set when session affinity is None";
-            check.push(FieldError::forbidden(path, detail));
+            check.forbidden(path, "must not be set when session affinity is None");
         }
         "ClientIP" => {
             let (client, client_path) = (&config["clientIP"], format!("{path}.clientIP"));
             let seconds = &client["timeoutSeconds"];
             if config.is_null() {
-                let detail = "when session affinity type is ClientIP";
-                check.push(FieldError::required(path, detail));
+                check.required(path, "when session affinity type is ClientIP");
             } else if client.is_null() {
-                let detail = "when session affinity type is ClientIP";
-                check.push(FieldError::required(&client_path, detail));
+                check.required(&client_path, "when session affinity type is ClientIP");
             } else if seconds.is_null() {
                 let detail = "when session affinity type is ClientIP";
-                check.push(FieldError::required(
-                    &format!("{client_path}.timeoutSeconds"),
-                    detail,
-                ));
+                check.required(&format!("{client_path}.timeoutSeconds"), detail);
             } else if !(1..=86400).contains(&seconds.as_i64().unwrap_or_default()) {
                 let detail = "must be greater than 0 and less than 86400";
                 let field = format!("{client_path}.timeoutSeconds");
-                check.push(FieldError::invalid(&field, seconds.clone(), detail));
+                check.invalid(&field, seconds.clone(), detail);
             }
         }
         _ => {}
@@ -140,7 +136,7 @@ fn validate_external_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
         let was_present = was_present(address);
         let address = address.as_str().unwrap_or_default();
         match addresses::ip_error(address).filter(|_| !was_present) {
-            Some(reason) => check.push(FieldError::invalid(&path, address, reason)),
+            Some(reason) => check.invalid(&path, address, reason),
             None => addresses::validate_non_special_ip(check, address, &path),
         }
     }
@@ -154,18 +150,18 @@ fn validate_load_balancer_fields(check: &mut Check, spec: &Value) {
     let ranges = ranges.map(Vec::as_slice).unwrap_or_default();
     if !is_load_balancer_type && !ranges.is_empty() {
         let field = "spec.LoadBalancerSourceRanges";
-        check.push(FieldError::forbidden(field, ONLY_LOAD_BALANCER));
+        check.forbidden(field, ONLY_LOAD_BALANCER);
     }
     for (index, range) in ranges.iter().enumerate() {
         let range = range.as_str().unwrap_or_default().trim();
         if let Some(reason) = addresses::cidr_error(range) {
             let field = format!("spec.LoadBalancerSourceRanges[{index}]");
-            check.push(FieldError::invalid(&field, range, reason));
+            check.invalid(&field, range, reason);
         }
     }
     if !is_load_balancer_type && !spec["allocateLoadBalancerNodePorts"].is_null() {
         let field = "spec.allocateLoadBalancerNodePorts";
-        check.push(FieldError::forbidden(field, ONLY_LOAD_BALANCER));
+        check.forbidden(field, ONLY_LOAD_BALANCER);
     }
     validate_load_balancer_class(check, spec);
 }
@@ -174,9 +170,9 @@ fn validate_load_balancer_class(check: &mut Check, spec: &Value) {
     let path = "spec.loadBalancerClass";
     match spec["loadBalancerClass"].as_str() {
         Some(class) if text(spec, "type") == "LoadBalancer" => {
-            check.push_messages(path, class, &names::qualified_name_errors(class));
+            check.validate_format(path, class, names::qualified_name_errors);
         }
-        Some(_) => check.push(FieldError::forbidden(path, ONLY_LOAD_BALANCER)),
+        Some(_) => check.forbidden(path, ONLY_LOAD_BALANCER),
         None => {}
     }
 }
@@ -189,12 +185,10 @@ fn validate_load_balancer_with_ip_modes(check: &mut Check, load_balancer: &Value
         let field = format!("{path}.ipMode");
         match (has_address, ingress["ipMode"].is_null()) {
             (true, true) => {
-                let detail = "must be specified when `ip` is set";
-                check.push(FieldError::required(&field, detail));
+                check.required(&field, "must be specified when `ip` is set");
             }
             (false, false) => {
-                let detail = "may not be specified when `ip` is not set";
-                check.push(FieldError::forbidden(&field, detail));
+                check.forbidden(&field, "may not be specified when `ip` is not set");
             }
             _ => check.require_supported(ingress, "ipMode", &path, &["Proxy", "VIP"]),
         }
@@ -213,7 +207,7 @@ pub fn needs_health_check(spec: &Value) -> bool {
 
 /// Whether the service is reachable from outside the cluster.
 pub fn is_externally_accessible(spec: &Value) -> bool {
-    let external = spec["externalIPs"].as_array().is_some_and(|ips| !ips.is_empty());
+    let external = !array(&spec["externalIPs"]).is_empty();
     match text(spec, "type") {
         "LoadBalancer" | "NodePort" => true,
         "ClusterIP" => external,
@@ -230,26 +224,19 @@ fn validate_traffic_policies(check: &mut Check, spec: &Value) {
         }
     } else if !policy.is_empty() {
         let detail = "may only be set for externally-accessible services";
-        check.push(FieldError::invalid("spec.externalTrafficPolicy", policy, detail));
+        check.invalid("spec.externalTrafficPolicy", policy, detail);
     }
     let port = spec["healthCheckNodePort"].as_i64().unwrap_or_default();
     if needs_health_check(spec) {
         if port == 0 {
-            check.push(FieldError::required("spec.healthCheckNodePort", ""));
+            check.required("spec.healthCheckNodePort", "");
         } else {
             check.validate_port(&spec["healthCheckNodePort"], "spec.healthCheckNodePort");
         }
     } else if port != 0 {
         let detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-        check.push(FieldError::invalid("spec.healthCheckNodePort", port, detail));
+        check.invalid("spec.healthCheckNodePort", port, detail);
     }
-    check.require_supported(spec, "internalTrafficPolicy", "spec", &["Cluster", "Local"]);
-    check.require_supported(
-        spec,
-        "trafficDistribution",
-        "spec",
-        &["PreferClose", "PreferSameZone", "PreferSameNode"],
-    );
 }
 
 fn validate_ports(check: &mut Check, spec: &Value, ty: &str) {
@@ -260,35 +247,25 @@ fn validate_ports(check: &mut Check, spec: &Value, ty: &str) {
         let name = text(port, "name");
         if name.is_empty() {
             if several {
-                check.push(FieldError::required(&format!("{path}.name"), ""));
+                check.required(&format!("{path}.name"), "");
             }
         } else {
             let messages = names::label_errors(name);
             check.push_messages(&format!("{path}.name"), name, &messages);
             if messages.is_empty() && !seen_names.insert(name) {
-                check.push(FieldError::duplicate(&format!("{path}.name"), name));
+                check.duplicate(&format!("{path}.name"), name);
             }
-        }
-        check.validate_port(&port["port"], &format!("{path}.port"));
-        check.require_supported(port, "protocol", &path, &["SCTP", "TCP", "UDP"]);
-        check.validate_port_or_name(&port["targetPort"], &format!("{path}.targetPort"));
-        if let Some(protocol) = port["appProtocol"].as_str() {
-            check.push_messages(
-                &format!("{path}.appProtocol"),
-                protocol,
-                &names::qualified_name_errors(protocol),
-            );
         }
         let node_port = port["nodePort"].as_i64().unwrap_or_default();
         if node_port != 0 && ty == "ClusterIP" {
             let detail = "may not be used when `type` is 'ClusterIP'";
-            check.push(FieldError::forbidden(&format!("{path}.nodePort"), detail));
+            check.forbidden(&format!("{path}.nodePort"), detail);
         }
         if node_port != 0 && !node_ports.insert((text(port, "protocol"), node_port)) {
-            check.push(FieldError::duplicate(&format!("{path}.nodePort"), node_port));
+            check.duplicate(&format!("{path}.nodePort"), node_port);
         }
         if !seen.insert((text(port, "protocol"), port["port"].as_i64())) {
-            check.push(FieldError::duplicate(&path, port.clone()));
+            check.duplicate(&path, port.clone());
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Validation of workload statuses: counts are not negative and consistent.
 
 use super::{Check, conditions, text};
-use crate::field::FieldError;
 use crate::meta::is_being_deleted;
 use serde_json::Value;
 
@@ -88,11 +87,7 @@ pub(super) fn validate_status(check: &mut Check, kind: &str, status: &Value, old
         && collisions(status).is_none_or(|now| now < before)
     {
         let now = collisions(status).unwrap_or(0);
-        check.push(FieldError::invalid(
-            "status.collisionCount",
-            now,
-            "cannot be decremented",
-        ));
+        check.invalid("status.collisionCount", now, "cannot be decremented");
     }
     check.require_non_negative(status, non_negative, "status");
     if kind == "PodDisruptionBudget" {
@@ -101,11 +96,7 @@ pub(super) fn validate_status(check: &mut Check, kind: &str, status: &Value, old
     let count = |name: &str| status[name].as_i64().unwrap_or(0);
     let mut not_above = |name: &str, limit: &str, detail: &str| {
         if count(name) > count(limit) {
-            check.push(FieldError::invalid(
-                &format!("status.{name}"),
-                count(name),
-                detail,
-            ));
+            check.invalid(&format!("status.{name}"), count(name), detail);
         }
     };
     for name in bounded {
@@ -132,6 +123,6 @@ pub(super) fn validate_namespace(check: &mut Check, namespace: &Value) {
         ("Active", "may only be 'Active' if `deletionTimestamp` is empty")
     };
     if phase != allowed {
-        check.push(FieldError::invalid("status.Phase", phase, detail));
+        check.invalid("status.Phase", phase, detail);
     }
 }

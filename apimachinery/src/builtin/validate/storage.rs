@@ -1,7 +1,6 @@
 //! Validation of StorageClasses and access modes.
 
-use super::{Check, fields, items, names, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, array, fields, items, names, text};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +14,14 @@ const ACCESS_MODES: [&str; 4] = [
 /// Validates the access modes of a volume or claim.
 pub(super) fn validate_access_modes(check: &mut Check, spec: &Value, path: &str, missing: &str) {
     let path = format!("{path}.accessModes");
-    let access_modes = spec["accessModes"].as_array().map_or(&[][..], Vec::as_slice);
+    let access_modes = array(&spec["accessModes"]);
     if access_modes.is_empty() {
-        check.push(FieldError::required(&path, missing));
+        check.required(&path, missing);
     }
     let (mut has_once_pod, mut has_others) = (false, false);
     for mode in access_modes.iter().filter_map(Value::as_str) {
         if !ACCESS_MODES.contains(&mode) {
-            check.push(FieldError::not_supported(&path, mode, ACCESS_MODES));
+            check.not_supported(&path, mode, ACCESS_MODES);
         } else if mode == "ReadWriteOncePod" {
             has_once_pod = true;
         } else {
@@ -30,39 +29,32 @@ pub(super) fn validate_access_modes(check: &mut Check, spec: &Value, path: &str,
         }
     }
     if has_once_pod && has_others {
-        let detail = "may not use ReadWriteOncePod with other access modes";
-        check.push(FieldError::forbidden(&path, detail));
+        check.forbidden(&path, "may not use ReadWriteOncePod with other access modes");
     }
 }
 
+#[rustfmt::skip]
+const STORAGE_CLASS: &[Rule] = &[
+    ("provisioner", Is::Checked(validate_provisioner)),
+    ("parameters", Is::Checked(|check, value, _| validate_parameters(check, value))),
+    ("reclaimPolicy", Is::OptionalOneOf(&["Delete", "Retain"])),
+    ("volumeBindingMode", Is::OneOf(&["Immediate", "WaitForFirstConsumer"])),
+    ("parameters", Is::Immutable),
+    ("provisioner", Is::Immutable),
+    ("reclaimPolicy", Is::Immutable),
+    ("volumeBindingMode", Is::Immutable),
+];
+
 pub(super) fn validate_storage_class(check: &mut Check, storage_class: &Value, old: Option<&Value>) {
-    let provisioner = text(storage_class, "provisioner");
-    if check.require(&storage_class["provisioner"], "provisioner") {
-        let lower = provisioner.to_lowercase();
-        check.push_messages("provisioner", &lower, &names::qualified_name_errors(&lower));
-    }
-    validate_parameters(check, &storage_class["parameters"]);
-    if !text(storage_class, "reclaimPolicy").is_empty() {
-        check.require_supported_at(
-            storage_class,
-            "reclaimPolicy",
-            "reclaimPolicy",
-            &["Delete", "Retain"],
-        );
-    }
-    check.require_supported_at(
-        storage_class,
-        "volumeBindingMode",
-        "volumeBindingMode",
-        &["Immediate", "WaitForFirstConsumer"],
-    );
+    check.apply(STORAGE_CLASS, storage_class, old, "");
     validate_allowed_topologies(check, storage_class);
-    let Some(old) = old else { return };
-    for name in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
-        if old[name] != storage_class[name] {
-            let value = storage_class[name].clone();
-            check.push(FieldError::invalid(name, value, "field is immutable"));
-        }
+}
+
+/// Validates the name of a provisioner or driver.
+pub(super) fn validate_provisioner(check: &mut Check, name: &Value, path: &str) {
+    if check.require(name, path) {
+        let lower = name.as_str().unwrap_or_default().to_lowercase();
+        check.validate_format(path, &lower, names::qualified_name_errors);
     }
 }
 
@@ -71,26 +63,24 @@ pub(super) fn validate_parameters(check: &mut Check, parameters: &Value) {
     const MAX_PARAMETERS: usize = 512;
     const MAX_PARAMETERS_BYTES: usize = 256 << 10;
     if fields(parameters).count() > MAX_PARAMETERS {
-        check.push(FieldError::too_long("parameters", MAX_PARAMETERS as u64));
+        check.too_long("parameters", MAX_PARAMETERS);
         return;
     }
     let mut size = 0;
     for (key, value) in fields(parameters) {
         if key.is_empty() {
-            check.push(FieldError::invalid("parameters", "", "field can not be empty."));
+            check.invalid("parameters", "", "field can not be empty.");
         }
         size += key.len() + value.as_str().map_or(0, str::len);
     }
     if size > MAX_PARAMETERS_BYTES {
-        check.push(FieldError::too_long("parameters", MAX_PARAMETERS_BYTES as u64));
+        check.too_long("parameters", MAX_PARAMETERS_BYTES);
     }
 }
 
 /// Validates the allowed topologies of a class, which must be distinct.
 fn validate_allowed_topologies(check: &mut Check, storage_class: &Value) {
-    let terms = storage_class["allowedTopologies"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
+    let terms = array(&storage_class["allowedTopologies"]);
     // kube-apiserver first compares with as many empty terms.
     let mut before = vec![BTreeMap::new(); terms.len()];
     for (index, term) in terms.iter().enumerate() {
@@ -102,18 +92,18 @@ fn validate_allowed_topologies(check: &mut Check, storage_class: &Value) {
             for (value, path) in items(expression, "values", &path) {
                 let value = value.as_str().unwrap_or_default();
                 if !values.insert(value) {
-                    check.push(FieldError::duplicate(&path, value));
+                    check.duplicate(&path, value);
                 }
             }
             let (key, field) = (text(expression, "key"), format!("{path}.key"));
-            check.push_messages(&field, key, &names::qualified_name_errors(key));
+            check.validate_format(&field, key, names::qualified_name_errors);
             if values_of.insert(key, values).is_some() {
-                check.push(FieldError::duplicate(&field, key));
+                check.duplicate(&field, key);
             }
         }
         if before.contains(&values_of) {
             let field = format!("{path}.matchLabelExpressions");
-            check.push(FieldError::duplicate(&field, ""));
+            check.duplicate(&field, "");
         }
         before.push(values_of);
     }

@@ -1,8 +1,7 @@
 //! Validation of the volumes of pods.
 
 use super::mounts::VolumesByName;
-use super::{Check, claims, container, fields, items, names, projected, text, volume_source};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, claims, container, fields, items, names, projected, text, volume_source};
 use serde_json::Value;
 
 /// The volume sources in kube-apiserver's order of validation.
@@ -101,10 +100,10 @@ pub(super) fn validate_volumes<'a>(
         let name_field = format!("{path}.name");
         validate_sources(check, volume, pod, &path);
         if check.require(&volume["name"], &name_field) {
-            check.push_messages(&name_field, name, &names::label_errors(name));
+            check.validate_format(&name_field, name, names::label_errors);
         }
         if known.contains_key(name) {
-            check.push(FieldError::duplicate(&name_field, name));
+            check.duplicate(&name_field, name);
         }
         if check.errors.len() == before {
             known.insert(name, volume);
@@ -113,7 +112,7 @@ pub(super) fn validate_volumes<'a>(
         if generated_claims.iter().any(|generated| generated == claim) {
             let detail = "must not reference a PVC that gets created for an ephemeral volume";
             let field = format!("{path}.persistentVolumeClaim.claimName");
-            check.push(FieldError::invalid(&field, claim, detail));
+            check.invalid(&field, claim, detail);
         }
     }
     known
@@ -144,7 +143,7 @@ fn validate_sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: 
             );
         } else {
             let detail = "may not specify more than 1 volume type";
-            check.push(FieldError::forbidden(&format!("{path}.{second}"), detail));
+            check.forbidden(&format!("{path}.{second}"), detail);
         }
         let name = text(volume, "name");
         if kind == "iscsi" {
@@ -157,7 +156,7 @@ fn validate_sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: 
             let claim = format!("{pod}-{name}");
             for message in names::subdomain_errors(&claim) {
                 let detail = format!("PVC name {claim:?}: {message}");
-                check.push(FieldError::invalid(&format!("{path}.name"), name, detail));
+                check.invalid(&format!("{path}.name"), name, detail);
             }
         }
     }
@@ -174,11 +173,11 @@ fn validate_source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, 
     match kind {
         "emptyDir" if container::quantity_value(&source["sizeLimit"]).is_some_and(|amount| amount < 0.0) => {
             let detail = "SizeLimit field must be a valid resource quantity";
-            check.push(FieldError::forbidden(&at("sizeLimit"), detail));
+            check.forbidden(&at("sizeLimit"), detail);
         }
         "hostPath" if complete => validate_host_path(check, source, path),
         "gitRepo" => check.validate_local_path(text(source, "directory"), &at("directory")),
-        "configMap" | "secret" => validate_key_to_paths(check, source, path),
+        "configMap" | "secret" => check.apply(KEYS_TO_PATHS, source, None, path),
         "projected" => projected::validate_projected(check, source, path),
         "downwardAPI" => projected::validate_downward_api(check, source, path),
         "csi" => validate_csi_driver(check, source, path),
@@ -192,10 +191,7 @@ fn validate_source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, 
             {
                 // The path has kube-apiserver's spelling.
                 let name = if *name == "uid" { "uID" } else { name };
-                check.push(FieldError::forbidden(
-                    &format!("{metadata}.{name}"),
-                    "cannot be set",
-                ));
+                check.forbidden(&format!("{metadata}.{name}"), "cannot be set");
             }
             claims::validate_claim_spec(check, &template["spec"], &at("volumeClaimTemplate.spec"));
         }
@@ -228,39 +224,31 @@ pub(super) fn validate_host_path(check: &mut Check, source: &Value, path: &str) 
 
 /// Validates a `csi` source.
 fn validate_csi_driver(check: &mut Check, source: &Value, path: &str) {
-    let (name, field) = (text(source, "driver"), format!("{path}.driver"));
-    if check.require(&source["driver"], &field) {
-        validate_driver_name(check, name, &field);
-    }
+    validate_driver_name(check, &source["driver"], &format!("{path}.driver"));
     let secret = &source["nodePublishSecretRef"];
     if secret.is_object() && check.require(&secret["name"], &format!("{path}.nodePublishSecretRef.name")) {
         let name = text(secret, "name");
-        check.push_messages(&format!("{path}.name"), name, &names::subdomain_errors(name));
+        check.validate_format(&format!("{path}.name"), name, names::subdomain_errors);
     }
 }
 
-pub(super) fn validate_driver_name(check: &mut Check, name: &str, path: &str) {
-    check.limit_bytes(name, 63, path);
-    check.push_messages(path, name, &names::subdomain_errors(&name.to_lowercase()));
-}
-
-const INVALID_FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
-
-pub(super) fn validate_file_mode(check: &mut Check, file_mode: &Value, path: &str) {
-    if let Some(file_mode) = file_mode
-        .as_i64()
-        .filter(|file_mode| !(0..=0o777).contains(file_mode))
-    {
-        check.push(FieldError::invalid(path, file_mode, INVALID_FILE_MODE));
+pub(super) fn validate_driver_name(check: &mut Check, name: &Value, path: &str) {
+    if check.require(name, path) {
+        let name = name.as_str().unwrap_or_default();
+        check.limit_bytes(name, 63, path);
+        check.push_messages(path, name, &names::subdomain_errors(&name.to_lowercase()));
     }
 }
 
-/// Validates the mapping of keys to file paths.
-pub(super) fn validate_key_to_paths(check: &mut Check, source: &Value, path: &str) {
-    validate_file_mode(check, &source["defaultMode"], &format!("{path}.defaultMode"));
-    for (item, path) in items(source, "items", path) {
-        check.require(&item["key"], &format!("{path}.key"));
-        projected::validate_file_path(check, &item["path"], &format!("{path}.path"));
-        validate_file_mode(check, &item["mode"], &format!("{path}.mode"));
-    }
-}
+pub(super) const FILE_MODE: Is = Is::Within(
+    0,
+    0o777,
+    "must be a number between 0 and 0777 (octal), both inclusive",
+);
+/// The mapping of keys to file paths.
+pub(super) const KEYS_TO_PATHS: &[Rule] = &[
+    ("defaultMode", FILE_MODE),
+    ("items[].key", Is::Required("")),
+    ("items[].path", Is::Checked(projected::validate_file_path)),
+    ("items[].mode", FILE_MODE),
+];

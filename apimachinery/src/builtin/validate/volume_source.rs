@@ -1,7 +1,6 @@
 //! Validation of volume sources beyond their required fields, for pods' volumes and PersistentVolumes.
 
-use super::{Check, fields, names, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, array, fields, names, text};
 use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -25,6 +24,21 @@ static INITIATOR_FORMATS: LazyLock<[(&str, Option<Regex>); 3]> = LazyLock::new(|
     .map(|(start, format)| (start, Regex::new(format).ok()))
 });
 
+const LUN: &[Rule] = &[("lun", Is::Within(0, 255, "must be between 0 and 255, inclusive"))];
+const DISK: &[Rule] = &[(
+    "partition",
+    Is::Within(0, 255, "must be between 1 and 255, inclusive"),
+)];
+const STORAGE_OS: &[Rule] = &[
+    ("volumeName", Is::Named(names::label_errors)),
+    ("volumeNamespace", Is::OptionalName(names::label_errors)),
+];
+#[rustfmt::skip]
+const AZURE_DISK: &[Rule] = &[
+    ("cachingMode", Is::OneOf(&["None", "ReadOnly", "ReadWrite"])),
+    ("kind", Is::OneOf(&["Dedicated", "Managed", "Shared"])),
+];
+
 /// Validates a source. `persistent` is the name of the PersistentVolume: its secret references require a namespace. It is `None` for
 /// a pod's volume.
 pub(super) fn validate_source(
@@ -37,13 +51,9 @@ pub(super) fn validate_source(
     let at = |name: &str| format!("{path}.{name}");
     match kind {
         "nfs" if !text(source, "path").starts_with('/') => {
-            let detail = "must be an absolute path";
-            check.push(FieldError::invalid(&at("path"), text(source, "path"), detail));
+            check.invalid(&at("path"), text(source, "path"), "must be an absolute path");
         }
-        "gcePersistentDisk" | "awsElasticBlockStore" => {
-            let detail = "must be between 1 and 255, inclusive";
-            validate_byte_range(check, &source["partition"], &at("partition"), detail);
-        }
+        "gcePersistentDisk" | "awsElasticBlockStore" => check.apply(DISK, source, None, path),
         "iscsi" => validate_iscsi(check, source, persistent, path),
         "fc" => validate_fibre_channel(check, source, path),
         "glusterfs" => {
@@ -60,13 +70,7 @@ pub(super) fn validate_source(
         "quobyte" => validate_quobyte(check, source, path),
         "cinder" => validate_secret_reference(check, &source["secretRef"], persistent, &at("secretRef")),
         "storageos" => {
-            check.require(&source["volumeName"], &at("volumeName"));
-            for name in ["volumeName", "volumeNamespace"] {
-                let value = text(source, name);
-                if !value.is_empty() {
-                    check.push_messages(&at(name), value, &names::label_errors(value));
-                }
-            }
+            check.apply(STORAGE_OS, source, None, path);
             validate_secret_reference(check, &source["secretRef"], persistent, &at("secretRef"));
         }
         "flexVolume" => {
@@ -76,12 +80,12 @@ pub(super) fn validate_source(
                 if namespace.ends_with(".kubernetes.io") || namespace.ends_with(".k8s.io") {
                     let detail = "kubernetes.io and k8s.io namespaces are reserved";
                     let field = format!("{path}.options[{key}]");
-                    check.push(FieldError::invalid(&field, key.as_str(), detail));
+                    check.invalid(&field, key.as_str(), detail);
                 }
             }
         }
         "azureFile" if persistent.is_some() && source["secretNamespace"] == "" => {
-            check.push(FieldError::required(&at("secretNamespace"), ""));
+            check.required(&at("secretNamespace"), "");
         }
         "azureDisk" => validate_azure_disk(check, source, path),
         _ => {}
@@ -91,19 +95,8 @@ pub(super) fn validate_source(
 /// Validates the length of an iSCSI portal, which includes the name of the volume.
 pub(super) fn validate_iscsi_portal(check: &mut Check, name: &str, source: &Value, value: &str, path: &str) {
     if source["initiatorName"].is_string() && name.len() + 1 + text(source, "targetPortal").len() > 64 {
-        check.push(FieldError::invalid(path, value, PORTAL_TOO_LONG));
+        check.invalid(path, value, PORTAL_TOO_LONG);
     }
-}
-
-fn validate_byte_range(check: &mut Check, number: &Value, path: &str, detail: &str) {
-    if let Some(number) = number.as_i64().filter(|number| !(0..=255).contains(number)) {
-        check.push(FieldError::invalid(path, number, detail));
-    }
-}
-
-fn validate_lun(check: &mut Check, source: &Value, path: &str) {
-    let detail = "must be between 0 and 255, inclusive";
-    validate_byte_range(check, &source["lun"], &format!("{path}.lun"), detail);
 }
 
 /// Validates a secret reference: name, and for a PersistentVolume the namespace.
@@ -131,7 +124,7 @@ fn validate_iscsi(check: &mut Check, source: &Value, persistent: Option<&str>, p
             Some((_, format)) if format.as_ref().is_some_and(|format| format.is_match(name)) => return,
             Some(_) => INVALID_INITIATOR,
         };
-        check.push(FieldError::invalid(path, name, reason));
+        check.invalid(path, name, reason);
     };
     check.require(&source["targetPortal"], &at("targetPortal"));
     if let Some(volume) = persistent {
@@ -141,10 +134,10 @@ fn validate_iscsi(check: &mut Check, source: &Value, persistent: Option<&str>, p
     if check.require(&source["iqn"], &at("iqn")) {
         initiator_name(check, text(source, "iqn"), &at("iqn"));
     }
-    validate_lun(check, source, path);
+    check.apply(LUN, source, None, path);
     let secret = &source["secretRef"];
     if (source["chapAuthDiscovery"] == true || source["chapAuthSession"] == true) && !secret.is_object() {
-        check.push(FieldError::required(&at("secretRef"), ""));
+        check.required(&at("secretRef"), "");
     }
     if persistent.is_some() && secret.is_object() {
         check.require(&secret["name"], &at("secretRef.name"));
@@ -155,41 +148,35 @@ fn validate_iscsi(check: &mut Check, source: &Value, persistent: Option<&str>, p
 }
 
 fn validate_fibre_channel(check: &mut Check, source: &Value, path: &str) {
-    let has = |name: &str| source[name].as_array().is_some_and(|list| !list.is_empty());
+    let has = |name: &str| !array(&source[name]).is_empty();
     let (targets, ids) = (has("targetWWNs"), has("wwids"));
     let field = format!("{path}.targetWWNs");
     if !targets && !ids {
-        let detail = "must specify either targetWWNs or wwids, but not both";
-        check.push(FieldError::required(&field, detail));
+        check.required(&field, "must specify either targetWWNs or wwids, but not both");
     }
     if targets && ids {
         let detail = "targetWWNs and wwids can not be specified simultaneously";
-        check.push(FieldError::invalid(&field, source["targetWWNs"].clone(), detail));
+        check.invalid(&field, source["targetWWNs"].clone(), detail);
     }
     if targets && source["lun"].is_null() {
         let detail = "lun is required if targetWWNs is specified";
-        check.push(FieldError::required(&format!("{path}.lun"), detail));
+        check.required(&format!("{path}.lun"), detail);
     } else if targets {
-        validate_lun(check, source, path);
+        check.apply(LUN, source, None, path);
     }
 }
 
 fn validate_flocker(check: &mut Check, source: &Value, path: &str) {
     let (name, id) = (text(source, "datasetName"), text(source, "datasetUUID"));
     if name.is_empty() && id.is_empty() {
-        let detail = "one of datasetName and datasetUUID is required";
-        check.push(FieldError::required(path, detail));
+        check.required(path, "one of datasetName and datasetUUID is required");
     }
     if !name.is_empty() && !id.is_empty() {
         let detail = "datasetName and datasetUUID can not be specified simultaneously";
-        check.push(FieldError::invalid(path, "resource", detail));
+        check.invalid(path, "resource", detail);
     }
     if name.contains('/') {
-        check.push(FieldError::invalid(
-            &format!("{path}.datasetName"),
-            name,
-            "must not contain '/'",
-        ));
+        check.invalid(&format!("{path}.datasetName"), name, "must not contain '/'");
     }
 }
 
@@ -197,12 +184,12 @@ fn validate_quobyte(check: &mut Check, source: &Value, path: &str) {
     let (registry, field) = (text(source, "registry"), format!("{path}.registry"));
     let pairs = "must be a host:port pair or multiple pairs separated by commas";
     if registry.is_empty() {
-        check.push(FieldError::required(&field, pairs));
+        check.required(&field, pairs);
     } else if text(source, "tenant").len() > 64 {
         let detail = "must be a UUID and may not exceed a length of 64 characters";
-        check.push(FieldError::required(&format!("{path}.tenant"), detail));
+        check.required(&format!("{path}.tenant"), detail);
     } else if !registry.split(',').all(is_host_and_port) {
-        check.push(FieldError::invalid(&field, registry, pairs));
+        check.invalid(&field, registry, pairs);
     }
     check.require(&source["volume"], &format!("{path}.volume"));
 }
@@ -220,8 +207,7 @@ fn is_host_and_port(pair: &str) -> bool {
 }
 
 fn validate_azure_disk(check: &mut Check, source: &Value, path: &str) {
-    check.require_supported(source, "cachingMode", path, &["None", "ReadOnly", "ReadWrite"]);
-    check.require_supported(source, "kind", path, &["Dedicated", "Managed", "Shared"]);
+    check.apply(AZURE_DISK, source, None, path);
     let (start, format) = if source["kind"] == "Managed" {
         ("/subscriptions/", MANAGED_DISK_FORMAT)
     } else {
@@ -229,10 +215,6 @@ fn validate_azure_disk(check: &mut Check, source: &Value, path: &str) {
     };
     let disk = text(source, "diskURI");
     if !disk.starts_with(start) {
-        check.push(FieldError::not_supported(
-            &format!("{path}.diskURI"),
-            disk,
-            [format],
-        ));
+        check.not_supported(&format!("{path}.diskURI"), disk, [format]);
     }
 }

@@ -1,30 +1,26 @@
 //! Validation of Windows options.
 
-use super::{Check, container, names};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, container, names};
 use serde_json::Value;
+
+const OPTIONS: &[Rule] = &[
+    ("gmsaCredentialSpecName", Is::Format(names::subdomain_errors)),
+    ("gmsaCredentialSpec", Is::Format(credential_spec_errors)),
+    ("runAsUserName", Is::Format(user_name_errors)),
+];
 
 /// Validates the Windows options of a pod or container.
 pub(super) fn validate_windows_options(check: &mut Check, context: &Value, path: &str) {
-    const MAX_CREDENTIAL_SPEC_BYTES: usize = 64 * 1024;
-    let (windows_options, path) = (&context["windowsOptions"], format!("{path}.windowsOptions"));
-    if let Some(name) = windows_options["gmsaCredentialSpecName"].as_str() {
-        let field = format!("{path}.gmsaCredentialSpecName");
-        check.push_messages(&field, name, &names::subdomain_errors(name));
-    }
-    if let Some(credentials) = windows_options["gmsaCredentialSpec"].as_str() {
-        let detail = match credentials.len() {
-            0 => Some("gmsaCredentialSpec cannot be an empty string"),
-            length if length > MAX_CREDENTIAL_SPEC_BYTES => {
-                Some("gmsaCredentialSpec size must be under 64 KiB")
-            }
-            _ => None,
-        };
-        let field = format!("{path}.gmsaCredentialSpec");
-        check.push_messages(&field, credentials, detail.as_slice());
-    }
-    if let Some(user) = windows_options["runAsUserName"].as_str() {
-        check.push_messages(&format!("{path}.runAsUserName"), user, &user_name_errors(user));
+    let path = format!("{path}.windowsOptions");
+    check.apply(OPTIONS, &context["windowsOptions"], None, &path);
+}
+
+fn credential_spec_errors(credentials: &str) -> Vec<&'static str> {
+    const MAX_BYTES: usize = 64 * 1024;
+    match credentials.len() {
+        0 => vec!["gmsaCredentialSpec cannot be an empty string"],
+        1..=MAX_BYTES => vec![],
+        _ => vec!["gmsaCredentialSpec size must be under 64 KiB"],
     }
 }
 
@@ -105,7 +101,7 @@ pub(super) fn validate_host_processes(check: &mut Check, spec: &Value, path: &st
         {
             let detail = format!("pod hostProcess value must be identical if both are specified, was {pod}");
             let field = format!("{path}.securityContext.windowsOptions.hostProcess");
-            check.push(FieldError::invalid(&field, own, detail));
+            check.invalid(&field, own, detail);
         }
         total += 1;
         host_process_count += i32::from(own.or(pod_setting) == Some(true));
@@ -116,10 +112,10 @@ pub(super) fn validate_host_processes(check: &mut Check, spec: &Value, path: &st
     if host_process_count != total {
         let detail =
             "If pod contains any hostProcess containers then all containers must be HostProcess containers";
-        check.push(FieldError::invalid(path, "", detail));
+        check.invalid(path, "", detail);
     }
     if spec["hostNetwork"] != true {
         let detail = "hostNetwork must be true if pod contains any hostProcess containers";
-        check.push(FieldError::invalid(&format!("{path}.hostNetwork"), false, detail));
+        check.invalid(&format!("{path}.hostNetwork"), false, detail);
     }
 }

@@ -1,10 +1,20 @@
 //! Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers.
 
-use super::{Check, claims, fields, names, pod, pod_template, text};
-use crate::field::FieldError;
+use super::{Check, Is, Rule, array, claims, fields, names, pod, pod_template, text};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+#[rustfmt::skip]
+const ROLLING_UPDATE: &[Rule] = &[
+    ("maxUnavailable", Is::Checked(Check::validate_count_or_percent)),
+    ("maxUnavailable", Is::Checked(Check::limit_percent)),
+    ("maxSurge", Is::Checked(Check::validate_count_or_percent)),
+];
+const RETENTION_POLICY: &[Rule] = &[
+    ("whenDeleted", Is::OneOf(&["Retain", "Delete"])),
+    ("whenScaled", Is::OneOf(&["Retain", "Delete"])),
+];
 
 pub(super) fn validate_deployment(check: &mut Check, spec: &Value) {
     check.require_non_negative(spec, &["replicas"], "spec");
@@ -14,11 +24,11 @@ pub(super) fn validate_deployment(check: &mut Check, spec: &Value) {
     if let Some(deadline) = spec["progressDeadlineSeconds"].as_i64() {
         check.require_non_negative(spec, &["progressDeadlineSeconds"], "spec");
         if deadline <= spec["minReadySeconds"].as_i64().unwrap_or_default() {
-            check.push(FieldError::invalid(
+            check.invalid(
                 "spec.progressDeadlineSeconds",
                 deadline,
                 "must be greater than minReadySeconds",
-            ));
+            );
         }
     }
 }
@@ -28,38 +38,24 @@ fn validate_deployment_strategy(check: &mut Check, strategy: &Value) {
     let rolling = &strategy["rollingUpdate"];
     match text(strategy, "type") {
         "Recreate" if rolling.is_object() => {
-            check.push(FieldError::forbidden(
-                path,
-                "may not be specified when strategy `type` is 'Recreate'",
-            ));
+            check.forbidden(path, "may not be specified when strategy `type` is 'Recreate'");
         }
-        "RollingUpdate" if rolling.is_null() => check.push(FieldError::required(
-            path,
-            "this should be defaulted and never be nil",
-        )),
+        "RollingUpdate" if rolling.is_null() => {
+            check.required(path, "this should be defaulted and never be nil");
+        }
         "RollingUpdate" => {
-            validate_number_or_percent(
-                check,
-                &rolling["maxUnavailable"],
-                &format!("{path}.maxUnavailable"),
-                true,
-            );
-            validate_number_or_percent(check, &rolling["maxSurge"], &format!("{path}.maxSurge"), false);
+            check.apply(ROLLING_UPDATE, rolling, None, path);
             if is_zero(&rolling["maxUnavailable"]) && is_zero(&rolling["maxSurge"]) {
                 let detail = "may not be 0 when `maxSurge` is 0";
-                check.push(FieldError::invalid(
+                check.invalid(
                     &format!("{path}.maxUnavailable"),
                     rolling["maxUnavailable"].clone(),
                     detail,
-                ));
+                );
             }
         }
         "Recreate" => {}
-        _ => check.push(FieldError::not_supported(
-            "spec.strategy",
-            strategy.clone(),
-            ["Recreate", "RollingUpdate"],
-        )),
+        _ => check.not_supported("spec.strategy", strategy.clone(), ["Recreate", "RollingUpdate"]),
     }
 }
 
@@ -71,22 +67,18 @@ pub(super) fn validate_replica_set(check: &mut Check, spec: &Value) {
 pub(super) fn validate_stateful_set(check: &mut Check, spec: &Value, is_new: bool) {
     let policy = text(spec, "podManagementPolicy");
     if !["OrderedReady", "Parallel"].contains(&policy) {
-        check.push(FieldError::invalid(
+        check.invalid(
             "spec.podManagementPolicy",
             policy,
             "must be 'OrderedReady' or 'Parallel'",
-        ));
+        );
     }
     let strategy = &spec["updateStrategy"];
     match text(strategy, "type") {
         "OnDelete" if strategy["rollingUpdate"].is_object() => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
             let value = strategy["rollingUpdate"].clone();
-            check.push(FieldError::invalid(
-                "spec.updateStrategy.rollingUpdate",
-                value,
-                detail,
-            ));
+            check.invalid("spec.updateStrategy.rollingUpdate", value, detail);
         }
         "RollingUpdate" => check.require_non_negative(
             &strategy["rollingUpdate"],
@@ -96,23 +88,19 @@ pub(super) fn validate_stateful_set(check: &mut Check, spec: &Value, is_new: boo
         "OnDelete" => {}
         _ => {
             let detail = "must be 'RollingUpdate' or 'OnDelete'";
-            check.push(FieldError::invalid(
-                "spec.updateStrategy",
-                strategy.clone(),
-                detail,
-            ));
+            check.invalid("spec.updateStrategy", strategy.clone(), detail);
         }
     }
-    let retention = &spec["persistentVolumeClaimRetentionPolicy"];
-    if retention.is_object() {
-        let path = "spec.persistentVolumeClaimRetentionPolicy";
-        for when in ["whenDeleted", "whenScaled"] {
-            check.require_supported(retention, when, path, &["Retain", "Delete"]);
-        }
-    }
+    let path = "spec.persistentVolumeClaimRetentionPolicy";
+    check.apply(
+        RETENTION_POLICY,
+        &spec["persistentVolumeClaimRetentionPolicy"],
+        None,
+        path,
+    );
     let service = text(spec, "serviceName");
     if is_new && !service.is_empty() {
-        check.push_messages("spec.serviceName", service, &names::label_errors(service));
+        check.validate_format("spec.serviceName", service, names::label_errors);
     }
     let claims = spec["volumeClaimTemplates"].as_array().filter(|_| is_new);
     for (at, claim) in claims.into_iter().flatten().enumerate() {
@@ -129,7 +117,7 @@ pub(super) fn validate_stateful_set(check: &mut Check, spec: &Value, is_new: boo
 
 /// Returns the spec with its claim templates added to the volumes of the pod template.
 fn with_claim_volumes(spec: &Value) -> Cow<'_, Value> {
-    let claims = spec["volumeClaimTemplates"].as_array().into_iter().flatten();
+    let claims = array(&spec["volumeClaimTemplates"]).iter();
     let volumes: BTreeMap<&str, Value> = claims
         .map(|claim| {
             let name = &claim["metadata"]["name"];
@@ -142,7 +130,7 @@ fn with_claim_volumes(spec: &Value) -> Cow<'_, Value> {
     }
     let mut spec = spec.clone();
     let own_volumes = spec["template"]["spec"]["volumes"].take();
-    let own_volumes = own_volumes.as_array().into_iter().flatten().cloned();
+    let own_volumes = array(&own_volumes).iter().cloned();
     let own_volumes = own_volumes.filter(|volume| !volumes.contains_key(text(volume, "name")));
     let own_volumes: Vec<Value> = own_volumes.collect();
     spec["template"]["spec"]["volumes"] = volumes.into_values().chain(own_volumes).collect();
@@ -153,11 +141,11 @@ pub(super) fn validate_daemon_set(check: &mut Check, spec: &Value) {
     check.validate_label_selector(&spec["selector"], "spec.selector");
     pod_template::require_selector_match(check, spec);
     if pod_template::is_empty(&spec["selector"]) {
-        check.push(FieldError::invalid(
+        check.invalid(
             "spec.selector",
             spec["selector"].clone(),
             "empty selector is invalid for daemonset",
-        ));
+        );
     }
     pod::validate_template(check, &spec["template"], "spec.template");
     pod_template::require_restart_always(check, spec, "DaemonSet");
@@ -167,35 +155,26 @@ pub(super) fn validate_daemon_set(check: &mut Check, spec: &Value) {
     let rolling = &strategy["rollingUpdate"];
     match text(strategy, "type") {
         "RollingUpdate" => {
-            validate_number_or_percent(
-                check,
-                &rolling["maxUnavailable"],
-                &format!("{path}.maxUnavailable"),
-                true,
-            );
-            validate_number_or_percent(check, &rolling["maxSurge"], &format!("{path}.maxSurge"), true);
+            check.apply(ROLLING_UPDATE, rolling, None, path);
+            check.limit_percent(&rolling["maxSurge"], &format!("{path}.maxSurge"));
             match (is_zero(&rolling["maxUnavailable"]), is_zero(&rolling["maxSurge"])) {
-                (true, true) => check.push(FieldError::required(
+                (true, true) => check.required(
                     &format!("{path}.maxUnavailable"),
                     "cannot be 0 when maxSurge is 0",
-                )),
+                ),
                 (false, false) => {
                     let detail = "may not be set when maxUnavailable is non-zero";
-                    check.push(FieldError::invalid(
-                        &format!("{path}.maxSurge"),
-                        rolling["maxSurge"].clone(),
-                        detail,
-                    ));
+                    check.invalid(&format!("{path}.maxSurge"), rolling["maxSurge"].clone(), detail);
                 }
                 _ => {}
             }
         }
         "OnDelete" => {}
-        _ => check.push(FieldError::not_supported(
+        _ => check.not_supported(
             "spec.updateStrategy",
             strategy.clone(),
             ["RollingUpdate", "OnDelete"],
-        )),
+        ),
     }
 }
 
@@ -203,7 +182,7 @@ pub(super) fn validate_replication_controller(check: &mut Check, spec: &Value) {
     check.require_non_negative(spec, &["replicas", "minReadySeconds"], "spec");
     let selector = &spec["selector"];
     if fields(selector).next().is_none() {
-        check.push(FieldError::required("spec.selector", ""));
+        check.required("spec.selector", "");
     }
     if check.require(&spec["template"], "spec.template") {
         let labels = &spec["template"]["metadata"]["labels"];
@@ -222,11 +201,11 @@ impl Check {
                                validation is '[0-9]+%')";
         match value {
             Value::String(text) if parse_percent(text).is_none() => {
-                self.push(FieldError::invalid(path, text.as_str(), PERCENT));
+                self.invalid(path, text.as_str(), PERCENT);
             }
             Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
                 let detail = "must be greater than or equal to 0";
-                self.push(FieldError::invalid(path, value.clone(), detail));
+                self.invalid(path, value.clone(), detail);
             }
             _ => {}
         }
@@ -238,15 +217,8 @@ impl Check {
             .as_str()
             .filter(|text| parse_percent(text).is_some_and(|percent| percent > 100))
         {
-            self.push(FieldError::invalid(path, text, "must not be greater than 100%"));
+            self.invalid(path, text, "must not be greater than 100%");
         }
-    }
-}
-
-fn validate_number_or_percent(check: &mut Check, value: &Value, path: &str, max_100_percent: bool) {
-    check.validate_count_or_percent(value, path);
-    if max_100_percent {
-        check.limit_percent(value, path);
     }
 }
 

@@ -1,0 +1,225 @@
+//! Tables of plain rules, and their interpreter.
+//!
+//! A rule is the path of a field below the object that a table is applied to, and what applies to the field's value. In a path, `[]` stands
+//! for each item of a list, and `[*]` for the same where errors name the list instead of the item; `?` ends the rule if there is no value;
+//! `name=other` looks up `name`, but errors name `other`, as in kube-apiserver.
+
+use super::{Check, array, child, names};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+pub(super) type Rule = (&'static str, Is);
+type Format = fn(&str) -> Vec<&'static str>;
+
+/// What applies to a value.
+#[derive(Clone, Copy)]
+pub(super) enum Is {
+    /// Required, with the detail of the error.
+    Required(&'static str),
+    /// Not null, with the detail of the error.
+    Present(&'static str),
+    /// Required, whitespace is not enough, with the detail of the error.
+    NotBlank(&'static str),
+    /// A list with items, of which `*` is the only one if it is there: the detail if there are none, and what the items are.
+    Wildcards(&'static str, &'static str),
+    /// Required, and of this format.
+    Named(Format),
+    /// Of this format; an absent text counts as empty.
+    Text(Format),
+    /// Absent, or of this format.
+    Format(Format),
+    /// Absent, empty, or of this format.
+    OptionalName(Format),
+    /// Absent, or one of these.
+    OneOf(&'static [&'static str]),
+    /// Required, and one of these.
+    RequiredOneOf(&'static [&'static str]),
+    /// Absent, empty, or one of these.
+    OptionalOneOf(&'static [&'static str]),
+    /// One of these; an absent text counts as empty.
+    Only(&'static [&'static str]),
+    /// Absent, or a number that is not negative.
+    NonNegative,
+    /// Absent, or a number in this range, with the detail of the error.
+    Within(i64, i64, &'static str),
+    /// A number in this range; an absent number counts as 0.
+    Number(i64, i64, &'static str),
+    MaxBytes(usize),
+    MaxItems(usize),
+    Port,
+    PortOrName,
+    Labels,
+    LabelSelector,
+    /// Unchanged in an update.
+    Immutable,
+    /// Different from the values of other items of the list. An absent text counts as empty.
+    Unique,
+    /// What a table says of the value's fields.
+    Rules(&'static [Rule]),
+    /// What a function checks, which gets the value and its path.
+    Checked(fn(&mut Check, &Value, &str)),
+}
+
+/// Whether a list contains `*`.
+pub(super) fn has_wildcard(list: &Value) -> bool {
+    array(list).iter().any(|item| item == "*")
+}
+
+impl Check {
+    /// Applies a table to an object at this path. `old` is the object before an update.
+    pub(super) fn apply(&mut self, rules: &[Rule], object: &Value, old: Option<&Value>, path: &str) {
+        for (field, is) in rules {
+            self.apply_below(field, *is, (object, old, path), &mut BTreeSet::new());
+        }
+    }
+
+    /// Applies a rule to a field of an object. `seen` are the values of previous items of the same list.
+    fn apply_below<'v>(
+        &mut self,
+        field: &str,
+        is: Is,
+        (object, old, path): (&'v Value, Option<&'v Value>, &str),
+        seen: &mut BTreeSet<&'v str>,
+    ) {
+        let (name, rest) = field.split_at(field.find(['.', '[', '?']).unwrap_or(field.len()));
+        let (name, shown) = name.split_once('=').unwrap_or((name, name));
+        let (value, old, path) = (&object[name], old.map(|old| &old[name]), child(path, shown));
+        let (rest, is_optional) = rest.strip_prefix('?').map_or((rest, false), |rest| (rest, true));
+        if is_optional && value.is_null() {
+            return;
+        }
+        if let Some((list, rest)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            let mut seen_items = BTreeSet::new();
+            for (index, item) in array(value).iter().enumerate() {
+                let indexed = format!("{path}[{index}]");
+                let path = if list == "*" { &path } else { &indexed };
+                match rest.strip_prefix('.') {
+                    Some(rest) => self.apply_below(rest, is, (item, None, path), &mut seen_items),
+                    None => self.apply_to(is, item, None, path, &mut seen_items),
+                }
+            }
+        } else if let Some(rest) = rest.strip_prefix('.') {
+            self.apply_below(rest, is, (value, old, &path), seen);
+        } else {
+            self.apply_to(is, value, old, &path, seen);
+        }
+    }
+
+    fn apply_to<'v>(
+        &mut self,
+        is: Is,
+        value: &'v Value,
+        old: Option<&Value>,
+        path: &str,
+        seen: &mut BTreeSet<&'v str>,
+    ) {
+        let (text, string, number) = (value.as_str().unwrap_or_default(), value.as_str(), value.as_i64());
+        match is {
+            Is::Required(detail) => drop(self.require_with(value, path, detail)),
+            Is::Present(detail) if value.is_null() => self.required(path, detail),
+            Is::NotBlank(detail) if text.trim().is_empty() => self.required(path, detail),
+            Is::Wildcards(missing, what) => {
+                self.require_with(value, path, missing);
+                if has_wildcard(value) && array(value).len() > 1 {
+                    let detail = format!("if '*' is present, must not specify other {what}");
+                    self.invalid(path, value.clone(), detail);
+                }
+            }
+            Is::Named(format) if self.require(value, path) => self.validate_format(path, text, format),
+            Is::Text(format) => self.validate_format(path, text, format),
+            Is::Format(format) if string.is_some() => self.validate_format(path, text, format),
+            Is::OptionalName(format) if !text.is_empty() => self.validate_format(path, text, format),
+            Is::OneOf(known) if string.is_some() && !known.contains(&text) => {
+                self.not_supported(path, text, known);
+            }
+            Is::OptionalOneOf(known) if !text.is_empty() && !known.contains(&text) => {
+                self.not_supported(path, text, known);
+            }
+            Is::RequiredOneOf(known) if self.require(value, path) && !known.contains(&text) => {
+                self.not_supported(path, text, known);
+            }
+            Is::Only(known) if !known.contains(&text) => self.not_supported(path, text, known),
+            Is::NonNegative if number < Some(0) && number.is_some() => {
+                self.invalid(path, number, "must be greater than or equal to 0");
+            }
+            Is::Within(min, max, detail) if number.is_some_and(|number| !(min..=max).contains(&number)) => {
+                self.invalid(path, number, detail);
+            }
+            Is::Number(min, max, detail) if !(min..=max).contains(&number.unwrap_or(0)) => {
+                self.invalid(path, number.unwrap_or(0), detail);
+            }
+            Is::MaxBytes(max) => self.limit_bytes(text, max, path),
+            Is::MaxItems(max) => drop(self.limit_items(value, max, path)),
+            Is::Port => self.validate_port(value, path),
+            Is::PortOrName => {
+                self.validate_port(value, path);
+                self.apply_to(Is::Format(names::port_name_errors), value, None, path, seen);
+            }
+            Is::Labels => self.validate_labels(value, path),
+            Is::LabelSelector => self.validate_label_selector(value, path),
+            Is::Immutable if old.is_some_and(|old| old != value) => {
+                self.invalid(path, value.clone(), "field is immutable");
+            }
+            Is::Unique if !seen.insert(text) => self.duplicate(path, text),
+            Is::Rules(rules) => self.apply(rules, value, old, path),
+            Is::Checked(check) => check(self, value, path),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Is::*;
+    use serde_json::json;
+
+    #[rustfmt::skip]
+    const RULES: &[Rule] = &[
+        ("name", Named(names::label_errors)),
+        ("mode", OneOf(&["A", "B"])),
+        ("options?.size", Number(1, 9, "must be between 1 and 9")),
+        ("items[].id", Unique),
+        ("items[].id", Required("")),
+        ("items[].tags[*]", Format(names::label_errors)),
+        ("class=kind", Immutable),
+    ];
+
+    fn errors(object: &Value, old: Option<&Value>) -> Vec<String> {
+        let mut check = Check::default();
+        check.apply(RULES, object, old, "spec");
+        check.errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn rules_apply_along_their_paths() {
+        let valid = json!({ "name": "a", "mode": "A", "options": { "size": 9 }, "items": [{ "id": "x", "tags": ["t"] }, { "id": "y" }] });
+        assert_eq!(errors(&valid, Some(&valid)), [""; 0]);
+        let object = json!({
+            "mode": "C", "options": {}, "items": [{ "id": "x", "tags": ["-"] }, { "id": "x" }, {}], "class": 1,
+        });
+        let errors = errors(&object, Some(&valid));
+        let expected = [
+            "spec.name: Required value",
+            "spec.mode: Unsupported value: \"C\": supported values: \"A\", \"B\"",
+            "spec.options.size: Invalid value: 0: must be between 1 and 9",
+            "spec.items[1].id: Duplicate value: \"x\"",
+            "spec.items[2].id: Required value",
+            "spec.items[0].tags: Invalid value: \"-\": a lowercase RFC 1123 label",
+            "spec.kind: Invalid value: 1: field is immutable",
+        ];
+        assert_eq!(errors.len(), expected.len(), "{errors:?}");
+        for (error, expected) in errors.iter().zip(expected) {
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn rule_below_an_absent_object_is_skipped_only_if_its_path_says_so() {
+        let object = json!({ "name": "a" });
+        assert_eq!(errors(&object, None), [""; 0]);
+        let mut check = Check::default();
+        check.apply(&[("options.size", Required(""))], &object, None, "");
+        assert_eq!(check.errors[0].field, "options.size");
+    }
+}
