@@ -10,6 +10,7 @@ mod explicit_empty;
 mod json;
 mod normalize;
 mod parse;
+mod quantity_arithmetic;
 mod scalars;
 mod unstructured;
 
@@ -19,6 +20,7 @@ pub use explicit_empty::ExplicitEmptyFields;
 pub use json::{Decoded, decode, decode_stored, decode_typed, floats_to_integers, json_kind, json_length};
 pub(crate) use json::{MAX_DEPTH, nesting_depth};
 pub use normalize::{normalize, normalize_stored, zero_value};
+pub use quantity_arithmetic::{add_quantities, compare_quantities, round_up_quantity, subtract_quantities};
 pub(crate) use unstructured::check_convertible;
 
 use serde_json::Value;
@@ -283,11 +285,6 @@ pub fn is_base64(text: &str) -> bool {
 /// Whether a text is an RFC 3339 time.
 pub fn is_time(text: &str) -> bool {
     scalars::time_error(text, false).is_none()
-}
-
-/// Adds two quantities. The result has the format of the first summand that is not zero.
-pub fn add_quantities(first: &str, second: &str) -> Option<String> {
-    scalars::add_quantities(first, second)
 }
 
 #[cfg(test)]

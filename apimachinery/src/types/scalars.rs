@@ -62,7 +62,7 @@ pub(super) fn quantity_error(text: &str) -> Option<String> {
 }
 
 /// Decimal suffixes with their powers of ten.
-const DECIMAL: &[(&str, i32)] = &[
+pub(super) const DECIMAL: &[(&str, i32)] = &[
     ("n", -9),
     ("u", -6),
     ("m", -3),
@@ -76,49 +76,14 @@ const DECIMAL: &[(&str, i32)] = &[
 ];
 
 /// Binary suffixes, in powers of 1024.
-const BINARY: &[&str] = &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+pub(super) const BINARY: &[&str] = &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
+/// The notation of a quantity's suffix.
 #[derive(Clone, Copy, PartialEq)]
-enum QuantityFormat {
+pub(super) enum QuantityFormat {
     Decimal,
     Exponent,
     Binary,
-}
-
-/// Returns a quantity's amount in billionths, and whether it has a binary suffix.
-fn parse_nanos(text: &str) -> Option<(i128, bool)> {
-    const NANO: i128 = 1_000_000_000;
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (digits, suffix) = text.split_at(end);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let value: i128 = format!("{whole}{fraction}").parse().ok()?;
-    let binary = BINARY.iter().skip(1).position(|unit| *unit == suffix);
-    let unit = if let Some(power) = binary {
-        NANO.checked_mul(1024_i128.checked_pow(u32::try_from(power + 1).ok()?)?)?
-    } else {
-        let (_, power) = DECIMAL.iter().find(|(unit, _)| *unit == suffix)?;
-        10_i128.checked_pow(u32::try_from(power + 9).ok()?)?
-    };
-    let parts = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    Some((value.checked_mul(unit)? / parts, binary.is_some()))
-}
-
-/// Adds two quantities. Returns `None` for invalid, negative and exponent-form quantities.
-pub(super) fn add_quantities(one: &str, other: &str) -> Option<String> {
-    const NANO: i128 = 1_000_000_000;
-    let ((first, binary), (second, other_binary)) = (parse_nanos(one)?, parse_nanos(other)?);
-    let all = first.checked_add(second)?;
-    let binary = if first == 0 { other_binary } else { binary };
-    if !binary || all % NANO != 0 {
-        return canonical_quantity(&format!("{all}n"), -9);
-    }
-    let all = all / NANO;
-    if all % 1024 != 0 {
-        return Some(all.to_string());
-    }
-    canonical_quantity(&format!("{}Ki", all / 1024), -9)
 }
 
 /// Returns a quantity as kube-apiserver writes it: the text is kept if it is canonical, and rounded up to the power of ten `min_scale`.

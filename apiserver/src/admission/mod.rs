@@ -15,6 +15,7 @@ mod persistent_volume_claim_resize;
 mod plugin;
 mod pod_topology_labels;
 mod priority;
+mod resource_quota;
 mod runtime_class;
 mod service_account;
 mod signers;
@@ -23,6 +24,7 @@ mod taint_nodes_by_condition;
 
 pub use plugin::{AdmissionPlugin, AdmissionPluginError};
 pub(crate) use pod_topology_labels::topology_labels;
+pub(crate) use resource_quota::{QuotaCharge, is_charged, quota_charges, resource_quotas};
 pub(crate) use service_account::{DEFAULT_ACCOUNT, is_mirror};
 
 use crate::auth::{Authorizer, User};
@@ -72,7 +74,8 @@ pub(crate) fn mutate(
         .try_for_each(|plugin| plugin.mutate(attributes, object))
 }
 
-/// Refuses a valid object that is about to be stored.
+/// Refuses a valid object that is about to be stored. ResourceQuota follows as the last plugin: it writes to other objects, so the registry calls
+/// [`quota_charges`].
 pub(crate) fn validate(
     plugins: &[AdmissionPlugin],
     attributes: &Attributes<'_>,
@@ -110,10 +113,10 @@ impl Attributes<'_> {
         matches!(self.operation, Operation::Create) && self.is_object(group, kind)
     }
 
-    /// Returns an object of a cluster-scoped resource.
-    fn get(&self, group: &str, plural: &str, name: &str) -> Option<Arc<Object>> {
+    /// Returns an object by its key in the store: its name, after `namespace/` for a namespaced resource.
+    fn get(&self, group: &str, plural: &str, key: &str) -> Option<Arc<Object>> {
         let kind = self.catalog.any_version(group, plural)?;
-        self.store.get(&kind.table(), name)
+        self.store.get(&kind.table(), key)
     }
 
     /// Returns all objects of a resource in a namespace, or in all if it is empty.

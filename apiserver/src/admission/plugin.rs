@@ -49,6 +49,8 @@ pub enum AdmissionPlugin {
     DefaultIngressClass,
     /// Copies the topology labels of its node to a pod.
     PodTopologyLabels,
+    /// Refuses writes that exceed a resource quota, and adds the usage of others to the quota's status.
+    ResourceQuota,
 }
 
 /// Plugins of kube-apiserver that this server does not have: they may be named to switch them off.
@@ -75,7 +77,6 @@ const MISSING_PLUGINS: &[&str] = &[
     "PodResizeValidator",
     "PodSecurity",
     "PodTolerationRestriction",
-    "ResourceQuota",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionWebhook",
 ];
@@ -101,7 +102,7 @@ fn names(plugins: &[AdmissionPlugin]) -> String {
 
 impl AdmissionPlugin {
     /// All plugins, in the order in which they run.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::NamespaceLifecycle,
         Self::LimitRanger,
         Self::ServiceAccount,
@@ -118,6 +119,7 @@ impl AdmissionPlugin {
         Self::CertificateSubjectRestriction,
         Self::DefaultIngressClass,
         Self::PodTopologyLabels,
+        Self::ResourceQuota,
     ];
 
     /// Returns the plugins that are on by default: all but [`ServiceAccount`](Self::ServiceAccount).

@@ -1,7 +1,7 @@
 //! The registry: the verbs on objects (create, get, list, update, patch, delete), independent of transport and authentication.
 //!
-//! Reading order: `decode` (what the body of a request must be), `write` (the way of every object into the store), then the verbs:
-//! `create`, `read`, `update`, `patch`, `apply`, `delete`, and what is answered without being stored: `reviews`. Everything here is
+//! Reading order: `decode` (what the body of a request must be), `write` (the way of every object into the store) with `quota_charges`, then
+//! the verbs: `create`, `read`, `update`, `patch`, `apply`, `delete`, and what is answered without being stored: `reviews`. Everything here is
 //! synchronous and short; no lock is held across a call.
 
 mod apply;
@@ -16,6 +16,7 @@ mod object_size;
 mod patch;
 mod pods;
 mod prepare;
+mod quota_charges;
 mod rbac_escalation;
 mod read;
 mod retry;
@@ -107,6 +108,8 @@ pub struct Registry {
     service_network: ServiceNetwork,
     /// Held from the allocation of a Service's addresses and ports until it is stored, so that none is allocated twice.
     service_allocation: Mutex<()>,
+    /// Held while a write is checked against resource quotas and charged to them.
+    quota_charging: Mutex<()>,
     catalog: RwLock<Arc<Catalog>>,
 }
 
@@ -126,6 +129,7 @@ impl Registry {
             admission,
             service_network,
             service_allocation: Mutex::new(()),
+            quota_charging: Mutex::new(()),
             catalog: RwLock::new(Arc::new(catalog)),
         }
     }

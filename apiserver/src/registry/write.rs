@@ -131,7 +131,10 @@ impl Registry {
             None => warnings::on_create(kind, &object),
             Some(before) => warnings::on_update(kind, subresource, &object, before),
         });
-        let stored = admission::validate(&self.admission, &write.attributes(self, &self.catalog()), &object)
+        let catalog = self.catalog();
+        let attributes = write.attributes(self, &catalog);
+        let stored = admission::validate(&self.admission, &attributes, &object)
+            .and_then(|()| self.charge_quotas(&attributes, &object, dry_run))
             .and_then(|()| self.store(write, object))
             .map_err(|error| error.with_warnings(&warnings))?;
         Ok(match stored {

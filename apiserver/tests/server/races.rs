@@ -436,3 +436,29 @@ async fn racing_services_never_share_an_address_or_a_node_port() {
     let distinct: BTreeSet<&u64> = ports.iter().collect();
     assert_eq!((distinct.len(), ports.len()), (65, 65));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn racing_creates_never_exceed_a_quota() {
+    let server = Arc::new(TestServer::start().await);
+    let quotas = "/api/v1/namespaces/default/resourcequotas";
+    let hard = json!({ "count/configmaps": "10" });
+    let mut quota = json!({ "metadata": { "name": "q" }, "spec": { "hard": hard } });
+    server.create(quotas, quota.clone()).await;
+    quota["status"] = json!({ "hard": hard, "used": { "count/configmaps": "0" } });
+    let status = format!("{quotas}/q/status");
+    server.request("PUT", &status, Some(quota)).await.expect(200);
+    // Every third request changes the quota beside the creates.
+    let responses = race_numbered(&server, 16, 48, |number| match number % 3 {
+        0 => Write::new(
+            "PATCH",
+            &format!("{quotas}/q"),
+            MERGE_PATCH,
+            json!({ "metadata": { "labels": { "n": number.to_string() } } }),
+        ),
+        _ => Write::new("POST", CONFIG_MAPS, JSON, config_map(&format!("c{number}"))),
+    })
+    .await;
+    assert_codes(&responses, &[(200, 16), (201, 10), (403, 22)]);
+    let used = &server.get(&format!("{quotas}/q")).await.expect(200)["status"]["used"];
+    assert_eq!(used, &json!({ "count/configmaps": "10" }));
+}
