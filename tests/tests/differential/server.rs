@@ -408,7 +408,7 @@ pub(crate) enum Servers {
 }
 
 /// Plugins that [`Servers::WithoutPlugins`] lack.
-const SWITCHED_OFF: [&str; 14] = [
+const SWITCHED_OFF: [&str; 15] = [
     "CertificateApproval",
     "CertificateSigning",
     "CertificateSubjectRestriction",
@@ -419,6 +419,7 @@ const SWITCHED_OFF: [&str; 14] = [
     "PersistentVolumeClaimResize",
     "PodTopologyLabels",
     "Priority",
+    "ResourceQuota",
     "RuntimeClass",
     "ServiceAccount",
     "StorageObjectInUseProtection",
