@@ -1,6 +1,6 @@
 //! Validation of admission policies and their bindings. Expressions are stored; only match conditions are compiled.
 
-use super::{Check, Is, Rule, array, items, names, text, webhooks};
+use super::{Check, Constraint, FieldRule, array, items, names, text, webhooks};
 use serde_json::Value;
 
 const RESERVED_WORDS: [&str; 22] = [
@@ -29,57 +29,57 @@ const RESERVED_WORDS: [&str; 22] = [
 ];
 
 #[rustfmt::skip]
-const VALIDATING_POLICY: &[Rule] = &[
-    ("validations[].expression", Is::NotBlank("expression is not specified")),
-    ("validations[].reason", Is::OneOf(&["Forbidden", "Invalid", "RequestEntityTooLarge"])),
-    ("auditAnnotations[].key", Is::Text(names::qualified_name_errors)),
-    ("auditAnnotations[].key", Is::Unique),
-    ("auditAnnotations[].valueExpression", Is::NotBlank("valueExpression is not specified")),
+const VALIDATING_POLICY: &[FieldRule] = &[
+    ("validations[].expression", Constraint::NotBlank("expression is not specified")),
+    ("validations[].reason", Constraint::OneOf(&["Forbidden", "Invalid", "RequestEntityTooLarge"])),
+    ("auditAnnotations[].key", Constraint::Text(names::qualified_name_errors)),
+    ("auditAnnotations[].key", Constraint::Unique),
+    ("auditAnnotations[].valueExpression", Constraint::NotBlank("valueExpression is not specified")),
 ];
 #[rustfmt::skip]
-const MUTATING_POLICY: &[Rule] = &[
-    ("mutations", Is::Required("mutations must contain at least one item")),
-    ("mutations[].patchType", Is::RequiredOneOf(&["ApplyConfiguration", "JSONPatch"])),
-    ("mutations[]", Is::Checked(validate_mutation)),
-    ("reinvocationPolicy", Is::RequiredOneOf(&["IfNeeded", "Never"])),
+const MUTATING_POLICY: &[FieldRule] = &[
+    ("mutations", Constraint::Required("mutations must contain at least one item")),
+    ("mutations[].patchType", Constraint::RequiredOneOf(&["ApplyConfiguration", "JSONPatch"])),
+    ("mutations[]", Constraint::Checked(validate_mutation)),
+    ("reinvocationPolicy", Constraint::RequiredOneOf(&["IfNeeded", "Never"])),
 ];
 #[rustfmt::skip]
-const POLICY: &[Rule] = &[
-    ("failurePolicy", Is::OneOf(&["Fail", "Ignore"])),
-    ("paramKind?", Is::Checked(validate_param_kind)),
-    ("matchConstraints", Is::Required("")),
+const POLICY: &[FieldRule] = &[
+    ("failurePolicy", Constraint::OneOf(&["Fail", "Ignore"])),
+    ("paramKind?", Constraint::Checked(validate_param_kind)),
+    ("matchConstraints", Constraint::Required("")),
     ("matchConstraints?", MATCH_RESOURCES),
-    ("matchConstraints?.resourceRules", Is::Required("")),
-    ("variables[].name", Is::NotBlank("name is not specified")),
-    ("variables[].name", Is::Checked(validate_variable_name)),
-    ("variables[].expression", Is::NotBlank("expression is not specified")),
+    ("matchConstraints?.resourceRules", Constraint::Required("")),
+    ("variables[].name", Constraint::NotBlank("name is not specified")),
+    ("variables[].name", Constraint::Checked(validate_variable_name)),
+    ("variables[].expression", Constraint::NotBlank("expression is not specified")),
 ];
 #[rustfmt::skip]
-const MATCH_RESOURCES: Is = Is::Rules(&[
-    ("matchPolicy", Is::OneOf(&["Equivalent", "Exact"])),
-    ("namespaceSelector", Is::LabelSelector),
-    ("objectSelector", Is::LabelSelector),
-    ("resourceRules[].resourceNames[]", Is::Text(names::path_segment_errors)),
-    ("resourceRules[].resourceNames[]", Is::Unique),
-    ("resourceRules[]", Is::Checked(webhooks::validate_rule)),
-    ("excludeResourceRules[].resourceNames[]", Is::Text(names::path_segment_errors)),
-    ("excludeResourceRules[].resourceNames[]", Is::Unique),
-    ("excludeResourceRules[]", Is::Checked(webhooks::validate_rule)),
+const MATCH_RESOURCES: Constraint = Constraint::Rules(&[
+    ("matchPolicy", Constraint::OneOf(&["Equivalent", "Exact"])),
+    ("namespaceSelector", Constraint::LabelSelector),
+    ("objectSelector", Constraint::LabelSelector),
+    ("resourceRules[].resourceNames[]", Constraint::Text(names::path_segment_errors)),
+    ("resourceRules[].resourceNames[]", Constraint::Unique),
+    ("resourceRules[]", Constraint::Checked(webhooks::validate_rule)),
+    ("excludeResourceRules[].resourceNames[]", Constraint::Text(names::path_segment_errors)),
+    ("excludeResourceRules[].resourceNames[]", Constraint::Unique),
+    ("excludeResourceRules[]", Constraint::Checked(webhooks::validate_rule)),
 ]);
 #[rustfmt::skip]
-const BINDING: &[Rule] = &[
-    ("policyName", Is::Named(names::subdomain_errors)),
-    ("paramRef?", Is::Checked(validate_param_reference)),
-    ("paramRef?.name", Is::OptionalName(names::path_segment_errors)),
-    ("paramRef?.selector", Is::LabelSelector),
-    ("paramRef?.parameterNotFoundAction", Is::RequiredOneOf(&["Deny", "Allow"])),
+const BINDING: &[FieldRule] = &[
+    ("policyName", Constraint::Named(names::subdomain_errors)),
+    ("paramRef?", Constraint::Checked(validate_param_reference)),
+    ("paramRef?.name", Constraint::OptionalName(names::path_segment_errors)),
+    ("paramRef?.selector", Constraint::LabelSelector),
+    ("paramRef?.parameterNotFoundAction", Constraint::RequiredOneOf(&["Deny", "Allow"])),
     ("matchResources?", MATCH_RESOURCES),
 ];
 #[rustfmt::skip]
-const ACTIONS: &[Rule] = &[
-    ("validationActions", Is::Required("at least one validation action is required")),
-    ("validationActions[]", Is::Only(&["Audit", "Deny", "Warn"])),
-    ("validationActions[]", Is::Unique),
+const ACTIONS: &[FieldRule] = &[
+    ("validationActions", Constraint::Required("at least one validation action is required")),
+    ("validationActions[]", Constraint::Only(&["Audit", "Deny", "Warn"])),
+    ("validationActions[]", Constraint::Unique),
 ];
 
 pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subresource: &str) {

@@ -1,6 +1,6 @@
 //! Validation of CertificateSigningRequests. Requests and certificates are checked as PEM blocks; their contents are not parsed.
 
-use super::{Check, Is, Rule, array, items, names, text};
+use super::{Check, Constraint, FieldRule, array, items, names, text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -35,16 +35,16 @@ const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
 const FINAL_CONDITIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
 
 #[rustfmt::skip]
-const REQUEST: &[Rule] = &[
-    ("usages", Is::Required("")),
-    ("usages[]", Is::Only(&USAGES)),
-    ("usages[]", Is::Unique),
-    ("expirationSeconds", Is::Within(600, i64::MAX, "may not specify a duration less than 600 seconds (10 minutes)")),
+const REQUEST: &[FieldRule] = &[
+    ("usages", Constraint::Required("")),
+    ("usages[]", Constraint::Only(&USAGES)),
+    ("usages[]", Constraint::Unique),
+    ("expirationSeconds", Constraint::Within(600, i64::MAX, "may not specify a duration less than 600 seconds (10 minutes)")),
 ];
 
-const CONDITIONS: &[Rule] = &[
-    ("conditions[].type", Is::Required("")),
-    ("conditions[].type", Is::Unique),
+const CONDITIONS: &[FieldRule] = &[
+    ("conditions[].type", Constraint::Required("")),
+    ("conditions[].type", Constraint::Unique),
 ];
 
 /// Validates a new request, or a write to a subresource of an existing one.

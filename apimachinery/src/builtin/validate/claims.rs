@@ -1,6 +1,8 @@
 //! Validation of PersistentVolumeClaims.
 
-use super::{Check, Is, Rule, changed_fields, container, fields, names, resources, storage, text};
+use super::{
+    Check, Constraint, FieldRule, changed_fields, container, fields, names, resources, storage, text,
+};
 use serde_json::Value;
 
 /// The annotation that named the storage class before `storageClassName` existed.
@@ -64,19 +66,19 @@ fn validate_storage_only(check: &mut Check, name: &str, path: &str) -> bool {
 }
 
 #[rustfmt::skip]
-const CLAIM_SPEC: &[Rule] = &[
-    ("selector", Is::LabelSelector),
-    ("storageClassName", Is::OptionalName(names::subdomain_errors)),
-    ("volumeMode", Is::OneOf(&["Block", "Filesystem"])),
-    ("dataSource?", Is::Checked(validate_data_source)),
-    ("dataSourceRef?", Is::Checked(validate_data_source)),
-    ("volumeAttributesClassName", Is::OptionalName(names::subdomain_errors)),
+const CLAIM_SPEC: &[FieldRule] = &[
+    ("selector", Constraint::LabelSelector),
+    ("storageClassName", Constraint::OptionalName(names::subdomain_errors)),
+    ("volumeMode", Constraint::OneOf(&["Block", "Filesystem"])),
+    ("dataSource?", Constraint::Checked(validate_data_source)),
+    ("dataSourceRef?", Constraint::Checked(validate_data_source)),
+    ("volumeAttributesClassName", Constraint::OptionalName(names::subdomain_errors)),
 ];
-const DATA_SOURCE: &[Rule] = &[
-    ("name", Is::Required("")),
-    ("kind", Is::Required("")),
-    ("apiGroup", Is::OptionalName(names::subdomain_errors)),
-    ("namespace", Is::OptionalName(names::label_errors)),
+const DATA_SOURCE: &[FieldRule] = &[
+    ("name", Constraint::Required("")),
+    ("kind", Constraint::Required("")),
+    ("apiGroup", Constraint::OptionalName(names::subdomain_errors)),
+    ("namespace", Constraint::OptionalName(names::label_errors)),
 ];
 
 /// Validates the spec of a claim, or of a claim template at a path.
@@ -185,7 +187,7 @@ fn validate_claim_update(check: &mut Check, claim: &Value, old: &Value) {
         let detail = "field can not be less than status.capacity";
         check.forbidden("spec.resources.requests.storage", detail);
     }
-    check.apply(&[("volumeMode", Is::Immutable)], spec, Some(before), "");
+    check.apply(&[("volumeMode", Constraint::Immutable)], spec, Some(before), "");
     let class = text(spec, "volumeAttributesClassName");
     let changes = spec["volumeAttributesClassName"] != before["volumeAttributesClassName"];
     if changes && class.is_empty() && !old["status"]["currentVolumeAttributesClassName"].is_null() {

@@ -1,24 +1,24 @@
 //! Validation of RuntimeClasses and APIServices.
 
-use super::{Check, Is, Rule, names, text, tolerations};
+use super::{Check, Constraint, FieldRule, names, text, tolerations};
 use serde_json::Value;
 
 #[rustfmt::skip]
-const RUNTIME_CLASS: &[Rule] = &[
-    ("handler", Is::Named(names::label_errors)),
-    ("handler", Is::Immutable),
-    ("scheduling.nodeSelector", Is::Labels),
-    ("scheduling", Is::Checked(tolerations::validate_tolerations)),
+const RUNTIME_CLASS: &[FieldRule] = &[
+    ("handler", Constraint::Named(names::label_errors)),
+    ("handler", Constraint::Immutable),
+    ("scheduling.nodeSelector", Constraint::Labels),
+    ("scheduling", Constraint::Checked(tolerations::validate_tolerations)),
 ];
 #[rustfmt::skip]
-const API_SERVICE: &[Rule] = &[
-    ("group", Is::OptionalName(names::subdomain_errors)),
-    ("version", Is::Text(names::dns_1035_errors)),
-    ("groupPriorityMinimum", Is::Number(1, 20_000, "must be positive and less than 20000")),
-    ("versionPriority", Is::Number(1, 1_000, "must be positive and less than 1000")),
-    ("service?.namespace", Is::Required("")),
-    ("service?.name", Is::Required("")),
-    ("service?.port", Is::Within(1, 65535, "port is not valid: must be between 1 and 65535, inclusive")),
+const API_SERVICE: &[FieldRule] = &[
+    ("group", Constraint::OptionalName(names::subdomain_errors)),
+    ("version", Constraint::Text(names::dns_1035_errors)),
+    ("groupPriorityMinimum", Constraint::Number(1, 20_000, "must be positive and less than 20000")),
+    ("versionPriority", Constraint::Number(1, 1_000, "must be positive and less than 1000")),
+    ("service?.namespace", Constraint::Required("")),
+    ("service?.name", Constraint::Required("")),
+    ("service?.port", Constraint::Within(1, 65535, "port is not valid: must be between 1 and 65535, inclusive")),
 ];
 
 pub(super) fn validate_runtime_class(check: &mut Check, class: &Value, old: Option<&Value>) {
@@ -30,7 +30,10 @@ pub(super) fn validate_runtime_class(check: &mut Check, class: &Value, old: Opti
 
 pub(super) fn validate_api_service(check: &mut Check, service: &Value, subresource: &str) {
     if !subresource.is_empty() {
-        const STATUS: &[Rule] = &[("conditions[].status", Is::Only(&["True", "False", "Unknown"]))];
+        const STATUS: &[FieldRule] = &[(
+            "conditions[].status",
+            Constraint::Only(&["True", "False", "Unknown"]),
+        )];
         return check.apply(STATUS, &service["status"], None, "status");
     }
     let (spec, name) = (&service["spec"], text(&service["metadata"], "name"));

@@ -1,6 +1,6 @@
 //! Validation of `metav1.Condition`.
 
-use super::{Check, Is, Rule, names};
+use super::{Check, Constraint, FieldRule, names};
 use serde_json::Value;
 
 const INVALID_REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric \
@@ -9,15 +9,15 @@ const INVALID_REASON: &str = "a condition reason must start with alphabetic char
                       '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
 #[rustfmt::skip]
-const CONDITIONS: &[Rule] = &[
-    ("conditions[].type", Is::Unique),
-    ("conditions[].type", Is::Text(names::qualified_name_errors)),
-    ("conditions[].status", Is::Only(&["False", "True", "Unknown"])),
-    ("conditions[].observedGeneration", Is::Within(0, i64::MAX, "must be greater than or equal to zero")),
-    ("conditions[].lastTransitionTime", Is::Required("")),
-    ("conditions[].reason", Is::Named(|reason| if is_reason(reason) { vec![] } else { vec![INVALID_REASON] })),
-    ("conditions[].reason", Is::MaxBytes(1024)),
-    ("conditions[].message", Is::MaxBytes(32 * 1024)),
+const CONDITIONS: &[FieldRule] = &[
+    ("conditions[].type", Constraint::Unique),
+    ("conditions[].type", Constraint::Text(names::qualified_name_errors)),
+    ("conditions[].status", Constraint::Only(&["False", "True", "Unknown"])),
+    ("conditions[].observedGeneration", Constraint::Within(0, i64::MAX, "must be greater than or equal to zero")),
+    ("conditions[].lastTransitionTime", Constraint::Required("")),
+    ("conditions[].reason", Constraint::Named(|reason| if is_reason(reason) { vec![] } else { vec![INVALID_REASON] })),
+    ("conditions[].reason", Constraint::MaxBytes(1024)),
+    ("conditions[].message", Constraint::MaxBytes(32 * 1024)),
 ];
 
 pub(super) fn validate_conditions(check: &mut Check, status: &Value) {

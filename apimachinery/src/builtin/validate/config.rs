@@ -1,6 +1,6 @@
 //! Validation of ConfigMaps, Secrets, Leases and ControllerRevisions.
 
-use super::{Check, Is, Rule, fields, names, text};
+use super::{Check, Constraint, FieldRule, fields, names, text};
 use crate::types;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -63,7 +63,7 @@ pub(super) fn validate_secret(check: &mut Check, secret: &Value, old: Option<&Va
     {
         check.required(&format!("metadata.annotations[{account}]"), "");
     }
-    check.apply(&[("type", Is::Immutable)], secret, old, "");
+    check.apply(&[("type", Constraint::Immutable)], secret, old, "");
 }
 
 /// Checks that registry credentials, as base64, are a JSON object.
@@ -79,12 +79,12 @@ fn check_registry_credentials(data: &str) -> Result<(), String> {
 }
 
 pub(super) fn validate_lease(check: &mut Check, spec: &Value) {
-    const LEASE: &[Rule] = &[
+    const LEASE: &[FieldRule] = &[
         (
             "leaseDurationSeconds",
-            Is::Within(1, i64::MAX, "must be greater than 0"),
+            Constraint::Within(1, i64::MAX, "must be greater than 0"),
         ),
-        ("leaseTransitions", Is::NonNegative),
+        ("leaseTransitions", Constraint::NonNegative),
     ];
     check.apply(LEASE, spec, None, "spec");
 }

@@ -1,7 +1,7 @@
 //! Validation of containers.
 
 use super::mounts::{self, VolumesByName};
-use super::{Check, Is, Rule, env, items, names, pod, probe, resources, security, text};
+use super::{Check, Constraint, FieldRule, env, items, names, pod, probe, resources, security, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -109,24 +109,24 @@ fn require_unique_name<'a>(
 }
 
 #[rustfmt::skip]
-const CONTAINER: &[Rule] = &[
-    ("name", Is::Named(names::label_errors)),
-    ("image", Is::Required("")),
-    ("terminationMessagePolicy", Is::OneOf(&["File", "FallbackToLogsOnError"])),
-    ("imagePullPolicy", Is::OneOf(&["Always", "IfNotPresent", "Never"])),
-    ("ports[].containerPort", Is::Checked(validate_container_port)),
-    ("ports[].hostPort", Is::Port),
-    ("ports[].protocol", Is::OneOf(&["SCTP", "TCP", "UDP"])),
+const CONTAINER: &[FieldRule] = &[
+    ("name", Constraint::Named(names::label_errors)),
+    ("image", Constraint::Required("")),
+    ("terminationMessagePolicy", Constraint::OneOf(&["File", "FallbackToLogsOnError"])),
+    ("imagePullPolicy", Constraint::OneOf(&["Always", "IfNotPresent", "Never"])),
+    ("ports[].containerPort", Constraint::Checked(validate_container_port)),
+    ("ports[].hostPort", Constraint::Port),
+    ("ports[].protocol", Constraint::OneOf(&["SCTP", "TCP", "UDP"])),
 ];
 
 #[rustfmt::skip]
-const RESTART_POLICY: &[Rule] = &[
-    ("restartPolicy", Is::OneOf(&["Always", "Never", "OnFailure"])),
-    ("restartPolicyRules", Is::MaxItems(20)),
-    ("restartPolicyRules[].action", Is::Only(&["Restart", "RestartAllContainers"])),
-    ("restartPolicyRules[].exitCodes", Is::Present("must be specified")),
-    ("restartPolicyRules[].exitCodes?.operator", Is::Only(&["In", "NotIn"])),
-    ("restartPolicyRules[].exitCodes.values", Is::MaxItems(255)),
+const RESTART_POLICY: &[FieldRule] = &[
+    ("restartPolicy", Constraint::OneOf(&["Always", "Never", "OnFailure"])),
+    ("restartPolicyRules", Constraint::MaxItems(20)),
+    ("restartPolicyRules[].action", Constraint::Only(&["Restart", "RestartAllContainers"])),
+    ("restartPolicyRules[].exitCodes", Constraint::Present("must be specified")),
+    ("restartPolicyRules[].exitCodes?.operator", Constraint::Only(&["In", "NotIn"])),
+    ("restartPolicyRules[].exitCodes.values", Constraint::MaxItems(255)),
 ];
 
 /// Validates what applies to containers of all lists.

@@ -1,6 +1,6 @@
 //! Validation of container statuses and of the statuses of resource claims.
 
-use super::{Check, Is, Rule, items, names, security, text};
+use super::{Check, Constraint, FieldRule, items, names, security, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -11,28 +11,28 @@ const STATUS_LISTS: [(&str, &str); 3] = [
     ("ephemeralContainerStatuses", "ephemeralContainers"),
 ];
 
-const USER: &[Rule] = &[
+const USER: &[FieldRule] = &[
     ("uid", security::ID),
     ("gid", security::ID),
     ("supplementalGroups[]", security::ID),
 ];
 
 #[rustfmt::skip]
-const CLAIM_STATUSES: &[Rule] = &[
-    ("resourceClaimStatuses[].name", Is::Unique),
-    ("resourceClaimStatuses[].resourceClaimName", Is::Format(names::subdomain_errors)),
+const CLAIM_STATUSES: &[FieldRule] = &[
+    ("resourceClaimStatuses[].name", Constraint::Unique),
+    ("resourceClaimStatuses[].resourceClaimName", Constraint::Format(names::subdomain_errors)),
 ];
 #[rustfmt::skip]
-const ALLOCATED_RESOURCE: &[Rule] = &[
-    ("resources[].health", Is::Only(&["Healthy", "Unhealthy", "Unknown"])),
-    ("resources[].message?", Is::Required("must be non-empty if specified")),
-    ("resources[].message", Is::MaxBytes(1024)),
-    ("resources[].resourceID", Is::Unique),
+const ALLOCATED_RESOURCE: &[FieldRule] = &[
+    ("resources[].health", Constraint::Only(&["Healthy", "Unhealthy", "Unknown"])),
+    ("resources[].message?", Constraint::Required("must be non-empty if specified")),
+    ("resources[].message", Constraint::MaxBytes(1024)),
+    ("resources[].resourceID", Constraint::Unique),
 ];
 #[rustfmt::skip]
-const EXTENDED_CLAIM: &[Rule] = &[
-    ("requestMappings", Is::Required("at least one request mapping is required")),
-    ("resourceClaimName", Is::Named(names::subdomain_errors)),
+const EXTENDED_CLAIM: &[FieldRule] = &[
+    ("requestMappings", Constraint::Required("at least one request mapping is required")),
+    ("resourceClaimName", Constraint::Named(names::subdomain_errors)),
 ];
 
 /// Rejects the restart of terminated containers unless their restart policy allows it.

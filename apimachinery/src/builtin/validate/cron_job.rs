@@ -1,14 +1,15 @@
 //! Validation of CronJobs.
 
-use super::{Check, Is, Rule, job, schedule, text};
+use super::{Check, Constraint, FieldRule, job, schedule, text};
 use serde_json::Value;
 
-const CRON_JOB: &[Rule] = &[
-    ("startingDeadlineSeconds", Is::NonNegative),
-    ("successfulJobsHistoryLimit", Is::NonNegative),
-    ("failedJobsHistoryLimit", Is::NonNegative),
-    ("concurrencyPolicy", Is::Present("")),
-    ("concurrencyPolicy", Is::OneOf(&["Allow", "Forbid", "Replace"])),
+#[rustfmt::skip]
+const CRON_JOB: &[FieldRule] = &[
+    ("startingDeadlineSeconds", Constraint::NonNegative),
+    ("successfulJobsHistoryLimit", Constraint::NonNegative),
+    ("failedJobsHistoryLimit", Constraint::NonNegative),
+    ("concurrencyPolicy", Constraint::Present("")),
+    ("concurrencyPolicy", Constraint::OneOf(&["Allow", "Forbid", "Replace"])),
 ];
 
 pub(super) fn validate_cron_job(check: &mut Check, object: &Value, old: Option<&Value>) {

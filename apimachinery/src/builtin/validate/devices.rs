@@ -1,39 +1,39 @@
 //! Validation of resource.k8s.io: the rules on names, requests and node selection. Expressions and opaque parameters are stored as sent.
 
-use super::{Check, Is, Rule, array, items, names, node_selector, text};
+use super::{Check, Constraint, FieldRule, array, items, names, node_selector, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 const MAX_REQUESTS: usize = 32;
 
-const SPEC_IS_IMMUTABLE: &[Rule] = &[("spec", Is::Immutable)];
-const SELECTORS: &[Rule] = &[
-    ("selectors", Is::MaxItems(MAX_REQUESTS)),
-    ("selectors[].cel", Is::Required("")),
-    ("selectors[].cel?.expression", Is::Required("")),
+const SPEC_IS_IMMUTABLE: &[FieldRule] = &[("spec", Constraint::Immutable)];
+const SELECTORS: &[FieldRule] = &[
+    ("selectors", Constraint::MaxItems(MAX_REQUESTS)),
+    ("selectors[].cel", Constraint::Required("")),
+    ("selectors[].cel?.expression", Constraint::Required("")),
 ];
 #[rustfmt::skip]
-const CLAIM: &[Rule] = &[
-    ("devices.requests", Is::MaxItems(MAX_REQUESTS)),
-    ("devices.requests[].name", Is::Named(names::label_errors)),
-    ("devices.requests[]", Is::Checked(validate_request)),
-    ("devices", Is::Checked(|check, devices, path| reject_duplicate_names(check, devices, "requests", path))),
+const CLAIM: &[FieldRule] = &[
+    ("devices.requests", Constraint::MaxItems(MAX_REQUESTS)),
+    ("devices.requests[].name", Constraint::Named(names::label_errors)),
+    ("devices.requests[]", Constraint::Checked(validate_request)),
+    ("devices", Constraint::Checked(|check, devices, path| reject_duplicate_names(check, devices, "requests", path))),
 ];
-const EXACT_REQUEST: &[Rule] = &[
-    ("deviceClassName", Is::Named(names::subdomain_errors)),
-    ("allocationMode", Is::Only(&["All", "ExactCount"])),
+const EXACT_REQUEST: &[FieldRule] = &[
+    ("deviceClassName", Constraint::Named(names::subdomain_errors)),
+    ("allocationMode", Constraint::Only(&["All", "ExactCount"])),
 ];
 #[rustfmt::skip]
-const SLICE: &[Rule] = &[
-    ("driver", Is::Named(|driver| names::subdomain_errors(&driver.to_lowercase()))),
-    ("driver", Is::Immutable),
-    ("nodeName", Is::Immutable),
-    ("pool.name", Is::Checked(validate_pool_name)),
-    ("pool.name", Is::Immutable),
-    ("pool.resourceSliceCount", Is::Number(1, i64::MAX, "must be greater than zero")),
-    ("pool.generation", Is::Within(0, i64::MAX, "must be greater than or equal to zero")),
-    ("devices", Is::MaxItems(128)),
-    ("devices[].name", Is::Named(names::label_errors)),
+const SLICE: &[FieldRule] = &[
+    ("driver", Constraint::Named(|driver| names::subdomain_errors(&driver.to_lowercase()))),
+    ("driver", Constraint::Immutable),
+    ("nodeName", Constraint::Immutable),
+    ("pool.name", Constraint::Checked(validate_pool_name)),
+    ("pool.name", Constraint::Immutable),
+    ("pool.resourceSliceCount", Constraint::Number(1, i64::MAX, "must be greater than zero")),
+    ("pool.generation", Constraint::Within(0, i64::MAX, "must be greater than or equal to zero")),
+    ("devices", Constraint::MaxItems(128)),
+    ("devices[].name", Constraint::Named(names::label_errors)),
 ];
 
 pub(super) fn validate_class(check: &mut Check, class: &Value) {
@@ -65,7 +65,7 @@ fn validate_request(check: &mut Check, request: &Value, path: &str) {
         }
         (false, false) => validate_exact_request(check, exactly, &format!("{path}.exactly")),
         (true, true) => {
-            const NAME: &[Rule] = &[("firstAvailable[].name", Is::Named(names::label_errors))];
+            const NAME: &[FieldRule] = &[("firstAvailable[].name", Constraint::Named(names::label_errors))];
             check.apply(NAME, request, None, path);
             for (request, path) in items(request, "firstAvailable", path) {
                 validate_exact_request(check, request, &path);

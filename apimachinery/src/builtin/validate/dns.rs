@@ -1,6 +1,6 @@
 //! Validation of a pod's DNS configuration and host aliases.
 
-use super::{Check, Is, addresses, array, items, names, text};
+use super::{Check, Constraint, addresses, array, items, names, text};
 use serde_json::Value;
 
 const MAX_NAMESERVERS: usize = 3;
@@ -36,7 +36,7 @@ pub(super) fn validate_dns_config(check: &mut Check, spec: &Value, path: &str) {
         }
     }
     check.apply(
-        &[("nameservers[]", Is::Text(addresses::ip_errors))],
+        &[("nameservers[]", Constraint::Text(addresses::ip_errors))],
         config,
         None,
         path,

@@ -1,6 +1,6 @@
 //! Validation of Endpoints and EndpointSlices.
 
-use super::{Check, Is, Rule, addresses, array, items, names, text};
+use super::{Check, Constraint, FieldRule, addresses, array, items, names, text};
 use serde_json::Value;
 use std::net::IpAddr;
 
@@ -9,27 +9,27 @@ const MAX_ADDRESSES: usize = 100;
 const MAX_PORTS: usize = 20_000;
 const MAX_HINTS: usize = 8;
 
-const PORT: &[Rule] = &[
-    ("name", Is::OptionalName(names::label_errors)),
-    ("protocol", Is::OneOf(&["SCTP", "TCP", "UDP"])),
-    ("appProtocol", Is::Format(names::qualified_name_errors)),
+const PORT: &[FieldRule] = &[
+    ("name", Constraint::OptionalName(names::label_errors)),
+    ("protocol", Constraint::OneOf(&["SCTP", "TCP", "UDP"])),
+    ("appProtocol", Constraint::Format(names::qualified_name_errors)),
 ];
-const NODE_AND_HOST_NAME: &[Rule] = &[
-    ("nodeName", Is::Format(names::subdomain_errors)),
-    ("hostname", Is::Format(names::label_errors)),
+const NODE_AND_HOST_NAME: &[FieldRule] = &[
+    ("nodeName", Constraint::Format(names::subdomain_errors)),
+    ("hostname", Constraint::Format(names::label_errors)),
 ];
 #[rustfmt::skip]
-const SLICE: &[Rule] = &[
-    ("addressType", Is::RequiredOneOf(&["FQDN", "IPv4", "IPv6"])),
-    ("addressType", Is::Immutable),
+const SLICE: &[FieldRule] = &[
+    ("addressType", Constraint::RequiredOneOf(&["FQDN", "IPv4", "IPv6"])),
+    ("addressType", Constraint::Immutable),
 ];
-const HINTS_FOR_ZONES: &[Rule] = &[
-    ("forZones[].name", Is::Unique),
-    ("forZones[].name", Is::Text(names::label_value_errors)),
+const HINTS_FOR_ZONES: &[FieldRule] = &[
+    ("forZones[].name", Constraint::Unique),
+    ("forZones[].name", Constraint::Text(names::label_value_errors)),
 ];
-const HINTS_FOR_NODES: &[Rule] = &[
-    ("forNodes[].name", Is::Unique),
-    ("forNodes[].name", Is::Text(names::subdomain_errors)),
+const HINTS_FOR_NODES: &[FieldRule] = &[
+    ("forNodes[].name", Constraint::Unique),
+    ("forNodes[].name", Constraint::Text(names::subdomain_errors)),
 ];
 
 pub(super) fn validate_endpoints(check: &mut Check, endpoints: &Value, old: Option<&Value>) {
@@ -64,7 +64,10 @@ pub(super) fn validate_slice(check: &mut Check, slice: &Value, old: Option<&Valu
     let ty = text(slice, "addressType");
     check.apply(SLICE, slice, old, "");
     if check.limit_items(&slice["ports"], MAX_PORTS, "ports") {
-        const PORTS: &[Rule] = &[("ports[]", Is::Rules(PORT)), ("ports[].name", Is::Unique)];
+        const PORTS: &[FieldRule] = &[
+            ("ports[]", Constraint::Rules(PORT)),
+            ("ports[].name", Constraint::Unique),
+        ];
         check.apply(PORTS, slice, None, "");
     }
     if old.is_none_or(|old| old["endpoints"] != slice["endpoints"])

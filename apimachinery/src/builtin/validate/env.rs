@@ -1,6 +1,6 @@
 //! Validation of environment variables of containers.
 
-use super::{Check, Is, Rule, items, names, text};
+use super::{Check, Constraint, FieldRule, items, names, text};
 use serde_json::Value;
 
 const INVALID_VARIABLE_NAME: &str =
@@ -37,32 +37,32 @@ const CONTAINER_RESOURCES: &[&str] = &[
 ];
 
 #[rustfmt::skip]
-const SOURCE: &[Rule] = &[
-    ("fieldRef?", Is::Checked(|check, reference, path| validate_field_ref(check, reference, path, ENV_FIELDS))),
-    ("resourceFieldRef?", Is::Checked(|check, reference, path| validate_resource_ref(check, reference, path, false))),
-    ("configMapKeyRef?", Is::Rules(KEY_REFERENCE)),
-    ("secretKeyRef?", Is::Rules(KEY_REFERENCE)),
-    ("fileKeyRef?.key", Is::Named(variable_name_errors)),
-    ("fileKeyRef?.volumeName", Is::Named(names::label_errors)),
-    ("fileKeyRef?.path", Is::Required("")),
-    ("fileKeyRef?.path", Is::Checked(|check, path, field| check.reject_backsteps(path.as_str().unwrap_or_default(), field))),
+const SOURCE: &[FieldRule] = &[
+    ("fieldRef?", Constraint::Checked(|check, reference, path| validate_field_ref(check, reference, path, ENV_FIELDS))),
+    ("resourceFieldRef?", Constraint::Checked(|check, reference, path| validate_resource_ref(check, reference, path, false))),
+    ("configMapKeyRef?", Constraint::Rules(KEY_REFERENCE)),
+    ("secretKeyRef?", Constraint::Rules(KEY_REFERENCE)),
+    ("fileKeyRef?.key", Constraint::Named(variable_name_errors)),
+    ("fileKeyRef?.volumeName", Constraint::Named(names::label_errors)),
+    ("fileKeyRef?.path", Constraint::Required("")),
+    ("fileKeyRef?.path", Constraint::Checked(|check, path, field| check.reject_backsteps(path.as_str().unwrap_or_default(), field))),
 ];
-const KEY_REFERENCE: &[Rule] = &[
-    ("name", Is::Text(names::subdomain_errors)),
-    ("key", Is::Named(names::config_key_errors)),
+const KEY_REFERENCE: &[FieldRule] = &[
+    ("name", Constraint::Text(names::subdomain_errors)),
+    ("key", Constraint::Named(names::config_key_errors)),
 ];
 #[rustfmt::skip]
-const ENV_FROM: &[Rule] = &[
-    ("envFrom[].prefix", Is::Text(variable_name_errors)),
-    ("envFrom[].configMapRef?.name", Is::Named(names::prefix_errors)),
-    ("envFrom[].secretRef?.name", Is::Named(names::prefix_errors)),
+const ENV_FROM: &[FieldRule] = &[
+    ("envFrom[].prefix", Constraint::Text(variable_name_errors)),
+    ("envFrom[].configMapRef?.name", Constraint::Named(names::prefix_errors)),
+    ("envFrom[].secretRef?.name", Constraint::Named(names::prefix_errors)),
 ];
 
 pub(super) fn validate_env(check: &mut Check, container: &Value, path: &str) {
     const SOURCES: &str = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
     for (variable, path) in items(container, "env", path) {
         check.apply(
-            &[("name", Is::Named(variable_name_errors))],
+            &[("name", Constraint::Named(variable_name_errors))],
             variable,
             None,
             &path,

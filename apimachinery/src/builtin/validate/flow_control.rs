@@ -1,7 +1,7 @@
 //! Validation of FlowSchemas and PriorityLevelConfigurations.
 
 use super::rules::has_wildcard;
-use super::{Check, Is, Rule, array, items, names, text};
+use super::{Check, Constraint, FieldRule, array, items, names, text};
 use serde_json::Value;
 
 const EXEMPT: &str = "exempt";
@@ -24,50 +24,50 @@ const FIELDS_OF_SUBJECTS: [(&str, &str); 3] = [
 ];
 
 #[rustfmt::skip]
-const FLOW_SCHEMA: &[Rule] = &[
-    ("matchingPrecedence", Is::Number(1, i64::MAX, "must be a positive value")),
-    ("matchingPrecedence", Is::Number(i64::MIN, 10_000, "must not be greater than 10000")),
-    ("distinguisherMethod.type", Is::OneOf(&["ByNamespace", "ByUser"])),
-    ("priorityLevelConfiguration.name", Is::Required("must reference a priority level")),
-    ("priorityLevelConfiguration.name", Is::OptionalName(names::subdomain_errors)),
-    ("rules[].subjects", Is::Required("subjects must contain at least one value")),
-    ("rules[].subjects[]", Is::Checked(validate_subject)),
-    ("rules[]", Is::Checked(validate_rules)),
+const FLOW_SCHEMA: &[FieldRule] = &[
+    ("matchingPrecedence", Constraint::Number(1, i64::MAX, "must be a positive value")),
+    ("matchingPrecedence", Constraint::Number(i64::MIN, 10_000, "must not be greater than 10000")),
+    ("distinguisherMethod.type", Constraint::OneOf(&["ByNamespace", "ByUser"])),
+    ("priorityLevelConfiguration.name", Constraint::Required("must reference a priority level")),
+    ("priorityLevelConfiguration.name", Constraint::OptionalName(names::subdomain_errors)),
+    ("rules[].subjects", Constraint::Required("subjects must contain at least one value")),
+    ("rules[].subjects[]", Constraint::Checked(validate_subject)),
+    ("rules[]", Constraint::Checked(validate_rules)),
 ];
 #[rustfmt::skip]
-const RESOURCE_RULE: &[Rule] = &[
-    ("verbs", Is::Wildcards("verbs must contain at least one value", "verbs")),
-    ("verbs", Is::Checked(validate_verbs)),
-    ("apiGroups", Is::Wildcards("resource rules must supply at least one api group", "api groups")),
-    ("resources", Is::Wildcards("resource rules must supply at least one resource", "resources")),
+const RESOURCE_RULE: &[FieldRule] = &[
+    ("verbs", Constraint::Wildcards("verbs must contain at least one value", "verbs")),
+    ("verbs", Constraint::Checked(validate_verbs)),
+    ("apiGroups", Constraint::Wildcards("resource rules must supply at least one api group", "api groups")),
+    ("resources", Constraint::Wildcards("resource rules must supply at least one resource", "resources")),
 ];
 #[rustfmt::skip]
-const NAMESPACES: &[Rule] = &[
-    ("namespaces", Is::Wildcards("resource rules that are not cluster scoped must supply at least one namespace", "namespaces")),
+const NAMESPACES: &[FieldRule] = &[
+    ("namespaces", Constraint::Wildcards("resource rules that are not cluster scoped must supply at least one namespace", "namespaces")),
 ];
 #[rustfmt::skip]
-const NON_RESOURCE_RULE: &[Rule] = &[
-    ("verbs", Is::Wildcards("verbs must contain at least one value", "verbs")),
-    ("verbs", Is::Checked(validate_verbs)),
-    ("nonResourceURLs", Is::Wildcards("nonResourceURLs must contain at least one value", "non-resource URLs")),
+const NON_RESOURCE_RULE: &[FieldRule] = &[
+    ("verbs", Constraint::Wildcards("verbs must contain at least one value", "verbs")),
+    ("verbs", Constraint::Checked(validate_verbs)),
+    ("nonResourceURLs", Constraint::Wildcards("nonResourceURLs must contain at least one value", "non-resource URLs")),
 ];
 /// The rules of `exempt` and `limited`; only the latter has all fields.
 #[rustfmt::skip]
-const SHARES: &[Rule] = &[
-    ("nominalConcurrencyShares", Is::Within(0, i64::MAX, "must be a non-negative integer")),
-    ("lendablePercent", Is::Within(0, 100, "must be between 0 and 100, inclusive")),
-    ("borrowingLimitPercent", Is::Within(0, i64::MAX, "if specified, must be a non-negative integer")),
+const SHARES: &[FieldRule] = &[
+    ("nominalConcurrencyShares", Constraint::Within(0, i64::MAX, "must be a non-negative integer")),
+    ("lendablePercent", Constraint::Within(0, 100, "must be between 0 and 100, inclusive")),
+    ("borrowingLimitPercent", Constraint::Within(0, i64::MAX, "if specified, must be a non-negative integer")),
 ];
 #[rustfmt::skip]
-const QUEUING: &[Rule] = &[
-    ("queueLengthLimit", Is::Number(1, i64::MAX, "must be positive")),
-    ("queues", Is::Number(1, i64::MAX, "must be positive")),
-    ("queues", Is::Number(i64::MIN, 10_000_000, "must not be greater than 10000000")),
-    ("handSize", Is::Number(1, i64::MAX, "must be positive")),
+const QUEUING: &[FieldRule] = &[
+    ("queueLengthLimit", Constraint::Number(1, i64::MAX, "must be positive")),
+    ("queues", Constraint::Number(1, i64::MAX, "must be positive")),
+    ("queues", Constraint::Number(i64::MIN, 10_000_000, "must not be greater than 10000000")),
+    ("handSize", Constraint::Number(1, i64::MAX, "must be positive")),
 ];
-const CONDITIONS: &[Rule] = &[
-    ("conditions[].type", Is::Unique),
-    ("conditions[].type", Is::Required("")),
+const CONDITIONS: &[FieldRule] = &[
+    ("conditions[].type", Constraint::Unique),
+    ("conditions[].type", Constraint::Required("")),
 ];
 
 pub(super) fn validate_flow_schema(check: &mut Check, schema: &Value, subresource: &str) {

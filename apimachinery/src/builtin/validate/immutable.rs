@@ -1,6 +1,6 @@
 //! Immutable fields.
 
-use super::{Check, Is, fields};
+use super::{Check, Constraint, fields};
 use serde_json::Value;
 
 impl Check {
@@ -17,10 +17,15 @@ impl Check {
         ];
         match object["kind"].as_str().unwrap_or_default() {
             "Deployment" | "ReplicaSet" | "DaemonSet" => {
-                self.apply(&[("spec.selector", Is::Immutable)], object, Some(old), "");
+                self.apply(&[("spec.selector", Constraint::Immutable)], object, Some(old), "");
             }
-            "Pod" => self.apply(&[("status.qosClass", Is::Immutable)], object, Some(old), ""),
-            "ControllerRevision" => self.apply(&[("data", Is::Immutable)], object, Some(old), ""),
+            "Pod" => self.apply(
+                &[("status.qosClass", Constraint::Immutable)],
+                object,
+                Some(old),
+                "",
+            ),
+            "ControllerRevision" => self.apply(&[("data", Constraint::Immutable)], object, Some(old), ""),
             "StatefulSet" => {
                 let is_immutable =
                     |(name, _): &(&String, &Value)| !MUTABLE_STATEFUL_SET_FIELDS.contains(&name.as_str());

@@ -1,7 +1,7 @@
 //! Validation of an autoscaler's metrics and scaling behavior.
 
 use super::container::{self, quantity_value};
-use super::{Check, Is, Rule, items, names, policy, text};
+use super::{Check, Constraint, FieldRule, items, names, policy, text};
 use serde_json::Value;
 
 const METRIC_TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
@@ -9,29 +9,29 @@ const METRIC_TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pod
 const METRIC_SOURCES: [&str; 5] = ["object", "external", "pods", "resource", "containerResource"];
 
 #[rustfmt::skip]
-const METRICS: &[Rule] = &[
-    ("metrics[].type", Is::Required("must specify a metric source type")),
-    ("metrics[].type", Is::Only(&METRIC_TYPES)),
+const METRICS: &[FieldRule] = &[
+    ("metrics[].type", Constraint::Required("must specify a metric source type")),
+    ("metrics[].type", Constraint::Only(&METRIC_TYPES)),
 ];
-const METRIC: &[Rule] = &[
-    ("metric.name", Is::Required("must specify a metric name")),
-    ("metric.name", Is::Text(names::path_segment_errors)),
-];
-#[rustfmt::skip]
-const TARGET: &[Rule] = &[
-    ("type", Is::Required("must specify a metric target type")),
-    ("averageUtilization", Is::Within(1, i64::MAX, "must be greater than 0")),
+const METRIC: &[FieldRule] = &[
+    ("metric.name", Constraint::Required("must specify a metric name")),
+    ("metric.name", Constraint::Text(names::path_segment_errors)),
 ];
 #[rustfmt::skip]
-const SCALING: &[Rule] = &[
-    ("stabilizationWindowSeconds", Is::Within(0, i64::MAX, "must be greater than or equal to zero")),
-    ("stabilizationWindowSeconds", Is::Within(i64::MIN, 3600, "must be less than or equal to 3600")),
-    ("selectPolicy", Is::OneOf(&["Disabled", "Max", "Min"])),
-    ("policies", Is::Required("must specify at least one Policy")),
-    ("policies[].type", Is::Only(&["Percent", "Pods"])),
-    ("policies[].value", Is::Number(1, i64::MAX, "must be greater than zero")),
-    ("policies[].periodSeconds", Is::Number(1, i64::MAX, "must be greater than zero")),
-    ("policies[].periodSeconds", Is::Within(i64::MIN, 1800, "must be less than or equal to 1800")),
+const TARGET: &[FieldRule] = &[
+    ("type", Constraint::Required("must specify a metric target type")),
+    ("averageUtilization", Constraint::Within(1, i64::MAX, "must be greater than 0")),
+];
+#[rustfmt::skip]
+const SCALING: &[FieldRule] = &[
+    ("stabilizationWindowSeconds", Constraint::Within(0, i64::MAX, "must be greater than or equal to zero")),
+    ("stabilizationWindowSeconds", Constraint::Within(i64::MIN, 3600, "must be less than or equal to 3600")),
+    ("selectPolicy", Constraint::OneOf(&["Disabled", "Max", "Min"])),
+    ("policies", Constraint::Required("must specify at least one Policy")),
+    ("policies[].type", Constraint::Only(&["Percent", "Pods"])),
+    ("policies[].value", Constraint::Number(1, i64::MAX, "must be greater than zero")),
+    ("policies[].periodSeconds", Constraint::Number(1, i64::MAX, "must be greater than zero")),
+    ("policies[].periodSeconds", Constraint::Within(i64::MIN, 1800, "must be less than or equal to 1800")),
 ];
 
 pub(super) fn validate_metrics(check: &mut Check, spec: &Value) {

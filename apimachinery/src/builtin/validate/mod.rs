@@ -78,7 +78,7 @@ use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 
 use check::{Check, array, changed_fields, child, fields, items};
-use rules::{Is, Rule};
+use rules::{Constraint, FieldRule};
 
 /// Validates an object with its defaults: metadata except for the name, and the rules of its kind. `old` is the stored object in an
 /// update, for immutable fields; `explicit_empty` has the lists and maps that were explicitly empty in the request; `subresource` is the

@@ -1,6 +1,6 @@
 //! Validation of Ingresses and IngressClasses.
 
-use super::{Check, Is, Rule, addresses, array, names, text};
+use super::{Check, Constraint, FieldRule, addresses, array, names, text};
 use serde_json::Value;
 use std::net::IpAddr;
 
@@ -9,25 +9,26 @@ const INVALID_WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*
                         validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 #[rustfmt::skip]
-const INGRESS: &[Rule] = &[
-    ("defaultBackend?", Is::Checked(validate_backend)),
-    ("rules[].host", Is::Checked(validate_host)),
-    ("rules[].http?.paths", Is::Required("")),
-    ("rules[].http.paths[]", Is::Checked(validate_http_path)),
-    ("tls[].hosts[]", Is::Checked(validate_wildcard_domain)),
-    ("tls[].secretName", Is::OptionalName(names::subdomain_errors)),
-    ("ingressClassName", Is::Format(names::subdomain_errors)),
+const INGRESS: &[FieldRule] = &[
+    ("defaultBackend?", Constraint::Checked(validate_backend)),
+    ("rules[].host", Constraint::Checked(validate_host)),
+    ("rules[].http?.paths", Constraint::Required("")),
+    ("rules[].http.paths[]", Constraint::Checked(validate_http_path)),
+    ("tls[].hosts[]", Constraint::Checked(validate_wildcard_domain)),
+    ("tls[].secretName", Constraint::OptionalName(names::subdomain_errors)),
+    ("ingressClassName", Constraint::Format(names::subdomain_errors)),
 ];
-const LOAD_BALANCER: &[Rule] = &[
-    ("ingress[].ip", Is::OptionalName(addresses::ip_errors)),
-    ("ingress[].hostname", Is::OptionalName(names::subdomain_errors)),
-    ("ingress[].hostname", Is::Checked(reject_ip_address)),
+#[rustfmt::skip]
+const LOAD_BALANCER: &[FieldRule] = &[
+    ("ingress[].ip", Constraint::OptionalName(addresses::ip_errors)),
+    ("ingress[].hostname", Constraint::OptionalName(names::subdomain_errors)),
+    ("ingress[].hostname", Constraint::Checked(reject_ip_address)),
 ];
-const SERVICE_BACKEND: &[Rule] = &[("name", Is::Named(names::label_errors))];
-const RESOURCE_BACKEND: &[Rule] = &[
-    ("apiGroup", Is::Format(names::subdomain_errors)),
-    ("kind", Is::Named(names::path_segment_errors)),
-    ("name", Is::Named(names::path_segment_errors)),
+const SERVICE_BACKEND: &[FieldRule] = &[("name", Constraint::Named(names::label_errors))];
+const RESOURCE_BACKEND: &[FieldRule] = &[
+    ("apiGroup", Constraint::Format(names::subdomain_errors)),
+    ("kind", Constraint::Named(names::path_segment_errors)),
+    ("name", Constraint::Named(names::path_segment_errors)),
 ];
 
 pub(super) fn validate_ingress(check: &mut Check, ingress: &Value, old: Option<&Value>) {

@@ -1,19 +1,19 @@
 //! Validation of NetworkPolicies.
 
-use super::{Check, Is, Rule, addresses, fields, items, text};
+use super::{Check, Constraint, FieldRule, addresses, fields, items, text};
 use serde_json::Value;
 
-const POLICY: &[Rule] = &[
-    ("podSelector", Is::LabelSelector),
-    ("ingress[].ports[]", Is::Checked(validate_policy_port)),
-    ("ingress[].from[]", Is::Checked(validate_policy_peer)),
-    ("egress[].ports[]", Is::Checked(validate_policy_port)),
-    ("egress[].to[]", Is::Checked(validate_policy_peer)),
+const POLICY: &[FieldRule] = &[
+    ("podSelector", Constraint::LabelSelector),
+    ("ingress[].ports[]", Constraint::Checked(validate_policy_port)),
+    ("ingress[].from[]", Constraint::Checked(validate_policy_peer)),
+    ("egress[].ports[]", Constraint::Checked(validate_policy_port)),
+    ("egress[].to[]", Constraint::Checked(validate_policy_peer)),
 ];
-const PEER: &[Rule] = &[
-    ("podSelector", Is::LabelSelector),
-    ("namespaceSelector", Is::LabelSelector),
-    ("ipBlock?", Is::Checked(validate_ip_block)),
+const PEER: &[FieldRule] = &[
+    ("podSelector", Constraint::LabelSelector),
+    ("namespaceSelector", Constraint::LabelSelector),
+    ("ipBlock?", Constraint::Checked(validate_ip_block)),
 ];
 
 pub(super) fn validate_network_policy(check: &mut Check, spec: &Value) {
@@ -26,7 +26,7 @@ pub(super) fn validate_network_policy(check: &mut Check, spec: &Value) {
         check.invalid("spec.policyTypes", spec["policyTypes"].clone(), detail);
     } else {
         check.apply(
-            &[("policyTypes[]", Is::Only(&["Ingress", "Egress"]))],
+            &[("policyTypes[]", Constraint::Only(&["Ingress", "Egress"]))],
             spec,
             None,
             "spec",

@@ -1,6 +1,8 @@
 //! Validation of Nodes.
 
-use super::{Check, Is, Rule, addresses, array, container, fields, items, names, resources, text};
+use super::{
+    Check, Constraint, FieldRule, addresses, array, container, fields, items, names, resources, text,
+};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -33,9 +35,9 @@ pub(super) fn validate_node(check: &mut Check, node: &Value, old: Option<&Value>
 }
 
 #[rustfmt::skip]
-const TAINT: &[Rule] = &[
-    ("key", Is::Text(names::qualified_name_errors)),
-    ("effect", Is::RequiredOneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
+const TAINT: &[FieldRule] = &[
+    ("key", Constraint::Text(names::qualified_name_errors)),
+    ("effect", Constraint::RequiredOneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
 ];
 
 /// Validates taints. kube-apiserver's paths start with `metadata`.

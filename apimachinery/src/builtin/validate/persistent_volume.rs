@@ -1,7 +1,9 @@
 //! Validation of PersistentVolumes.
 
 use super::persistent_volume_source::{SOURCES, validate_persistent_sources};
-use super::{Check, Is, Rule, changed_fields, container, fields, names, node_selector, storage, text};
+use super::{
+    Check, Constraint, FieldRule, changed_fields, container, fields, names, node_selector, storage, text,
+};
 use serde_json::Value;
 
 const MOUNT_OPTIONS_ANNOTATION: &str = "volume.beta.kubernetes.io/mount-options";
@@ -59,14 +61,14 @@ pub(super) fn validate_volume(check: &mut Check, volume: &Value, old: Option<&Va
 }
 
 #[rustfmt::skip]
-const SPEC: &[Rule] = &[
-    ("persistentVolumeReclaimPolicy", Is::OptionalOneOf(&["Delete", "Recycle", "Retain"])),
-    ("nodeAffinity?.required", Is::Present("must specify required node constraints")),
-    ("nodeAffinity.required?", Is::Checked(node_selector::validate_node_selector)),
-    ("storageClassName", Is::OptionalName(names::subdomain_errors)),
-    ("volumeMode", Is::OneOf(&["Block", "Filesystem"])),
-    ("volumeAttributesClassName?", Is::Required("an empty string is disallowed")),
-    ("volumeAttributesClassName", Is::OptionalName(names::subdomain_errors)),
+const SPEC: &[FieldRule] = &[
+    ("persistentVolumeReclaimPolicy", Constraint::OptionalOneOf(&["Delete", "Recycle", "Retain"])),
+    ("nodeAffinity?.required", Constraint::Present("must specify required node constraints")),
+    ("nodeAffinity.required?", Constraint::Checked(node_selector::validate_node_selector)),
+    ("storageClassName", Constraint::OptionalName(names::subdomain_errors)),
+    ("volumeMode", Constraint::OneOf(&["Block", "Filesystem"])),
+    ("volumeAttributesClassName?", Constraint::Required("an empty string is disallowed")),
+    ("volumeAttributesClassName", Constraint::OptionalName(names::subdomain_errors)),
 ];
 
 fn validate_persistent_volume_spec(check: &mut Check, spec: &Value, name: &str) {
@@ -132,7 +134,7 @@ fn validate_persistent_volume_update(check: &mut Check, spec: &Value, old: &Valu
         let detail = format!("spec.persistentvolumesource is immutable after creation {changes}");
         check.forbidden("spec.persistentvolumesource", detail);
     }
-    check.apply(&[("volumeMode", Is::Immutable)], spec, Some(old), "");
+    check.apply(&[("volumeMode", Constraint::Immutable)], spec, Some(old), "");
     let affinity = &spec["nodeAffinity"];
     if old["nodeAffinity"].is_object() && with_renamed_labels(&old["nodeAffinity"], affinity) != *affinity {
         let detail = "field is immutable, except for updating from beta label to GA";

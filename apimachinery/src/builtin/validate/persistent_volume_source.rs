@@ -1,6 +1,6 @@
 //! Validation of the volume sources of PersistentVolumes.
 
-use super::{Check, Is, Rule, names, text, volume_source};
+use super::{Check, Constraint, FieldRule, names, text, volume_source};
 use serde_json::Value;
 
 /// The required fields of each source, in the order of validation.
@@ -31,16 +31,16 @@ pub(super) const SOURCES: &[(&str, &[&str])] = &[
 
 const MULTIPLE_SOURCES: &str = "may not specify more than 1 volume type";
 
-const CSI: &[Rule] = &[
-    ("driver", Is::Checked(super::volume::validate_driver_name)),
+const CSI: &[FieldRule] = &[
+    ("driver", Constraint::Checked(super::volume::validate_driver_name)),
     ("controllerPublishSecretRef?", SECRET),
     ("controllerExpandSecretRef?", SECRET),
     ("nodePublishSecretRef?", SECRET),
     ("nodeExpandSecretRef?", SECRET),
 ];
-const SECRET: Is = Is::Rules(&[
-    ("name", Is::Named(names::subdomain_errors)),
-    ("namespace", Is::Named(names::label_errors)),
+const SECRET: Constraint = Constraint::Rules(&[
+    ("name", Constraint::Named(names::subdomain_errors)),
+    ("namespace", Constraint::Named(names::label_errors)),
 ]);
 
 /// Requires exactly one source. `volume` is the name of the volume.

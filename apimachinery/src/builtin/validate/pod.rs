@@ -1,9 +1,9 @@
 //! Validation of Pods and pod templates.
 
 use super::{
-    Check, Is, Rule, addresses, annotations, container, dns, items, names, pod_resize, pod_status,
-    pod_update, projected, resource_claims, resources, scheduling, security, text, tolerations, volume,
-    windows,
+    Check, Constraint, FieldRule, addresses, annotations, container, dns, items, names, pod_resize,
+    pod_status, pod_update, projected, resource_claims, resources, scheduling, security, text, tolerations,
+    volume, windows,
 };
 use crate::meta;
 use serde_json::Value;
@@ -81,21 +81,21 @@ pub(super) fn validate_template(check: &mut Check, template: &Value, path: &str)
 }
 
 #[rustfmt::skip]
-const POD_SPEC: &[Rule] = &[
-    ("restartPolicy", Is::OneOf(&["Always", "OnFailure", "Never"])),
-    ("dnsPolicy", Is::OneOf(&["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"])),
-    ("nodeSelector", Is::Labels),
-    ("readinessGates[].conditionType", Is::Text(names::qualified_name_errors)),
-    ("serviceAccountName", Is::OptionalName(names::subdomain_errors)),
-    ("nodeName", Is::OptionalName(names::subdomain_errors)),
-    ("activeDeadlineSeconds", Is::Within(1, 2_147_483_647, "must be between 1 and 2147483647, inclusive")),
-    ("hostname", Is::OptionalName(names::label_errors)),
-    ("subdomain", Is::OptionalName(names::label_errors)),
-    ("hostAliases[].ip", Is::Text(addresses::ip_errors)),
-    ("hostAliases[].hostnames[]", Is::Text(names::subdomain_errors)),
-    ("priorityClassName", Is::OptionalName(names::subdomain_errors)),
-    ("runtimeClassName", Is::Format(names::subdomain_errors)),
-    ("preemptionPolicy", Is::Checked(validate_preemption_policy)),
+const POD_SPEC: &[FieldRule] = &[
+    ("restartPolicy", Constraint::OneOf(&["Always", "OnFailure", "Never"])),
+    ("dnsPolicy", Constraint::OneOf(&["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"])),
+    ("nodeSelector", Constraint::Labels),
+    ("readinessGates[].conditionType", Constraint::Text(names::qualified_name_errors)),
+    ("serviceAccountName", Constraint::OptionalName(names::subdomain_errors)),
+    ("nodeName", Constraint::OptionalName(names::subdomain_errors)),
+    ("activeDeadlineSeconds", Constraint::Within(1, 2_147_483_647, "must be between 1 and 2147483647, inclusive")),
+    ("hostname", Constraint::OptionalName(names::label_errors)),
+    ("subdomain", Constraint::OptionalName(names::label_errors)),
+    ("hostAliases[].ip", Constraint::Text(addresses::ip_errors)),
+    ("hostAliases[].hostnames[]", Constraint::Text(names::subdomain_errors)),
+    ("priorityClassName", Constraint::OptionalName(names::subdomain_errors)),
+    ("runtimeClassName", Constraint::Format(names::subdomain_errors)),
+    ("preemptionPolicy", Constraint::Checked(validate_preemption_policy)),
 ];
 
 /// Validates the spec of a pod or template. `pod` is `None` for a template.

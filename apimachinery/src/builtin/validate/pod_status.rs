@@ -1,17 +1,18 @@
 //! Validation of the status of pods.
 
-use super::{Check, Is, Rule, addresses, container_status, items, names, text};
+use super::{Check, Constraint, FieldRule, addresses, container_status, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::net::IpAddr;
 
 /// Condition types that are not validated.
 const BUILTIN_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
-const GENERATION: Is = Is::Within(0, i64::MAX, "must be a non-negative integer");
-const STATUS: &[Rule] = &[
+const GENERATION: Constraint = Constraint::Within(0, i64::MAX, "must be a non-negative integer");
+#[rustfmt::skip]
+const STATUS: &[FieldRule] = &[
     ("observedGeneration", GENERATION),
     ("conditions[].observedGeneration", GENERATION),
-    ("conditions[].type=Type", Is::Checked(validate_condition_type)),
+    ("conditions[].type=Type", Constraint::Checked(validate_condition_type)),
 ];
 
 fn validate_condition_type(check: &mut Check, kind: &Value, path: &str) {

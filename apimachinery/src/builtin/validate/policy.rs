@@ -1,6 +1,6 @@
 //! Validation of PodDisruptionBudgets, LimitRanges, HorizontalPodAutoscalers and PriorityClasses.
 
-use super::{Check, Is, Rule, container, fields, items, metrics, names, pod, text};
+use super::{Check, Constraint, FieldRule, container, fields, items, metrics, names, pod, text};
 use serde_json::Value;
 
 /// The highest value of a user-defined priority class.
@@ -12,13 +12,13 @@ pub const SYSTEM_PRIORITIES: &[(&str, i64)] = &[
 ];
 
 #[rustfmt::skip]
-const DISRUPTION_BUDGET: &[Rule] = &[
-    ("minAvailable", Is::Checked(Check::validate_count_or_percent)),
-    ("minAvailable", Is::Checked(Check::limit_percent)),
-    ("maxUnavailable", Is::Checked(Check::validate_count_or_percent)),
-    ("maxUnavailable", Is::Checked(Check::limit_percent)),
-    ("selector", Is::LabelSelector),
-    ("unhealthyPodEvictionPolicy", Is::OneOf(&["AlwaysAllow", "IfHealthyBudget"])),
+const DISRUPTION_BUDGET: &[FieldRule] = &[
+    ("minAvailable", Constraint::Checked(Check::validate_count_or_percent)),
+    ("minAvailable", Constraint::Checked(Check::limit_percent)),
+    ("maxUnavailable", Constraint::Checked(Check::validate_count_or_percent)),
+    ("maxUnavailable", Constraint::Checked(Check::limit_percent)),
+    ("selector", Constraint::LabelSelector),
+    ("unhealthyPodEvictionPolicy", Constraint::OneOf(&["AlwaysAllow", "IfHealthyBudget"])),
 ];
 
 pub(super) fn validate_disruption_budget(check: &mut Check, spec: &Value) {
@@ -34,7 +34,12 @@ pub(super) fn validate_priority_class(check: &mut Check, class: &Value, old: Opt
         if old["value"] != class["value"] {
             check.forbidden("value", "may not be changed in an update.");
         }
-        return check.apply(&[("preemptionPolicy", Is::Immutable)], class, Some(old), "");
+        return check.apply(
+            &[("preemptionPolicy", Constraint::Immutable)],
+            class,
+            Some(old),
+            "",
+        );
     }
     let (name, value) = (
         text(&class["metadata"], "name"),
@@ -106,9 +111,9 @@ pub(super) fn validate_autoscaler(check: &mut Check, spec: &Value, old: Option<&
 
 /// Validates a reference to another object.
 pub(super) fn validate_object_reference(check: &mut Check, reference: &Value, path: &str) {
-    const REFERENCE: &[Rule] = &[
-        ("kind", Is::Named(names::path_segment_errors)),
-        ("name", Is::Named(names::path_segment_errors)),
+    const REFERENCE: &[FieldRule] = &[
+        ("kind", Constraint::Named(names::path_segment_errors)),
+        ("name", Constraint::Named(names::path_segment_errors)),
     ];
     check.apply(REFERENCE, reference, None, path);
 }

@@ -1,23 +1,24 @@
 //! Validation of probes and lifecycle hooks.
 
-use super::{Check, Is, Rule, items, names, text};
+use super::{Check, Constraint, FieldRule, items, names, text};
 use serde_json::Value;
 
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 
-const PROBE: &[Rule] = &[
-    ("initialDelaySeconds", Is::NonNegative),
-    ("timeoutSeconds", Is::NonNegative),
-    ("periodSeconds", Is::NonNegative),
-    ("successThreshold", Is::NonNegative),
-    ("failureThreshold", Is::NonNegative),
-    (GRACE_PERIOD, Is::Within(1, i64::MAX, "must be greater than 0")),
+#[rustfmt::skip]
+const PROBE: &[FieldRule] = &[
+    ("initialDelaySeconds", Constraint::NonNegative),
+    ("timeoutSeconds", Constraint::NonNegative),
+    ("periodSeconds", Constraint::NonNegative),
+    ("successThreshold", Constraint::NonNegative),
+    ("failureThreshold", Constraint::NonNegative),
+    (GRACE_PERIOD, Constraint::Within(1, i64::MAX, "must be greater than 0")),
 ];
 const GRACE_PERIOD: &str = "terminationGracePeriodSeconds";
-const HTTP_GET: &[Rule] = &[
-    ("path", Is::Required("")),
-    ("port", Is::PortOrName),
-    ("scheme", Is::OneOf(&["HTTP", "HTTPS"])),
+const HTTP_GET: &[FieldRule] = &[
+    ("path", Constraint::Required("")),
+    ("port", Constraint::PortOrName),
+    ("scheme", Constraint::OneOf(&["HTTP", "HTTPS"])),
 ];
 
 /// Validates the probes and hooks of a container or sidecar.

@@ -1,11 +1,14 @@
 //! Validation of projected and downward API volumes, and of paths within volumes.
 
 use super::volume::{FILE_MODE, KEYS_TO_PATHS};
-use super::{Check, Is, Rule, env, items, text};
+use super::{Check, Constraint, FieldRule, env, items, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const DOWNWARD_API_FILE: &[Rule] = &[("path", Is::Checked(validate_file_path)), ("mode", FILE_MODE)];
+const DOWNWARD_API_FILE: &[FieldRule] = &[
+    ("path", Constraint::Checked(validate_file_path)),
+    ("mode", FILE_MODE),
+];
 
 /// Validates a downward API volume.
 pub(super) fn validate_downward_api(check: &mut Check, source: &Value, path: &str) {

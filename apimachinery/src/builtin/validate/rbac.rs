@@ -1,18 +1,18 @@
 //! Validation of RBAC roles and bindings.
 
-use super::{Check, Is, Rule, array, items, names, text};
+use super::{Check, Constraint, FieldRule, array, items, names, text};
 use serde_json::Value;
 
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 #[rustfmt::skip]
-const RESOURCE_RULE: &[Rule] = &[
-    ("apiGroups", Is::Required("resource rules must supply at least one api group")),
-    ("resources", Is::Required("resource rules must supply at least one resource")),
+const RESOURCE_RULE: &[FieldRule] = &[
+    ("apiGroups", Constraint::Required("resource rules must supply at least one api group")),
+    ("resources", Constraint::Required("resource rules must supply at least one resource")),
 ];
-const ROLE_REFERENCE: &[Rule] = &[
-    ("apiGroup", Is::Only(&[RBAC_GROUP])),
-    ("name", Is::Named(names::path_segment_errors)),
+const ROLE_REFERENCE: &[FieldRule] = &[
+    ("apiGroup", Constraint::Only(&[RBAC_GROUP])),
+    ("name", Constraint::Named(names::path_segment_errors)),
 ];
 
 pub(super) fn validate_role(check: &mut Check, role: &Value) {

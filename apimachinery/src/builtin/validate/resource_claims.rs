@@ -1,13 +1,14 @@
 //! Validation of resource claims of pods and containers.
 
-use super::{Check, Is, Rule, items, names, text};
+use super::{Check, Constraint, FieldRule, items, names, text};
 use crate::field::FieldError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const SOURCES: &[Rule] = &[
-    ("resourceClaimName", Is::Format(names::subdomain_errors)),
-    ("resourceClaimTemplateName", Is::Format(names::subdomain_errors)),
+#[rustfmt::skip]
+const SOURCES: &[FieldRule] = &[
+    ("resourceClaimName", Constraint::Format(names::subdomain_errors)),
+    ("resourceClaimTemplateName", Constraint::Format(names::subdomain_errors)),
 ];
 
 /// Validates the resource claims of a pod.

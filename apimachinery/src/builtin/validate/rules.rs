@@ -8,12 +8,12 @@ use super::{Check, array, child, names};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub(super) type Rule = (&'static str, Is);
+pub(super) type FieldRule = (&'static str, Constraint);
 type Format = fn(&str) -> Vec<&'static str>;
 
 /// What applies to a value.
 #[derive(Clone, Copy)]
-pub(super) enum Is {
+pub(super) enum Constraint {
     /// Required, with the detail of the error.
     Required(&'static str),
     /// Not null, with the detail of the error.
@@ -55,7 +55,7 @@ pub(super) enum Is {
     /// Different from the values of other items of the list. An absent text counts as empty.
     Unique,
     /// What a table says of the value's fields.
-    Rules(&'static [Rule]),
+    Rules(&'static [FieldRule]),
     /// What a function checks, which gets the value and its path.
     Checked(fn(&mut Check, &Value, &str)),
 }
@@ -67,9 +67,9 @@ pub(super) fn has_wildcard(list: &Value) -> bool {
 
 impl Check {
     /// Applies a table to an object at this path. `old` is the object before an update.
-    pub(super) fn apply(&mut self, rules: &[Rule], object: &Value, old: Option<&Value>, path: &str) {
-        for (field, is) in rules {
-            self.apply_below(field, *is, (object, old, path), &mut BTreeSet::new());
+    pub(super) fn apply(&mut self, rules: &[FieldRule], object: &Value, old: Option<&Value>, path: &str) {
+        for (field, constraint) in rules {
+            self.apply_below(field, *constraint, (object, old, path), &mut BTreeSet::new());
         }
     }
 
@@ -77,7 +77,7 @@ impl Check {
     fn apply_below<'v>(
         &mut self,
         field: &str,
-        is: Is,
+        constraint: Constraint,
         (object, old, path): (&'v Value, Option<&'v Value>, &str),
         seen: &mut BTreeSet<&'v str>,
     ) {
@@ -94,75 +94,85 @@ impl Check {
                 let indexed = format!("{path}[{index}]");
                 let path = if list == "*" { &path } else { &indexed };
                 match rest.strip_prefix('.') {
-                    Some(rest) => self.apply_below(rest, is, (item, None, path), &mut seen_items),
-                    None => self.apply_to(is, item, None, path, &mut seen_items),
+                    Some(rest) => self.apply_below(rest, constraint, (item, None, path), &mut seen_items),
+                    None => self.apply_to(constraint, item, None, path, &mut seen_items),
                 }
             }
         } else if let Some(rest) = rest.strip_prefix('.') {
-            self.apply_below(rest, is, (value, old, &path), seen);
+            self.apply_below(rest, constraint, (value, old, &path), seen);
         } else {
-            self.apply_to(is, value, old, &path, seen);
+            self.apply_to(constraint, value, old, &path, seen);
         }
     }
 
     fn apply_to<'v>(
         &mut self,
-        is: Is,
+        constraint: Constraint,
         value: &'v Value,
         old: Option<&Value>,
         path: &str,
         seen: &mut BTreeSet<&'v str>,
     ) {
         let (text, string, number) = (value.as_str().unwrap_or_default(), value.as_str(), value.as_i64());
-        match is {
-            Is::Required(detail) => drop(self.require_with(value, path, detail)),
-            Is::Present(detail) if value.is_null() => self.required(path, detail),
-            Is::NotBlank(detail) if text.trim().is_empty() => self.required(path, detail),
-            Is::Wildcards(missing, what) => {
+        match constraint {
+            Constraint::Required(detail) => drop(self.require_with(value, path, detail)),
+            Constraint::Present(detail) if value.is_null() => self.required(path, detail),
+            Constraint::NotBlank(detail) if text.trim().is_empty() => self.required(path, detail),
+            Constraint::Wildcards(missing, what) => {
                 self.require_with(value, path, missing);
                 if has_wildcard(value) && array(value).len() > 1 {
                     let detail = format!("if '*' is present, must not specify other {what}");
                     self.invalid(path, value.clone(), detail);
                 }
             }
-            Is::Named(format) if self.require(value, path) => self.validate_format(path, text, format),
-            Is::Text(format) => self.validate_format(path, text, format),
-            Is::Format(format) if string.is_some() => self.validate_format(path, text, format),
-            Is::OptionalName(format) if !text.is_empty() => self.validate_format(path, text, format),
-            Is::OneOf(known) if string.is_some() && !known.contains(&text) => {
+            Constraint::Named(format) if self.require(value, path) => {
+                self.validate_format(path, text, format);
+            }
+            Constraint::Text(format) => self.validate_format(path, text, format),
+            Constraint::Format(format) if string.is_some() => self.validate_format(path, text, format),
+            Constraint::OptionalName(format) if !text.is_empty() => self.validate_format(path, text, format),
+            Constraint::OneOf(known) if string.is_some() && !known.contains(&text) => {
                 self.not_supported(path, text, known);
             }
-            Is::OptionalOneOf(known) if !text.is_empty() && !known.contains(&text) => {
+            Constraint::OptionalOneOf(known) if !text.is_empty() && !known.contains(&text) => {
                 self.not_supported(path, text, known);
             }
-            Is::RequiredOneOf(known) if self.require(value, path) && !known.contains(&text) => {
+            Constraint::RequiredOneOf(known) if self.require(value, path) && !known.contains(&text) => {
                 self.not_supported(path, text, known);
             }
-            Is::Only(known) if !known.contains(&text) => self.not_supported(path, text, known),
-            Is::NonNegative if number < Some(0) && number.is_some() => {
+            Constraint::Only(known) if !known.contains(&text) => self.not_supported(path, text, known),
+            Constraint::NonNegative if number < Some(0) && number.is_some() => {
                 self.invalid(path, number, "must be greater than or equal to 0");
             }
-            Is::Within(min, max, detail) if number.is_some_and(|number| !(min..=max).contains(&number)) => {
+            Constraint::Within(min, max, detail)
+                if number.is_some_and(|number| !(min..=max).contains(&number)) =>
+            {
                 self.invalid(path, number, detail);
             }
-            Is::Number(min, max, detail) if !(min..=max).contains(&number.unwrap_or(0)) => {
+            Constraint::Number(min, max, detail) if !(min..=max).contains(&number.unwrap_or(0)) => {
                 self.invalid(path, number.unwrap_or(0), detail);
             }
-            Is::MaxBytes(max) => self.limit_bytes(text, max, path),
-            Is::MaxItems(max) => drop(self.limit_items(value, max, path)),
-            Is::Port => self.validate_port(value, path),
-            Is::PortOrName => {
+            Constraint::MaxBytes(max) => self.limit_bytes(text, max, path),
+            Constraint::MaxItems(max) => drop(self.limit_items(value, max, path)),
+            Constraint::Port => self.validate_port(value, path),
+            Constraint::PortOrName => {
                 self.validate_port(value, path);
-                self.apply_to(Is::Format(names::port_name_errors), value, None, path, seen);
+                self.apply_to(
+                    Constraint::Format(names::port_name_errors),
+                    value,
+                    None,
+                    path,
+                    seen,
+                );
             }
-            Is::Labels => self.validate_labels(value, path),
-            Is::LabelSelector => self.validate_label_selector(value, path),
-            Is::Immutable if old.is_some_and(|old| old != value) => {
+            Constraint::Labels => self.validate_labels(value, path),
+            Constraint::LabelSelector => self.validate_label_selector(value, path),
+            Constraint::Immutable if old.is_some_and(|old| old != value) => {
                 self.invalid(path, value.clone(), "field is immutable");
             }
-            Is::Unique if !seen.insert(text) => self.duplicate(path, text),
-            Is::Rules(rules) => self.apply(rules, value, old, path),
-            Is::Checked(check) => check(self, value, path),
+            Constraint::Unique if !seen.insert(text) => self.duplicate(path, text),
+            Constraint::Rules(rules) => self.apply(rules, value, old, path),
+            Constraint::Checked(check) => check(self, value, path),
             _ => {}
         }
     }
@@ -171,11 +181,11 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Is::*;
+    use Constraint::*;
     use serde_json::json;
 
     #[rustfmt::skip]
-    const RULES: &[Rule] = &[
+    const RULES: &[FieldRule] = &[
         ("name", Named(names::label_errors)),
         ("mode", OneOf(&["A", "B"])),
         ("options?.size", Number(1, 9, "must be between 1 and 9")),

@@ -1,39 +1,39 @@
 //! Validation of affinity and topology spread constraints.
 
-use super::{Check, Is, Rule, array, fields, items, names, node_selector, text};
+use super::{Check, Constraint, FieldRule, array, fields, items, names, node_selector, text};
 use serde_json::Value;
 
-const WEIGHT: Is = Is::Number(1, 100, "must be in the range 1-100");
+const WEIGHT: Constraint = Constraint::Number(1, 100, "must be in the range 1-100");
 #[rustfmt::skip]
-const POD_AFFINITY: Is = Is::Rules(&[
-    ("requiredDuringSchedulingIgnoredDuringExecution[]", Is::Checked(validate_affinity_term)),
+const POD_AFFINITY: Constraint = Constraint::Rules(&[
+    ("requiredDuringSchedulingIgnoredDuringExecution[]", Constraint::Checked(validate_affinity_term)),
     ("preferredDuringSchedulingIgnoredDuringExecution[].weight", WEIGHT),
-    ("preferredDuringSchedulingIgnoredDuringExecution[].podAffinityTerm", Is::Checked(validate_affinity_term)),
+    ("preferredDuringSchedulingIgnoredDuringExecution[].podAffinityTerm", Constraint::Checked(validate_affinity_term)),
 ]);
 #[rustfmt::skip]
-const AFFINITY: &[Rule] = &[
-    ("nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution?", Is::Checked(node_selector::validate_node_selector)),
+const AFFINITY: &[FieldRule] = &[
+    ("nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution?", Constraint::Checked(node_selector::validate_node_selector)),
     ("nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[].weight", WEIGHT),
-    ("nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[].preference", Is::Checked(validate_preference)),
+    ("nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[].preference", Constraint::Checked(validate_preference)),
     ("podAffinity", POD_AFFINITY),
     ("podAntiAffinity", POD_AFFINITY),
 ];
-const AFFINITY_TERM: &[Rule] = &[
-    ("labelSelector", Is::LabelSelector),
-    ("namespaceSelector", Is::LabelSelector),
-    ("namespaces=namespace[*]", Is::Text(names::label_errors)),
-    ("topologyKey", Is::Required("can not be empty")),
-    ("topologyKey", Is::Text(names::qualified_name_errors)),
+const AFFINITY_TERM: &[FieldRule] = &[
+    ("labelSelector", Constraint::LabelSelector),
+    ("namespaceSelector", Constraint::LabelSelector),
+    ("namespaces=namespace[*]", Constraint::Text(names::label_errors)),
+    ("topologyKey", Constraint::Required("can not be empty")),
+    ("topologyKey", Constraint::Text(names::qualified_name_errors)),
 ];
 #[rustfmt::skip]
-const TOPOLOGY_SPREAD: &[Rule] = &[
-    ("maxSkew", Is::Number(1, i64::MAX, "must be greater than zero")),
-    ("topologyKey", Is::Required("can not be empty")),
-    ("whenUnsatisfiable", Is::Only(&["DoNotSchedule", "ScheduleAnyway"])),
-    ("minDomains", Is::Within(1, i64::MAX, "must be greater than zero")),
-    ("nodeAffinityPolicy", Is::OneOf(&["Honor", "Ignore"])),
-    ("nodeTaintsPolicy", Is::OneOf(&["Honor", "Ignore"])),
-    ("labelSelector", Is::LabelSelector),
+const TOPOLOGY_SPREAD: &[FieldRule] = &[
+    ("maxSkew", Constraint::Number(1, i64::MAX, "must be greater than zero")),
+    ("topologyKey", Constraint::Required("can not be empty")),
+    ("whenUnsatisfiable", Constraint::Only(&["DoNotSchedule", "ScheduleAnyway"])),
+    ("minDomains", Constraint::Within(1, i64::MAX, "must be greater than zero")),
+    ("nodeAffinityPolicy", Constraint::OneOf(&["Honor", "Ignore"])),
+    ("nodeTaintsPolicy", Constraint::OneOf(&["Honor", "Ignore"])),
+    ("labelSelector", Constraint::LabelSelector),
 ];
 
 pub(super) fn validate_affinity(check: &mut Check, spec: &Value, path: &str) {

@@ -1,25 +1,26 @@
 //! Validation of security contexts and of the pod's operating system.
 
-use super::{Check, Is, Rule, array, container, items, text, windows};
+use super::{Check, Constraint, FieldRule, array, container, items, text, windows};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-pub(super) const ID: Is = Is::Within(0, 2_147_483_647, "must be between 0 and 2147483647, inclusive");
+pub(super) const ID: Constraint =
+    Constraint::Within(0, 2_147_483_647, "must be between 0 and 2147483647, inclusive");
 #[rustfmt::skip]
-const POD_CONTEXT: &[Rule] = &[
+const POD_CONTEXT: &[FieldRule] = &[
     ("fsGroup", ID),
     ("runAsUser", ID),
     ("runAsGroup", ID),
     ("supplementalGroups[]", ID),
-    ("fsGroupChangePolicy", Is::OneOf(&["Always", "OnRootMismatch"])),
-    ("supplementalGroupsPolicy", Is::OneOf(&["Merge", "Strict"])),
+    ("fsGroupChangePolicy", Constraint::OneOf(&["Always", "OnRootMismatch"])),
+    ("supplementalGroupsPolicy", Constraint::OneOf(&["Merge", "Strict"])),
     // The other policies require a feature gate that is off.
-    ("seLinuxChangePolicy", Is::OneOf(&["Recursive"])),
+    ("seLinuxChangePolicy", Constraint::OneOf(&["Recursive"])),
 ];
-const CONTAINER_CONTEXT: &[Rule] = &[
+const CONTAINER_CONTEXT: &[FieldRule] = &[
     ("runAsUser", ID),
     ("runAsGroup", ID),
-    ("procMount", Is::OneOf(&["Default", "Unmasked"])),
+    ("procMount", Constraint::OneOf(&["Default", "Unmasked"])),
 ];
 
 /// Validates the pod's security context. Fields about host namespaces are in the pod spec itself.

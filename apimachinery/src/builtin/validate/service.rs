@@ -1,20 +1,20 @@
 //! Validation of Services.
 
-use super::{Check, Is, Rule, addresses, array, cluster_ips, items, names, network, text};
+use super::{Check, Constraint, FieldRule, addresses, array, cluster_ips, items, names, network, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 #[rustfmt::skip]
-const SPEC: &[Rule] = &[
-    ("type", Is::OneOf(&["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"])),
-    ("sessionAffinity", Is::OneOf(&["ClientIP", "None"])),
-    ("selector", Is::Labels),
-    ("ports[].port", Is::Port),
-    ("ports[].protocol", Is::OneOf(&["SCTP", "TCP", "UDP"])),
-    ("ports[].targetPort", Is::PortOrName),
-    ("ports[].appProtocol", Is::Format(names::qualified_name_errors)),
-    ("internalTrafficPolicy", Is::OneOf(&["Cluster", "Local"])),
-    ("trafficDistribution", Is::OneOf(&["PreferClose", "PreferSameZone", "PreferSameNode"])),
+const SPEC: &[FieldRule] = &[
+    ("type", Constraint::OneOf(&["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"])),
+    ("sessionAffinity", Constraint::OneOf(&["ClientIP", "None"])),
+    ("selector", Constraint::Labels),
+    ("ports[].port", Constraint::Port),
+    ("ports[].protocol", Constraint::OneOf(&["SCTP", "TCP", "UDP"])),
+    ("ports[].targetPort", Constraint::PortOrName),
+    ("ports[].appProtocol", Constraint::Format(names::qualified_name_errors)),
+    ("internalTrafficPolicy", Constraint::OneOf(&["Cluster", "Local"])),
+    ("trafficDistribution", Constraint::OneOf(&["PreferClose", "PreferSameZone", "PreferSameNode"])),
 ];
 
 pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&Value>) {

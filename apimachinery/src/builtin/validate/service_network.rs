@@ -1,17 +1,18 @@
 //! Validation of IPAddresses and ServiceCIDRs.
 
-use super::{Check, Is, Rule, addresses, items, names, text};
+use super::{Check, Constraint, FieldRule, addresses, items, names, text};
 use serde_json::Value;
 
 const IMMUTABLE: &str = "field is immutable";
 
-const IP_ADDRESS: &[Rule] = &[
-    ("parentRef", Is::Present("")),
-    ("parentRef", Is::Immutable),
-    ("parentRef?.group", Is::OptionalName(names::subdomain_errors)),
-    ("parentRef?.resource", Is::Named(names::path_segment_errors)),
-    ("parentRef?.name", Is::Named(names::path_segment_errors)),
-    ("parentRef?.namespace", Is::Text(names::path_segment_errors)),
+#[rustfmt::skip]
+const IP_ADDRESS: &[FieldRule] = &[
+    ("parentRef", Constraint::Present("")),
+    ("parentRef", Constraint::Immutable),
+    ("parentRef?.group", Constraint::OptionalName(names::subdomain_errors)),
+    ("parentRef?.resource", Constraint::Named(names::path_segment_errors)),
+    ("parentRef?.name", Constraint::Named(names::path_segment_errors)),
+    ("parentRef?.namespace", Constraint::Text(names::path_segment_errors)),
 ];
 
 pub(super) fn validate_ip_address(check: &mut Check, address: &Value, old: Option<&Value>) {

@@ -1,6 +1,6 @@
 //! Validation of StorageClasses and access modes.
 
-use super::{Check, Is, Rule, array, fields, items, names, text};
+use super::{Check, Constraint, FieldRule, array, fields, items, names, text};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,15 +34,15 @@ pub(super) fn validate_access_modes(check: &mut Check, spec: &Value, path: &str,
 }
 
 #[rustfmt::skip]
-const STORAGE_CLASS: &[Rule] = &[
-    ("provisioner", Is::Checked(validate_provisioner)),
-    ("parameters", Is::Checked(|check, value, _| validate_parameters(check, value))),
-    ("reclaimPolicy", Is::OptionalOneOf(&["Delete", "Retain"])),
-    ("volumeBindingMode", Is::OneOf(&["Immediate", "WaitForFirstConsumer"])),
-    ("parameters", Is::Immutable),
-    ("provisioner", Is::Immutable),
-    ("reclaimPolicy", Is::Immutable),
-    ("volumeBindingMode", Is::Immutable),
+const STORAGE_CLASS: &[FieldRule] = &[
+    ("provisioner", Constraint::Checked(validate_provisioner)),
+    ("parameters", Constraint::Checked(|check, value, _| validate_parameters(check, value))),
+    ("reclaimPolicy", Constraint::OptionalOneOf(&["Delete", "Retain"])),
+    ("volumeBindingMode", Constraint::OneOf(&["Immediate", "WaitForFirstConsumer"])),
+    ("parameters", Constraint::Immutable),
+    ("provisioner", Constraint::Immutable),
+    ("reclaimPolicy", Constraint::Immutable),
+    ("volumeBindingMode", Constraint::Immutable),
 ];
 
 pub(super) fn validate_storage_class(check: &mut Check, storage_class: &Value, old: Option<&Value>) {

@@ -1,7 +1,7 @@
 //! Validation of what CSI drivers use: CSIDrivers, CSINodes, CSIStorageCapacities, VolumeAttachments and VolumeAttributesClasses.
 
 use super::container::quantity_value;
-use super::{Check, Is, Rule, array, items, names, storage, text, volume};
+use super::{Check, Constraint, FieldRule, array, items, names, storage, text, volume};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -11,35 +11,36 @@ const MIN_TOKEN_SECONDS: i64 = 600;
 const MAX_TOKEN_SECONDS: i64 = 1 << 32;
 
 #[rustfmt::skip]
-const DRIVER: &[Rule] = &[
-    ("fsGroupPolicy", Is::OneOf(&["File", "None", "ReadWriteOnceWithFSType"])),
-    ("volumeLifecycleModes[*]", Is::OneOf(&["Persistent", "Ephemeral"])),
-    ("nodeAllocatableUpdatePeriodSeconds", Is::Within(10, i64::MAX, "must be greater than or equal to 10 seconds")),
-    ("attachRequired=attachedRequired", Is::Immutable),
-    ("volumeLifecycleModes", Is::Immutable),
+const DRIVER: &[FieldRule] = &[
+    ("fsGroupPolicy", Constraint::OneOf(&["File", "None", "ReadWriteOnceWithFSType"])),
+    ("volumeLifecycleModes[*]", Constraint::OneOf(&["Persistent", "Ephemeral"])),
+    ("nodeAllocatableUpdatePeriodSeconds", Constraint::Within(10, i64::MAX, "must be greater than or equal to 10 seconds")),
+    ("attachRequired=attachedRequired", Constraint::Immutable),
+    ("volumeLifecycleModes", Constraint::Immutable),
 ];
-const NODE: &[Rule] = &[
-    ("drivers[].name", Is::Checked(volume::validate_driver_name)),
-    ("drivers[].name", Is::Unique),
-    ("drivers[].nodeID", Is::Required("")),
-    ("drivers[].allocatable.count", Is::NonNegative),
-    ("drivers[]", Is::Checked(validate_node_driver)),
-];
-const CAPACITY: &[Rule] = &[
-    ("nodeTopology", Is::LabelSelector),
-    ("nodeTopology", Is::Immutable),
-    ("storageClassName", Is::Text(names::subdomain_errors)),
-    ("storageClassName", Is::Immutable),
-];
-const ERROR_CODE: Is = Is::Within(0, i64::MAX, "must be between 0 and 2147483647, inclusive");
 #[rustfmt::skip]
-const ATTACHMENT: &[Rule] = &[
-    ("spec.attacher", Is::Checked(volume::validate_driver_name)),
-    ("spec.nodeName", Is::Text(names::subdomain_errors)),
-    ("spec.source.persistentVolumeName", Is::Format(names::subdomain_errors)),
+const NODE: &[FieldRule] = &[
+    ("drivers[].name", Constraint::Checked(volume::validate_driver_name)),
+    ("drivers[].name", Constraint::Unique),
+    ("drivers[].nodeID", Constraint::Required("")),
+    ("drivers[].allocatable.count", Constraint::NonNegative),
+    ("drivers[]", Constraint::Checked(validate_node_driver)),
+];
+const CAPACITY: &[FieldRule] = &[
+    ("nodeTopology", Constraint::LabelSelector),
+    ("nodeTopology", Constraint::Immutable),
+    ("storageClassName", Constraint::Text(names::subdomain_errors)),
+    ("storageClassName", Constraint::Immutable),
+];
+const ERROR_CODE: Constraint = Constraint::Within(0, i64::MAX, "must be between 0 and 2147483647, inclusive");
+#[rustfmt::skip]
+const ATTACHMENT: &[FieldRule] = &[
+    ("spec.attacher", Constraint::Checked(volume::validate_driver_name)),
+    ("spec.nodeName", Constraint::Text(names::subdomain_errors)),
+    ("spec.source.persistentVolumeName", Constraint::Format(names::subdomain_errors)),
     ("status.attachError.errorCode", ERROR_CODE),
     ("status.detachError.errorCode", ERROR_CODE),
-    ("spec", Is::Immutable),
+    ("spec", Constraint::Immutable),
 ];
 
 pub(super) fn validate_driver(check: &mut Check, driver: &Value, old: Option<&Value>) {

@@ -1,9 +1,9 @@
 //! Validation of tolerations.
 
-use super::{Check, Is, items, names, text};
+use super::{Check, Constraint, items, names, text};
 use serde_json::Value;
 
-const EFFECTS: Is = Is::OptionalOneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]);
+const EFFECTS: Constraint = Constraint::OptionalOneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"]);
 
 pub(super) fn validate_tolerations(check: &mut Check, spec: &Value, path: &str) {
     check.apply(&[("tolerations[].effect", EFFECTS)], spec, None, path);

@@ -1,7 +1,9 @@
 //! Validation of the volumes of pods.
 
 use super::mounts::VolumesByName;
-use super::{Check, Is, Rule, claims, container, fields, items, names, projected, text, volume_source};
+use super::{
+    Check, Constraint, FieldRule, claims, container, fields, items, names, projected, text, volume_source,
+};
 use serde_json::Value;
 
 /// The volume sources in kube-apiserver's order of validation.
@@ -240,15 +242,15 @@ pub(super) fn validate_driver_name(check: &mut Check, name: &Value, path: &str) 
     }
 }
 
-pub(super) const FILE_MODE: Is = Is::Within(
+pub(super) const FILE_MODE: Constraint = Constraint::Within(
     0,
     0o777,
     "must be a number between 0 and 0777 (octal), both inclusive",
 );
 /// The mapping of keys to file paths.
-pub(super) const KEYS_TO_PATHS: &[Rule] = &[
+pub(super) const KEYS_TO_PATHS: &[FieldRule] = &[
     ("defaultMode", FILE_MODE),
-    ("items[].key", Is::Required("")),
-    ("items[].path", Is::Checked(projected::validate_file_path)),
+    ("items[].key", Constraint::Required("")),
+    ("items[].path", Constraint::Checked(projected::validate_file_path)),
     ("items[].mode", FILE_MODE),
 ];

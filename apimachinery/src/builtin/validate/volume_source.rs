@@ -1,6 +1,6 @@
 //! Validation of volume sources beyond their required fields, for pods' volumes and PersistentVolumes.
 
-use super::{Check, Is, Rule, array, fields, names, text};
+use super::{Check, Constraint, FieldRule, array, fields, names, text};
 use regex::Regex;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -24,19 +24,22 @@ static INITIATOR_FORMATS: LazyLock<[(&str, Option<Regex>); 3]> = LazyLock::new(|
     .map(|(start, format)| (start, Regex::new(format).ok()))
 });
 
-const LUN: &[Rule] = &[("lun", Is::Within(0, 255, "must be between 0 and 255, inclusive"))];
-const DISK: &[Rule] = &[(
-    "partition",
-    Is::Within(0, 255, "must be between 1 and 255, inclusive"),
+const LUN: &[FieldRule] = &[(
+    "lun",
+    Constraint::Within(0, 255, "must be between 0 and 255, inclusive"),
 )];
-const STORAGE_OS: &[Rule] = &[
-    ("volumeName", Is::Named(names::label_errors)),
-    ("volumeNamespace", Is::OptionalName(names::label_errors)),
+const DISK: &[FieldRule] = &[(
+    "partition",
+    Constraint::Within(0, 255, "must be between 1 and 255, inclusive"),
+)];
+const STORAGE_OS: &[FieldRule] = &[
+    ("volumeName", Constraint::Named(names::label_errors)),
+    ("volumeNamespace", Constraint::OptionalName(names::label_errors)),
 ];
 #[rustfmt::skip]
-const AZURE_DISK: &[Rule] = &[
-    ("cachingMode", Is::OneOf(&["None", "ReadOnly", "ReadWrite"])),
-    ("kind", Is::OneOf(&["Dedicated", "Managed", "Shared"])),
+const AZURE_DISK: &[FieldRule] = &[
+    ("cachingMode", Constraint::OneOf(&["None", "ReadOnly", "ReadWrite"])),
+    ("kind", Constraint::OneOf(&["Dedicated", "Managed", "Shared"])),
 ];
 
 /// Validates a source. `persistent` is the name of the PersistentVolume: its secret references require a namespace. It is `None` for

@@ -1,7 +1,7 @@
 //! Validation of webhook configurations.
 
 use super::url::Url;
-use super::{Check, Is, Rule, array, items, names, text};
+use super::{Check, Constraint, FieldRule, array, items, names, text};
 use crate::cel;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -10,35 +10,36 @@ use std::collections::BTreeSet;
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
 #[rustfmt::skip]
-const CONFIGURATION: &[Rule] = &[
-    ("webhooks[].name", Is::Checked(validate_full_name)),
-    ("webhooks[].rules[]", Is::Checked(validate_rule)),
-    ("webhooks[].failurePolicy", Is::OneOf(&["Fail", "Ignore"])),
-    ("webhooks[].matchPolicy", Is::OneOf(&["Equivalent", "Exact"])),
-    ("webhooks[].sideEffects", Is::Present("must specify one of None, NoneOnDryRun")),
-    ("webhooks[].sideEffects", Is::OneOf(&["None", "NoneOnDryRun"])),
-    ("webhooks[].timeoutSeconds", Is::Within(1, 30, "the timeout value must be between 1 and 30 seconds")),
-    ("webhooks[].namespaceSelector", Is::LabelSelector),
-    ("webhooks[].objectSelector", Is::LabelSelector),
-    ("webhooks[].reinvocationPolicy", Is::OneOf(&["IfNeeded", "Never"])),
-    ("webhooks[].clientConfig", Is::Checked(validate_client_config)),
-    ("webhooks[].admissionReviewVersions", Is::Checked(validate_review_versions)),
-    ("webhooks[]", Is::Checked(validate_match_conditions)),
+const CONFIGURATION: &[FieldRule] = &[
+    ("webhooks[].name", Constraint::Checked(validate_full_name)),
+    ("webhooks[].rules[]", Constraint::Checked(validate_rule)),
+    ("webhooks[].failurePolicy", Constraint::OneOf(&["Fail", "Ignore"])),
+    ("webhooks[].matchPolicy", Constraint::OneOf(&["Equivalent", "Exact"])),
+    ("webhooks[].sideEffects", Constraint::Present("must specify one of None, NoneOnDryRun")),
+    ("webhooks[].sideEffects", Constraint::OneOf(&["None", "NoneOnDryRun"])),
+    ("webhooks[].timeoutSeconds", Constraint::Within(1, 30, "the timeout value must be between 1 and 30 seconds")),
+    ("webhooks[].namespaceSelector", Constraint::LabelSelector),
+    ("webhooks[].objectSelector", Constraint::LabelSelector),
+    ("webhooks[].reinvocationPolicy", Constraint::OneOf(&["IfNeeded", "Never"])),
+    ("webhooks[].clientConfig", Constraint::Checked(validate_client_config)),
+    ("webhooks[].admissionReviewVersions", Constraint::Checked(validate_review_versions)),
+    ("webhooks[]", Constraint::Checked(validate_match_conditions)),
 ];
 #[rustfmt::skip]
-const RULE: &[Rule] = &[
-    ("operations", Is::Wildcards("", "operations")),
-    ("operations[]", Is::OneOf(&["*", "CONNECT", "CREATE", "DELETE", "UPDATE"])),
-    ("apiGroups", Is::Wildcards("", "API groups")),
-    ("apiVersions", Is::Wildcards("", "API versions")),
-    ("apiVersions[]", Is::Required("")),
-    ("scope", Is::OneOf(&["*", "Cluster", "Namespaced"])),
+const RULE: &[FieldRule] = &[
+    ("operations", Constraint::Wildcards("", "operations")),
+    ("operations[]", Constraint::OneOf(&["*", "CONNECT", "CREATE", "DELETE", "UPDATE"])),
+    ("apiGroups", Constraint::Wildcards("", "API groups")),
+    ("apiVersions", Constraint::Wildcards("", "API versions")),
+    ("apiVersions[]", Constraint::Required("")),
+    ("scope", Constraint::OneOf(&["*", "Cluster", "Namespaced"])),
 ];
-const MATCH_CONDITIONS: &[Rule] = &[
-    ("matchConditions", Is::MaxItems(64)),
-    ("matchConditions[].expression", Is::NotBlank("")),
-    ("matchConditions[].expression", Is::Checked(validate_expression)),
-    ("matchConditions[].name", Is::Named(names::qualified_name_errors)),
+#[rustfmt::skip]
+const MATCH_CONDITIONS: &[FieldRule] = &[
+    ("matchConditions", Constraint::MaxItems(64)),
+    ("matchConditions[].expression", Constraint::NotBlank("")),
+    ("matchConditions[].expression", Constraint::Checked(validate_expression)),
+    ("matchConditions[].name", Constraint::Named(names::qualified_name_errors)),
 ];
 
 pub(super) fn validate_configuration(check: &mut Check, configuration: &Value) {

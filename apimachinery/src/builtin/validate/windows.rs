@@ -1,12 +1,13 @@
 //! Validation of Windows options.
 
-use super::{Check, Is, Rule, container, names};
+use super::{Check, Constraint, FieldRule, container, names};
 use serde_json::Value;
 
-const OPTIONS: &[Rule] = &[
-    ("gmsaCredentialSpecName", Is::Format(names::subdomain_errors)),
-    ("gmsaCredentialSpec", Is::Format(credential_spec_errors)),
-    ("runAsUserName", Is::Format(user_name_errors)),
+#[rustfmt::skip]
+const OPTIONS: &[FieldRule] = &[
+    ("gmsaCredentialSpecName", Constraint::Format(names::subdomain_errors)),
+    ("gmsaCredentialSpec", Constraint::Format(credential_spec_errors)),
+    ("runAsUserName", Constraint::Format(user_name_errors)),
 ];
 
 /// Validates the Windows options of a pod or container.

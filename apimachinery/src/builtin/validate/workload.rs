@@ -1,19 +1,19 @@
 //! Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers.
 
-use super::{Check, Is, Rule, array, claims, fields, names, pod, pod_template, text};
+use super::{Check, Constraint, FieldRule, array, claims, fields, names, pod, pod_template, text};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 #[rustfmt::skip]
-const ROLLING_UPDATE: &[Rule] = &[
-    ("maxUnavailable", Is::Checked(Check::validate_count_or_percent)),
-    ("maxUnavailable", Is::Checked(Check::limit_percent)),
-    ("maxSurge", Is::Checked(Check::validate_count_or_percent)),
+const ROLLING_UPDATE: &[FieldRule] = &[
+    ("maxUnavailable", Constraint::Checked(Check::validate_count_or_percent)),
+    ("maxUnavailable", Constraint::Checked(Check::limit_percent)),
+    ("maxSurge", Constraint::Checked(Check::validate_count_or_percent)),
 ];
-const RETENTION_POLICY: &[Rule] = &[
-    ("whenDeleted", Is::OneOf(&["Retain", "Delete"])),
-    ("whenScaled", Is::OneOf(&["Retain", "Delete"])),
+const RETENTION_POLICY: &[FieldRule] = &[
+    ("whenDeleted", Constraint::OneOf(&["Retain", "Delete"])),
+    ("whenScaled", Constraint::OneOf(&["Retain", "Delete"])),
 ];
 
 pub(super) fn validate_deployment(check: &mut Check, spec: &Value) {
