@@ -7,7 +7,7 @@ use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use kubewright_apiserver::{AdmissionPlugin, ApiServer, auth::User};
+use kubewright_apiserver::{AdmissionPlugin, ApiServer, HousekeepingTask, auth::User};
 use kubewright_testkit::{ControlPlane, binaries};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -445,8 +445,14 @@ pub(crate) async fn embedded(servers: Servers) -> ApiServer {
         uid: "alice".to_owned(),
         ..User::new("alice", &["devs"])
     };
+    // The real server runs without the controller that ends storage protection.
+    let tasks = HousekeepingTask::ALL.into_iter();
+    let tasks: Vec<HousekeepingTask> = tasks
+        .filter(|task| *task != HousekeepingTask::StorageProtection)
+        .collect();
     ApiServer::builder()
         .token("alice-token", alice)
+        .housekeeping(&tasks)
         .admission_plugins(&AdmissionPlugin::select(&enabled, &disabled).unwrap())
         .start()
         .await
