@@ -31,3 +31,7 @@ impl Registry {
         let _ = tokio::time::timeout(DEFAULT_ACCOUNT_TIMEOUT, created).await;
     }
 }
+
+#[cfg(test)]
+#[path = "default_account_tests.rs"]
+mod tests;

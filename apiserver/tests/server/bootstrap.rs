@@ -3,7 +3,6 @@
 use crate::client::TestServer;
 use kubewright_apiserver::{AdmissionPlugin, ApiServer, ApiServerBuilder, Tls};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const NAMESPACE: &str = "/api/v1/namespaces/default";
 
@@ -90,19 +89,14 @@ fn pod() -> Value {
 }
 
 #[tokio::test]
-async fn pod_waits_for_the_default_account() {
+async fn pod_gets_the_default_account() {
     let plugins = AdmissionPlugin::select(&["ServiceAccount".to_owned()], &[]).unwrap();
     let server = start(|builder| builder.admission_plugins(&plugins)).await;
-    let pods = format!("{NAMESPACE}/pods");
-    let create_account = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let account = json!({ "metadata": { "name": "default" } });
-        server
-            .create(&format!("{NAMESPACE}/serviceaccounts"), account)
-            .await;
-    };
-    let (response, ()) = tokio::join!(server.request("POST", &pods, Some(pod())), create_account);
-    let pod = response.expect(201);
+    let account = json!({ "metadata": { "name": "default" } });
+    server
+        .create(&format!("{NAMESPACE}/serviceaccounts"), account)
+        .await;
+    let pod = server.create(&format!("{NAMESPACE}/pods"), pod()).await;
     assert_eq!(pod["spec"]["serviceAccountName"], "default");
     assert_eq!(pod["spec"]["serviceAccount"], "default");
     let volume = pod["spec"]["volumes"][0]["name"].as_str().unwrap();
