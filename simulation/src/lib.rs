@@ -36,8 +36,8 @@
 //! `minReadySeconds`, `progressDeadlineSeconds`, `activeDeadlineSeconds` and `ttlSecondsAfterFinished` are ignored, as are a Job's indexes
 //! and its failure and success policies. Failed containers are restarted without backoff.
 //!
-//! Read in this order: `cache` (the known objects), `list_watch` (updates of the cache), `reconcile` (the controllers, each a function from
-//! the cache to `Action`s), `control_loop` (runs the controllers and executes the actions).
+//! Read in this order: `kind` and `cache` (the known objects), `list_watch` (updates of the cache), `reconcile` (the controllers, each a
+//! function from the cache to a `Plan` of `Action`s), `control_loop` (runs the controllers and executes the actions).
 
 mod action;
 mod cache;
