@@ -7,7 +7,7 @@ use kubewright_testkit::{ChildProcess, Cluster, PermissionUnit, eventually};
 use kubewright_tests::new_object;
 use serde_json::json;
 
-use crate::followed_kind::{CachedObjects, FollowedKind};
+use crate::followed_kind::{CachedObjects, FollowedKind, lock_history};
 
 /// Like `on_both_servers!`, but all generated tests are ignored, since they need Go.
 macro_rules! with_go {
@@ -44,6 +44,7 @@ fn informers_follow_with_streaming_lists(cluster: &Cluster) {
 }
 
 fn informers_follow(cluster: &Cluster, name: &str, streams: &str) {
+    let _history = lock_history();
     let maps = FollowedKind::config_maps(cluster, &format!("{name}-maps"));
     let notes = FollowedKind::notes(cluster, &format!("{name}-notes"));
     for (followed, kind) in [(maps, "ConfigMap"), (notes, "Note")] {

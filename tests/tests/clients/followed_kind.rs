@@ -13,9 +13,15 @@ use serde_json::{Value, json};
 /// Longest wait until a client is up to date: clients back off for some seconds after a failed watch.
 const FOLLOW_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Held while a client is checked. Compaction expires the watches of all clients of a server, and the tests share the real one: a
-/// client checked beside another would relist once more than it should.
 static HISTORY: Mutex<()> = Mutex::new(());
+
+/// Locks the history of the servers; a test holds the lock while it checks clients.
+///
+/// Compaction expires the watches of all clients of a server, and the tests share the real one: a client checked beside another would
+/// relist once more than it should.
+pub fn lock_history() -> MutexGuard<'static, ()> {
+    HISTORY.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A client's cache: resource version and text by object name.
 pub type CachedObjects = BTreeMap<String, (String, String)>;
@@ -28,7 +34,6 @@ pub struct FollowedKind<'c> {
     api_version: &'static str,
     kind: &'static str,
     plural: &'static str,
-    _history: MutexGuard<'static, ()>,
 }
 
 impl<'c> FollowedKind<'c> {
@@ -65,7 +70,6 @@ impl<'c> FollowedKind<'c> {
             api_version,
             kind,
             plural,
-            _history: HISTORY.lock().unwrap_or_else(PoisonError::into_inner),
         };
         // More objects than a page has.
         for name in ["a", "b", "c", "d", "e"] {

@@ -25,7 +25,7 @@ use kubewright_tests::{new_object, on_both_servers};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use crate::followed_kind::{FollowedKind, entry};
+use crate::followed_kind::{FollowedKind, entry, lock_history};
 
 on_both_servers!(
     store_follows_with_paged_lists,
@@ -43,6 +43,7 @@ fn store_follows_with_streaming_lists(cluster: &Cluster) {
 }
 
 fn store_follows(cluster: &Cluster, name: &str, config: Config, lists: usize) {
+    let _history = lock_history();
     let followed = FollowedKind::config_maps(cluster, name);
     let runtime = Runtime::new().expect("a runtime");
     let client = runtime.block_on(client(&followed.reader));

@@ -11,6 +11,9 @@ pub(crate) enum Load {
     Waits,
     /// Builds scaffolds, which share a target folder and therefore cargo's lock: [`MAX_BUILDING`] run beside the others.
     Builds,
+    /// Builds scaffolds in all profiles, and holds cargo's lock for minutes: runs beside none that builds. It starts first, so that the others
+    /// find the dependencies built.
+    BuildsAllProfiles,
     /// Runs after all others and beside none, for the given reason.
     Alone(&'static str),
 }
@@ -28,9 +31,8 @@ const SOAK: Load = Load::Alone(
 
 /// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
 const KNOWN: [(&str, u32, Load); 27] = [
-    // The first one builds the dependencies for all.
+    ("kubewright-tests/scaffold", 210, Load::BuildsAllProfiles),
     ("kubewright-tests/dev", 200, Load::Builds),
-    ("kubewright-tests/scaffold", 150, Load::Builds),
     ("kubewright-tests/regenerate", 90, Load::Builds),
     ("kubewright-tests/lifecycle", 50, Load::Builds),
     ("kubewright-tests/failure_recovery", 49, Load::Builds),
@@ -103,13 +105,15 @@ pub(crate) fn next(
     }
     let only_alone_is_left = pending.iter().all(is_alone);
     let may_start = |run: &Entry| {
-        let side_by_side = running.iter().filter(|other| other.load == run.load).count();
+        let count = |load: Load| running.iter().filter(|other| other.load == load).count();
+        let side_by_side = count(run.load);
         (control_plane_is_built || !run.needs_control_plane)
             && running.iter().all(|other| other.program != run.program)
             && match run.load {
                 Load::Computes => side_by_side < jobs,
                 Load::Waits => side_by_side < MAX_WAITING,
-                Load::Builds => side_by_side < MAX_BUILDING,
+                Load::Builds => side_by_side < MAX_BUILDING && count(Load::BuildsAllProfiles) == 0,
+                Load::BuildsAllProfiles => side_by_side == 0 && count(Load::Builds) == 0,
                 Load::Alone(_) => only_alone_is_left && running.is_empty(),
             }
     };
@@ -164,6 +168,22 @@ mod tests {
         assert_eq!(next(&pending, &others, 2, true), Some(0));
         others.extend(running(&[Load::Waits; MAX_WAITING]));
         assert_eq!(next(&pending, &others, 2, true), None);
+    }
+
+    #[test]
+    fn program_that_builds_all_profiles_runs_before_and_beside_no_other_that_builds() {
+        let pending = entries(&[
+            (5, Load::Builds),
+            (9, Load::BuildsAllProfiles),
+            (1, Load::Computes),
+        ]);
+        assert_eq!(next(&pending, &[], 2, true), Some(1));
+        assert_eq!(
+            next(&pending, &running(&[Load::BuildsAllProfiles]), 2, true),
+            Some(2)
+        );
+        assert_eq!(next(&pending[..2], &running(&[Load::Builds]), 2, true), Some(0));
+        assert_eq!(next(&pending[1..2], &running(&[Load::Builds]), 2, true), None);
     }
 
     #[test]
