@@ -295,20 +295,30 @@ async fn dev_rejects_an_unknown_context() {
 #[test]
 fn new_with_dev_starts_dev_in_the_new_project() {
     let folder = tempfile::tempdir().expect("a folder");
+    let clone = folder.path().join("clone");
+    std::fs::create_dir(&clone).expect("a folder");
     // There is no cargo, so nothing is built: dev reports that and waits for changes.
     let mut dev = Project::command(
-        folder.path(),
-        &["new", "devnew", "--kind", "Foo", "--group", "demo.dev", "--dev"],
+        &clone,
+        &[
+            "new",
+            "../devnew",
+            "--kind",
+            "Foo",
+            "--group",
+            "demo.dev",
+            "--dev",
+        ],
     )
     .env("CARGO", folder.path().join("no-cargo"))
     .start()
     .expect("dev starts");
-    wait_for(&dev, "created devnew with");
+    wait_for(&dev, "created ../devnew with");
     wait_for(&dev, "error: cannot run");
     wait_for(&dev, "waiting for the next change");
     let kubeconfig = kubeconfig(&dev);
     assert!(
-        kubeconfig.ends_with("devnew/target/kubewright/kubeconfig"),
+        kubeconfig.ends_with("/devnew/target/kubewright/kubeconfig") && !kubeconfig.contains(".."),
         "{kubeconfig}"
     );
     terminate(&mut dev);

@@ -58,7 +58,8 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
         ))?;
     }
     if args.dev {
-        context.cwd = folder;
+        // Paths are shown without the `..` of `new ../shop`.
+        context.cwd = fs::canonicalize(&folder).unwrap_or(folder);
         return super::dev::run(&Dev::default(), context);
     }
     context.message(format_args!(
