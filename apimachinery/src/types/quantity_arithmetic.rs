@@ -1,6 +1,6 @@
 //! Arithmetic with quantities. A result has the format that Go's `resource.Quantity` gives it.
 
-use super::scalars::{BINARY, DECIMAL, QuantityFormat, canonical_quantity};
+use super::scalars::{BINARY, DECIMAL, QuantityFormat, canonical_quantity, split_quantity};
 use std::cmp::Ordering;
 
 const NANOS_PER_UNIT: i128 = 1_000_000_000;
@@ -47,12 +47,7 @@ struct Amount {
 
 impl Amount {
     fn parse(text: &str) -> Option<Self> {
-        let number = text.trim_start_matches(['+', '-']);
-        let end = number
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(number.len());
-        let (digits, suffix) = number.split_at(end);
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let (whole, fraction, suffix) = split_quantity(text);
         let value: i128 = format!("{whole}{fraction}").parse().ok()?;
         let nanos_per = |power: i32| 10_i128.checked_pow(u32::try_from(power.checked_sub(NANO)?).ok()?);
         let (unit, format) = if let Some(power) = BINARY.iter().skip(1).position(|unit| *unit == suffix) {

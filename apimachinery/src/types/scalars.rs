@@ -86,6 +86,17 @@ pub(super) enum QuantityFormat {
     Binary,
 }
 
+/// Splits a quantity, without its sign, into the digits before and after the decimal point and the suffix.
+pub(super) fn split_quantity(text: &str) -> (&str, &str, &str) {
+    let number = text.trim_start_matches(['+', '-']);
+    let end = number
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(number.len());
+    let (digits, suffix) = number.split_at(end);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    (whole, fraction, suffix)
+}
+
 /// Returns a quantity as kube-apiserver writes it: the text is kept if it is canonical, and rounded up to the power of ten `min_scale`.
 /// Returns `None` for invalid quantities and numbers too large to compute with.
 pub(super) fn canonical_quantity(text: &str, min_scale: i32) -> Option<String> {
@@ -93,12 +104,7 @@ pub(super) fn canonical_quantity(text: &str, min_scale: i32) -> Option<String> {
         return Some(text.to_owned());
     }
     let negative = text.starts_with('-');
-    let number = text.trim_start_matches(['+', '-']);
-    let end = number
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(number.len());
-    let (digits, suffix) = number.split_at(end);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let (whole, fraction, suffix) = split_quantity(text);
     let whole = Some(whole.trim_start_matches('0'))
         .filter(|whole| !whole.is_empty())
         .unwrap_or("0");
