@@ -7,7 +7,7 @@ use super::{Attributes, Operation};
 use crate::meta::{self, text};
 use crate::quote::quoted;
 use crate::status::ApiError;
-use crate::storage::Object;
+use crate::storage::{Object, Store};
 use secrets::{refers_to_secret, unlisted_pull_secret, unlisted_secret};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -100,10 +100,7 @@ fn service_account(attributes: &Attributes<'_>, pod: &Value) -> Result<Arc<Objec
         );
         return Err(attributes.forbidden(pod, why));
     }
-    let accounts = attributes.list("", "serviceaccounts", namespace);
-    let account = accounts
-        .into_iter()
-        .find(|account| meta::name(account.value()) == name);
+    let account = attributes.get("", "serviceaccounts", &Store::key(namespace, name));
     account.ok_or_else(|| {
         let why = format!(
             "error looking up service account {namespace}/{name}: serviceaccount {} not found",
