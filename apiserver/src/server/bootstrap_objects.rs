@@ -1,5 +1,5 @@
 //! Objects that kube-apiserver creates at startup: namespaces, priority classes, roles, local APIServices, flow control, the service
-//! network, and what tells clients about the server itself.
+//! network, and objects that describe the server.
 
 use crate::ServiceNetwork;
 use crate::auth::{User, bootstrap};

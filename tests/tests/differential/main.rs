@@ -89,9 +89,9 @@ async fn compare_with_recording(on: Servers) {
 
 #[tokio::test]
 async fn embedded_server_responds_as_recorded() {
-    compare_with_recording(Servers::Shared).await;
-    compare_with_recording(Servers::WithServiceAccounts).await;
-    compare_with_recording(Servers::WithoutPlugins).await;
+    for on in Servers::ALL.into_iter().filter(|on| *on != Servers::Kubectl) {
+        compare_with_recording(on).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,13 +104,7 @@ async fn kubectl_prints_as_recorded() {
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 async fn recording_matches_the_real_server() {
     let mut report = String::new();
-    let all = [
-        Servers::Shared,
-        Servers::Kubectl,
-        Servers::WithServiceAccounts,
-        Servers::WithoutPlugins,
-    ];
-    for on in all {
+    for on in Servers::ALL {
         let suites = suites_on(on);
         if suites.is_empty() {
             continue;

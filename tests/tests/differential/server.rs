@@ -427,6 +427,13 @@ const SWITCHED_OFF: [&str; 15] = [
 ];
 
 impl Servers {
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Shared,
+        Self::Kubectl,
+        Self::WithServiceAccounts,
+        Self::WithoutPlugins,
+    ];
+
     /// The admission plugins to switch on and off.
     fn plugins(self) -> [Vec<String>; 2] {
         let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();

@@ -1,7 +1,7 @@
 //! Tables of plain rules, and their interpreter.
 //!
 //! A rule is the path of a field below the object that a table is applied to, and what applies to the field's value. In a path, `[]` stands
-//! for each item of a list, and `[*]` for the same where errors name the list instead of the item; `?` ends the rule if there is no value;
+//! for each item of a list, and `[*]` for the same where errors name the list instead of the item; `?` ends the rule if the value is absent;
 //! `name=other` looks up `name`, but errors name `other`, as in kube-apiserver.
 
 use super::{Check, array, child, names};
