@@ -198,13 +198,14 @@ fn describe(arguments: &[OsString]) -> String {
 mod tests {
     use super::*;
 
-    /// A script in place of kubectl.
+    /// A script in place of kubectl. Another process writes it: a program that is open for writing cannot be executed, and a process that
+    /// another test starts meanwhile inherits what is open in this one.
     fn fake_kubectl(script: &str) -> (tempfile::TempDir, Kubectl) {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("kubectl");
-        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut write = Command::new("sh");
+        write.args(["-c", r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#]);
+        assert!(write.arg(&program).arg(script).status().unwrap().success());
         let kubectl = Kubectl::new(program, "/the/config".into(), "/the/cache".into());
         (folder, kubectl)
     }

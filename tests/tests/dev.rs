@@ -75,7 +75,7 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
     });
 
     // A crash is reported, and the operator is restarted.
-    signal("KILL", &process_ids("debug/devloop"));
+    signal("KILL", &[running("debug/devloop")]);
     wait_for(
         &dev,
         "the operator exited (signal: 9 (SIGKILL)); restarting in 1s or on the next change",
@@ -153,7 +153,7 @@ fn operator_exits_when_dev_is_killed() {
     let project = Project::scaffold("devkilled", "Foo", &[]);
     let mut dev = project.dev(&[]);
     wait_for(&dev, "kubewright::controller::runner: starting workers");
-    assert_eq!(process_ids("debug/devkilled").len(), 1);
+    running("debug/devkilled");
     // Signal only dev, not its process group: the operator must exit without a signal of its own.
     signal("KILL", &[dev.pid()]);
     eventually("the operator exits", LOG_TIMEOUT, || {
@@ -425,6 +425,15 @@ fn process_ids(program: &str) -> Vec<u32> {
         .collect()
 }
 
+/// Waits for the process of the program: dev logs that it starts an operator before it does.
+fn running(program: &str) -> u32 {
+    eventually(&format!("{program} runs"), LOG_TIMEOUT, || {
+        <[u32; 1]>::try_from(process_ids(program))
+            .map(|[process]| process)
+            .map_err(|processes| format!("{processes:?}"))
+    })
+}
+
 fn check_no_build_process(project: &Project) -> Result<(), String> {
     let found = build_processes(project);
     if found.is_empty() {
@@ -453,7 +462,6 @@ fn build_processes(project: &Project) -> Vec<String> {
 }
 
 fn signal(name: &str, processes: &[u32]) {
-    assert!(!processes.is_empty(), "no process to signal");
     let processes = processes.iter().map(u32::to_string);
     let status = Command::new("kill").args(["-s", name]).args(processes).status();
     assert!(status.expect("kill runs").success());
