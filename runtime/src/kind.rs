@@ -1,6 +1,6 @@
 //! Traits of Kubernetes kinds: API resource, scope, subresources, projections.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
@@ -146,8 +146,20 @@ pub trait CustomKind: Kind {
     /// [`InformerOptions::sensitive`](crate::cache::InformerOptions::sensitive).
     const SENSITIVE: bool = false;
 
-    /// Returns the CustomResourceDefinition. Panics on a schema that Kubernetes does not accept, as kube's `crd()` does.
+    /// Returns the CustomResourceDefinition: that of manifests and `kubewright dev`, for tests to install.
+    ///
+    /// It is kube's `crd()` with a schema of our own: types of Kubernetes have the list types, map keys, formats and required fields that
+    /// Kubernetes publishes, lists of conditions are maps by `type`, and optional fields are not nullable.
+    ///
+    /// # Panics
+    /// On a schema that Kubernetes does not accept.
     fn definition() -> CustomResourceDefinition;
+
+    /// Returns the names of the Rust types in the schema, by path, for error messages about the schema.
+    #[doc(hidden)]
+    fn rust_types() -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     /// Returns the indexes of `#[informer(index(…))]`.
     fn indexes() -> &'static [IndexSpec];

@@ -108,6 +108,8 @@ pub mod cache;
 pub mod client;
 mod clock;
 pub mod controller;
+#[doc(hidden)]
+pub mod definition;
 pub mod events;
 mod kind;
 mod line_decoder;
@@ -117,6 +119,7 @@ mod namespaced_name;
 mod panics;
 #[doc(hidden)]
 pub mod projection;
+mod registered_kind;
 pub mod testing;
 mod token_bucket;
 #[doc(hidden)]

@@ -30,7 +30,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     let served: Vec<Value> =
         serde_json::from_str(&fs::read_to_string(root.join("apiserver/src/kinds/kinds.json"))?)?;
     write_or_check_compressed(
-        &root.join("apimachinery/src/types/texts.zst"),
+        &root.join("apimachinery/types/src/texts.zst"),
         &texts(&schemas, &served).to_string(),
         check,
     )?;

@@ -31,7 +31,7 @@ pub(crate) fn run(check: bool) -> anyhow::Result<()> {
     let version = kubernetes_version();
     let kubernetes = download_module("k8s.io/kubernetes", version)?;
     let schemas = schemas(&kubernetes)?;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apimachinery/src/types");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apimachinery/types/src");
     let text = render(version, &schemas, &mut GoPackages::new())?;
     write_or_check(&folder.join("builtin.txt"), &text, check)
 }

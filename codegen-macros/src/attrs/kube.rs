@@ -20,6 +20,7 @@ struct RawKubeAttrs {
     scale: Option<SpannedValue<Ignored>>,
     #[darling(default)]
     no_spec: bool,
+    schema: Option<String>,
 }
 
 /// [`RawKubeAttrs`] with the required keys present.
@@ -33,6 +34,8 @@ pub(crate) struct KubeAttrs {
     pub(crate) has_status: bool,
     pub(crate) scale: Option<SpannedValue<Ignored>>,
     pub(crate) no_spec: bool,
+    /// Not with `schema = "disabled"`.
+    pub(crate) has_schema: bool,
 }
 
 impl KubeAttrs {
@@ -65,6 +68,7 @@ impl KubeAttrs {
             has_status: raw.status.is_some(),
             scale: raw.scale,
             no_spec: raw.no_spec,
+            has_schema: raw.schema.as_deref() != Some("disabled"),
         };
         errors.finish_with(kube)
     }

@@ -21,6 +21,19 @@ pub(super) fn expand(model: &Model) -> TokenStream {
             const SENSITIVE: bool = true;
         )
     });
+    let crd = quote!(<Self as #krate::kube::CustomResourceExt>::crd());
+    let definition = if model.has_schema {
+        quote!(#krate::definition::definition::<Self>(#crd))
+    } else {
+        crd
+    };
+    let rust_types = model.has_schema.then(|| {
+        quote! {
+            fn rust_types() -> ::std::collections::BTreeMap<::std::string::String, ::std::string::String> {
+                #krate::definition::rust_types::<Self>()
+            }
+        }
+    });
     let indexes = model.indexes.iter().map(|index| index_spec(model, index));
     let subresources = [
         (model.has_status, quote!(WithStatus)),
@@ -39,8 +52,10 @@ pub(super) fn expand(model: &Model) -> TokenStream {
             #sensitive
 
             fn definition() -> #krate::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition {
-                <Self as #krate::kube::CustomResourceExt>::crd()
+                #definition
             }
+
+            #rust_types
 
             fn indexes() -> &'static [#krate::cache::IndexSpec] {
                 &[#(#indexes),*]

@@ -29,6 +29,8 @@ pub(crate) struct Model {
     pub(crate) sensitive: bool,
     pub(crate) has_status: bool,
     pub(crate) has_scale: bool,
+    /// Whether the definition has a schema.
+    pub(crate) has_schema: bool,
     pub(crate) indexes: Vec<Index>,
 }
 
@@ -93,6 +95,7 @@ impl Model {
             sensitive: informer.sensitive,
             has_status: kube.has_status,
             has_scale: kube.scale.is_some(),
+            has_schema: kube.has_schema,
             indexes,
         })
     }

@@ -2,7 +2,6 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{DynamicObject, PartialObjectMeta};
 use parking_lot::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -16,6 +15,7 @@ use super::{
 use crate::{
     ApiResource, CustomKind, Kind, Projection, Scope, View,
     client::{CachedObjects, Connection},
+    registered_kind::RegisteredKind,
 };
 
 /// The options of an informer: namespaces, selectors and storage mode. Informers of one kind with equal options are shared; others have
@@ -48,19 +48,6 @@ impl InformerOptions {
         }
         Self { storage, ..self }
     }
-}
-
-/// A custom kind that has an informer.
-#[derive(Clone, Debug)]
-pub struct RegisteredKind {
-    /// Its group, version, resource and scope.
-    pub info: ApiResource,
-    /// Returns its CustomResourceDefinition; see [`CustomKind::definition`].
-    pub definition: fn() -> CustomResourceDefinition,
-    /// Whether another project owns the definition.
-    pub external: bool,
-    /// The indexes that its derive declares.
-    pub indexes: &'static [IndexSpec],
 }
 
 pub(super) type ListWatchFactory =
@@ -262,16 +249,8 @@ impl SharedInformerFactory {
 
     /// As [`custom`](Self::custom), with options.
     pub fn custom_with<K: CustomKind>(&self, options: InformerOptions) -> SharedInformer<K> {
-        let info = K::info();
         let mut state = self.shared.state.lock();
-        if !state.kinds.iter().any(|known| known.info == info) {
-            state.kinds.push(RegisteredKind {
-                info,
-                definition: K::definition,
-                external: K::EXTERNAL,
-                indexes: K::indexes(),
-            });
-        }
+        RegisteredKind::of::<K>().add_to(&mut state.kinds);
         if K::SENSITIVE {
             let info = K::info();
             let informers = state.informers.iter();

@@ -59,7 +59,6 @@ mod untyped_informer;
 mod warnings;
 mod watch_health;
 
-pub(crate) use factory::RegisteredKind;
 pub use factory::{InformerOptions, SharedInformerFactory};
 pub(crate) use fifo::QueueKind;
 pub use filtered::Filtered;

@@ -13,9 +13,10 @@ use super::{
 };
 use crate::{
     Clock, CustomKind, Kind, Scope,
-    cache::{RegisteredKind, SharedInformerFactory},
+    cache::SharedInformerFactory,
     client::{Connection, TypedClient, Verbs},
     events::{EventsApi, Recorder},
+    registered_kind::RegisteredKind,
 };
 
 /// Records the registrations of an operator: informers, clients, controllers, runnables. Registering does no I/O: the same calls run the
@@ -162,12 +163,7 @@ impl Setup {
 
     /// Registers a kind without an informer, so that its definition is part of the manifests.
     pub fn kind<K: CustomKind>(&mut self) -> &mut Self {
-        self.kinds.push(RegisteredKind {
-            info: K::info(),
-            definition: K::definition,
-            external: K::EXTERNAL,
-            indexes: K::indexes(),
-        });
+        RegisteredKind::of::<K>().add_to(&mut self.kinds);
         self
     }
 
@@ -289,14 +285,12 @@ impl Setup {
         std::mem::take(&mut self.runnables)
     }
 
-    /// Returns the custom kinds of the operator, with and without informers, each version once.
+    /// Returns the custom kinds of the operator, with and without informers, each Rust type once.
     #[doc(hidden)]
     pub fn kinds(&self) -> Vec<RegisteredKind> {
         let mut kinds = self.informers.custom_kinds();
         for kind in &self.kinds {
-            if kinds.iter().all(|known| known.info != kind.info) {
-                kinds.push(kind.clone());
-            }
+            kind.clone().add_to(&mut kinds);
         }
         kinds
     }

@@ -1,13 +1,20 @@
 //! Generates the CustomResourceDefinitions: checks them, and merges the versions of a kind.
 
-use std::{cell::Cell, cmp::Reverse, collections::BTreeMap, panic, sync::Once};
+use std::{
+    cell::Cell,
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    panic,
+    sync::Once,
+};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{Version, crd::merge_crds};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{ManifestError, schema};
-use crate::{Scope, cache::RegisteredKind, controller::Setup, panics::caught};
+use crate::{Scope, controller::Setup, panics::caught, registered_kind::RegisteredKind};
 
 /// One custom kind of the document, with all its versions.
 #[derive(Debug, Serialize)]
@@ -22,6 +29,9 @@ pub(in crate::manager) struct CustomDefinition {
     namespaced: bool,
     /// Whether the definition is owned elsewhere; `crd` is none then.
     external: bool,
+    /// The Rust types of the schema's objects, by version and path.
+    #[serde(rename = "rustTypes", skip_serializing_if = "BTreeMap::is_empty")]
+    rust_types: BTreeMap<String, BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) crd: Option<CustomResourceDefinition>,
 }
@@ -55,6 +65,46 @@ pub enum DefinitionError {
         /// The attribute to change.
         attribute: &'static str,
     },
+    /// Two Rust types are the same version of a kind, with different definitions.
+    #[error(
+        "{first} and {second} both define {kind} ({api_version}), with different definitions: change `kind`, `group` or `version` of one, \
+         or remove it"
+    )]
+    SameVersion {
+        /// The kind.
+        kind: String,
+        /// Group and version.
+        api_version: String,
+        /// A Rust type.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// Several versions are marked as stored.
+    #[error(
+        "the versions {versions} of {kind} are all marked as stored, and one can be: write `#[kube(storage = false)]` on the others"
+    )]
+    Stored {
+        /// Kind and group.
+        kind: String,
+        /// The versions.
+        versions: String,
+    },
+    /// The schemas of two versions differ, and nothing converts between them.
+    #[error(
+        "the versions {first} and {second} of {kind} have different schemas at `{path}`, and nothing converts between them: the API server \
+         would delete from stored objects what the other version lacks; give both the same schema, or register one version"
+    )]
+    SchemasDiffer {
+        /// Kind and group.
+        kind: String,
+        /// A version.
+        first: String,
+        /// The other.
+        second: String,
+        /// The first field that differs.
+        path: String,
+    },
 }
 
 /// A registered kind and its definition.
@@ -64,13 +114,9 @@ struct KindDefinition {
 }
 
 /// Returns all custom kinds with an informer or registered without one, sorted by group and kind.
-pub(super) fn all(
-    setup: &Setup,
-    warnings: &mut Vec<String>,
-    errors: &mut Vec<ManifestError>,
-) -> Vec<CustomDefinition> {
+pub(super) fn all(setup: &Setup, errors: &mut Vec<ManifestError>) -> Vec<CustomDefinition> {
     let mut groups: BTreeMap<(String, String), Vec<KindDefinition>> = BTreeMap::new();
-    for registered in registered(setup) {
+    for registered in setup.kinds() {
         match define(&registered) {
             Ok(crd) => {
                 errors.extend(schema::check(&registered, &crd).into_iter().map(Into::into));
@@ -78,38 +124,22 @@ pub(super) fn all(
                     registered.info.group.to_string(),
                     registered.info.kind.to_string(),
                 );
-                groups
-                    .entry(name)
-                    .or_default()
-                    .push(KindDefinition { registered, crd });
+                let defined = KindDefinition { registered, crd };
+                if let Err(error) = add(defined, groups.entry(name).or_default()) {
+                    errors.push(error.into());
+                }
             }
             Err(error) => errors.push(error.into()),
         }
     }
     let mut definitions = Vec::new();
     for versions in groups.into_values() {
-        match merge(versions, warnings) {
+        match merge(versions) {
             Ok(definition) => definitions.push(definition),
             Err(error) => errors.push(error.into()),
         }
     }
     definitions
-}
-
-/// Returns the kinds with informers and those registered without one, each version once.
-fn registered(setup: &Setup) -> Vec<RegisteredKind> {
-    let mut kinds = setup.informers().custom_kinds();
-    for kind in setup.kinds() {
-        if kinds.iter().all(|known| known.info != kind.info) {
-            kinds.push(RegisteredKind {
-                info: kind.info,
-                definition: kind.definition,
-                external: kind.external,
-                indexes: kind.indexes,
-            });
-        }
-    }
-    kinds
 }
 
 /// Generates the definition of a kind. `definition` panics where kube's `crd()` does.
@@ -122,11 +152,26 @@ fn define(registered: &RegisteredKind) -> Result<CustomResourceDefinition, Defin
     })
 }
 
-/// Merges the definitions of the versions. The newest version with `storage` becomes the stored one.
-fn merge(
-    mut versions: Vec<KindDefinition>,
-    warnings: &mut Vec<String>,
-) -> Result<CustomDefinition, DefinitionError> {
+/// Adds a version. A second Rust type of a version must have the same definition, such as one with fewer methods.
+fn add(defined: KindDefinition, versions: &mut Vec<KindDefinition>) -> Result<(), DefinitionError> {
+    let info = &defined.registered.info;
+    match versions.iter().find(|other| other.registered.info == *info) {
+        None => versions.push(defined),
+        Some(other) if other.crd == defined.crd => {}
+        Some(other) => {
+            return Err(DefinitionError::SameVersion {
+                kind: info.kind.to_string(),
+                api_version: info.api_version(),
+                first: other.registered.rust_type,
+                second: defined.registered.rust_type,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Merges the definitions of the versions.
+fn merge(mut versions: Vec<KindDefinition>) -> Result<CustomDefinition, DefinitionError> {
     versions
         .sort_by_cached_key(|defined| Reverse(Version::parse(&defined.registered.info.version).priority()));
     let names: Vec<String> = versions
@@ -159,14 +204,21 @@ fn merge(
     let Some(version) = stored.first().cloned() else {
         return Err(mismatch("no version is stored".to_owned(), "storage"));
     };
-    if stored.len() > 1 && !external {
-        warnings.push(format!(
-            "{} of {} ({}) are all marked as stored, {version} is used; write `#[kube(storage = false)]` on the others",
-            stored.join(", "),
-            info.kind,
-            info.group
-        ));
+    if !external {
+        let kind = format!("{} ({})", info.kind, info.group);
+        if stored.len() > 1 {
+            let versions = stored.join(", ");
+            return Err(DefinitionError::Stored { kind, versions });
+        }
+        compare_schemas(&versions, &kind)?;
     }
+    let rust_types = versions.iter().map(|defined| {
+        let registered = &defined.registered;
+        (registered.info.version.to_string(), (registered.rust_types)())
+    });
+    let rust_types = rust_types
+        .filter(|(_, types)| !types.is_empty() && !external)
+        .collect();
     let crds: Vec<_> = versions.into_iter().map(|defined| defined.crd).collect();
     let crd = if external {
         None
@@ -181,8 +233,69 @@ fn merge(
         plural: info.plural.to_string(),
         namespaced: info.scope == Scope::Namespaced,
         external,
+        rust_types,
         crd,
     })
+}
+
+/// Without conversion the API server reads and writes all versions in the schema of the requested one, and prunes what that lacks.
+fn compare_schemas(versions: &[KindDefinition], kind: &str) -> Result<(), DefinitionError> {
+    let schema = |defined: &KindDefinition| {
+        let version = defined.crd.spec.versions.first();
+        let schema = version.and_then(|version| version.schema.as_ref()?.open_api_v3_schema.as_ref());
+        serde_json::to_value(schema).unwrap_or_default()
+    };
+    let Some((first, others)) = versions.split_first() else {
+        return Ok(());
+    };
+    for other in others {
+        if let Some(path) = first_difference(&schema(first), &schema(other), "") {
+            return Err(DefinitionError::SchemasDiffer {
+                kind: kind.to_owned(),
+                first: first.registered.info.version.to_string(),
+                second: other.registered.info.version.to_string(),
+                path,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Returns the path of the first field with different schemas. Descriptions may differ.
+fn first_difference(one: &Value, other: &Value, path: &str) -> Option<String> {
+    let here = || {
+        if path.is_empty() {
+            "(root)".to_owned()
+        } else {
+            path.to_owned()
+        }
+    };
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
+        return (one != other).then(here);
+    };
+    let keys: BTreeSet<&String> = one
+        .keys()
+        .chain(other.keys())
+        .filter(|key| *key != "description")
+        .collect();
+    keys.into_iter()
+        .find_map(|key| match (key.as_str(), one.get(key), other.get(key)) {
+            ("properties", Some(Value::Object(one)), Some(Value::Object(other))) => {
+                let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+                names.into_iter().find_map(|name| {
+                    let separator = if path.is_empty() { "" } else { "." };
+                    let nested = format!("{path}{separator}{name}");
+                    match (one.get(name), other.get(name)) {
+                        (Some(one), Some(other)) => first_difference(one, other, &nested),
+                        _ => Some(nested),
+                    }
+                })
+            }
+            ("items" | "additionalProperties", Some(one), Some(other)) => {
+                first_difference(one, other, &format!("{path}[]"))
+            }
+            (_, one, other) => (one != other).then(here),
+        })
 }
 
 /// Runs `call` and returns the message of a panic, which is not printed.

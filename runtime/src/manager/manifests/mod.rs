@@ -51,8 +51,8 @@ impl Manifests {
     /// Generates the manifests of the registration. Returns all errors, not only the first.
     pub(super) fn of(setup: &Setup) -> Result<Self, Vec<ManifestError>> {
         let mut errors: Vec<ManifestError> = setup.errors().into_iter().map(Into::into).collect();
-        let mut warnings = setup.warnings().to_vec();
-        let kinds = definitions::all(setup, &mut warnings, &mut errors);
+        let warnings = setup.warnings().to_vec();
+        let kinds = definitions::all(setup, &mut errors);
         let mut permissions = setup.permissions();
         permissions.push(leader_election());
         if !errors.is_empty() {

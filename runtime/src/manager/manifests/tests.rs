@@ -29,10 +29,44 @@ mod v1 {
     use super::*;
 
     #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
-    #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
+    #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced, storage = false)]
     #[serde(rename_all = "camelCase")]
     pub(super) struct FooSpec {
-        pub(super) deployment: String,
+        /// Other words change nothing.
+        pub(super) deployment_name: String,
+    }
+}
+
+mod v2 {
+    use super::*;
+
+    #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v2", kind = "Foo", namespaced, storage = false)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct FooSpec {
+        pub(super) deployment_name: String,
+        pub(super) size: Option<i32>,
+    }
+}
+
+/// The same version of the same kind as the other `Foo`.
+mod twin {
+    use super::*;
+
+    #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v1alpha1", kind = "Foo", namespaced)]
+    pub(super) struct FooSpec {
+        pub(super) size: i32,
+    }
+}
+
+mod stored {
+    use super::*;
+
+    #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
+    pub(super) struct FooSpec {
+        pub(super) size: i32,
     }
 }
 
@@ -85,6 +119,9 @@ const BY_SIZE: IndexSpec = IndexSpec {
 custom_kind!(Foo, false, [BY_DEPLOYMENT]);
 // The path is valid in the other version.
 custom_kind!(v1::Foo, false, []);
+custom_kind!(v2::Foo, false, []);
+custom_kind!(twin::Foo, false, []);
+custom_kind!(stored::Foo, false, []);
 custom_kind!(Bar, true, []);
 custom_kind!(Torn, false, []);
 
@@ -213,7 +250,7 @@ async fn versions_of_a_kind_are_merged_into_one_definition() {
     assert_eq!(kinds.len(), 1);
     assert_eq!(
         (&kinds[0]["version"], &kinds[0]["versions"]),
-        (&json!("v1"), &json!(["v1", "v1alpha1"]))
+        (&json!("v1alpha1"), &json!(["v1", "v1alpha1"]))
     );
     let versions = kinds[0]["crd"]["spec"]["versions"].as_array().unwrap();
     let stored: Vec<_> = versions
@@ -222,13 +259,38 @@ async fn versions_of_a_kind_are_merged_into_one_definition() {
         .collect();
     assert_eq!(
         stored,
-        [(&json!("v1"), &json!(true)), (&json!("v1alpha1"), &json!(false))]
+        [(&json!("v1alpha1"), &json!(true)), (&json!("v1"), &json!(false))]
     );
+}
+
+#[tokio::test]
+async fn versions_that_would_lose_data_are_errors() {
+    let mut differing = setup();
+    differing.kind::<Foo>().kind::<v2::Foo>();
     assert_eq!(
-        document["warnings"],
-        json!([
-            "v1, v1alpha1 of Foo (demo.dev) are all marked as stored, v1 is used; write `#[kube(storage = false)]` on the others"
-        ])
+        errors(&differing),
+        [
+            "the versions v2 and v1alpha1 of Foo (demo.dev) have different schemas at `spec.size`, and nothing converts between them: the \
+             API server would delete from stored objects what the other version lacks; give both the same schema, or register one version"
+        ]
+    );
+    let mut stored = setup();
+    stored.kind::<Foo>().kind::<stored::Foo>();
+    assert_eq!(
+        errors(&stored),
+        [
+            "the versions v1, v1alpha1 of Foo (demo.dev) are all marked as stored, and one can be: write `#[kube(storage = false)]` on the \
+             others"
+        ]
+    );
+    let mut twins = setup();
+    twins.kind::<Foo>().kind::<twin::Foo>().kind::<Foo>();
+    let errors = errors(&twins);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(
+        errors[0].contains("manifests::tests::Foo and ")
+            && errors[0].contains("::twin::Foo both define Foo (demo.dev/v1alpha1)"),
+        "{errors:?}"
     );
 }
 

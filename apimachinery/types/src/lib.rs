@@ -1,0 +1,270 @@
+//! The types of Kubernetes' built-in kinds: fields, list types (set, map, atomic), merge strategies, defaults and descriptions.
+//!
+//! [`builtin`] finds the type of a kind, [`definition`] a type by its name. Both come from `builtin.txt`, which `cargo xtask api-types` generates
+//! from the published OpenAPI and the Go source; [`description`] has the texts. [`custom_resource_schema`] makes of a type what the schema of
+//! a custom resource may contain.
+//!
+//! A package of its own, because the runtime uses this table and nothing else of the API server.
+
+mod descriptions;
+mod parse;
+mod structural;
+
+pub use descriptions::description;
+pub use structural::{custom_resource_schema, list_map_keys};
+
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+/// The type of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Type {
+    /// A value without fields or items.
+    Scalar(Scalar),
+    /// An array.
+    List(Box<List>),
+    /// An object.
+    Map(Box<Map>),
+    /// A type of the built-in table.
+    Named(Named),
+    /// Any value; server-side apply tracks the owner of each of its fields.
+    Any,
+    /// Any value; server-side apply tracks one owner for all of it.
+    Opaque,
+}
+
+/// The type of a value without fields or items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scalar {
+    /// `true` or `false`.
+    Boolean,
+    /// A 32-bit integer.
+    Int32,
+    /// A 64-bit integer.
+    Int64,
+    /// Any number.
+    Double,
+    /// A string.
+    String,
+    /// Bytes, as a base64 string.
+    Bytes,
+    /// An RFC 3339 time with seconds; null is the zero time.
+    DateTime,
+    /// An RFC 3339 time with microseconds.
+    MicroTime,
+    /// A resource quantity: a string or a number.
+    Quantity,
+    /// An integer or a string.
+    IntOrString,
+    /// Any value without fields or items.
+    Untyped,
+}
+
+impl Scalar {
+    /// Whether the Go type has its own JSON decoder. If that decoder rejects a value, decoding stops there.
+    pub fn has_custom_decoder(self) -> bool {
+        matches!(
+            self,
+            Self::DateTime | Self::MicroTime | Self::Quantity | Self::IntOrString
+        )
+    }
+}
+
+/// An array's type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct List {
+    /// The type of each item.
+    pub items: Type,
+    /// How items are identified.
+    pub kind: ListKind,
+}
+
+/// How server-side apply identifies the items of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListKind {
+    /// Items have no identity: the list is one value.
+    Atomic,
+    /// By value.
+    Set,
+    /// By the values of these fields.
+    Map(Vec<Box<str>>),
+}
+
+/// An object's type.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Map {
+    /// The declared fields.
+    pub fields: BTreeMap<Box<str>, Field>,
+    /// The type of all other fields; if `None`, other fields are unknown fields.
+    pub values: Option<Type>,
+    /// Whether server-side apply treats the object as one value.
+    pub atomic: bool,
+    /// The required fields in the order of the OpenAPI document, if it is not that of the names.
+    pub required_order: Vec<Box<str>>,
+    /// The unions in the OpenAPI document.
+    pub unions: Option<Value>,
+}
+
+/// A field of an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// The type of its value.
+    pub ty: Type,
+    /// The default from the OpenAPI. kube-apiserver writes it into most objects in its responses.
+    pub default: Option<Value>,
+    /// The OpenAPI marks the field as required. kube-apiserver's decoder does not enforce this; validation may.
+    pub required: bool,
+    /// How a strategic merge patch treats the field.
+    pub patch: PatchStrategy,
+    /// How kube-apiserver encodes the field when it is empty.
+    pub empty: EmptyEncoding,
+    /// The name of the Go type, if it does not follow from `ty`.
+    pub go_type: Option<Box<str>>,
+    /// What only the OpenAPI document shows.
+    pub document: FieldDocument,
+    /// The embedded Go structs that contain the field but do not show in JSON; error messages name them.
+    pub inlined_from: Option<Box<str>>,
+}
+
+/// What only the OpenAPI document shows of a field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FieldDocument {
+    /// The definition of the field's type, if it is not that of `ty`.
+    pub schema: Option<Box<str>>,
+    /// The values of an enumeration.
+    pub values: Vec<Box<str>>,
+    /// Whether the field has a list type.
+    pub has_list_type: bool,
+    /// The map type: `atomic` or `granular`.
+    pub map_type: Option<Box<str>>,
+}
+
+/// How Go encodes an empty field, which decides how kube-apiserver writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EmptyEncoding {
+    /// The Go field is a pointer: Go distinguishes the zero value from an absent field.
+    pub pointer: bool,
+    /// `omitempty`: an empty string, list or map, zero and false are omitted; structs and times are not.
+    pub omitempty: bool,
+    /// `omitzero`: as `omitempty`, and structs and times that are zero are omitted, too.
+    pub omitzero: bool,
+}
+
+/// How a strategic merge patch treats a field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PatchStrategy {
+    /// Lists are merged instead of replaced.
+    pub merge: bool,
+    /// Objects are replaced instead of merged.
+    pub replace: bool,
+    /// With the `$retainKeys` directive, fields that the patch does not list are dropped.
+    pub retain_keys: bool,
+    /// The field that identifies the items of a merged list of objects.
+    pub merge_key: Option<Box<str>>,
+}
+
+/// A reference to a type of the built-in table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The name, such as `core.v1.PodSpec`.
+    pub name: Box<str>,
+    /// Whether the object is atomic here, if that differs from its type.
+    pub atomic: Option<bool>,
+}
+
+impl Type {
+    /// Returns a reference to the built-in type of this name.
+    pub fn named(name: &str) -> Self {
+        Self::Named(Named {
+            name: name.into(),
+            atomic: None,
+        })
+    }
+
+    /// Returns the type of a map from strings to values of a type.
+    pub fn map_of(values: Self) -> Self {
+        Self::Map(Box::new(Map {
+            values: Some(values),
+            ..Map::default()
+        }))
+    }
+
+    /// Resolves a reference to the type that it names; other types resolve to themselves. An unknown name resolves to [`Type::Any`].
+    pub fn resolve(&self) -> &Self {
+        let mut ty = self;
+        while let Self::Named(named) = ty {
+            ty = definition(&named.name).unwrap_or(&Self::Any);
+        }
+        ty
+    }
+
+    /// Returns the object type and whether it is atomic here, or `None` if this is not an object type.
+    pub fn as_map(&self) -> Option<(&Map, bool)> {
+        let Self::Map(map) = self.resolve() else {
+            return None;
+        };
+        let atomic = match self {
+            Self::Named(named) => named.atomic,
+            _ => None,
+        };
+        Some((map, atomic.unwrap_or(map.atomic)))
+    }
+
+    /// Returns the list type, or `None` if this is not a list type.
+    pub fn as_list(&self) -> Option<&List> {
+        match self.resolve() {
+            Self::List(list) => Some(list),
+            _ => None,
+        }
+    }
+}
+
+impl Map {
+    /// Returns the type of a field: the declared type, or else that of all other fields.
+    pub fn type_of(&self, name: &str) -> Option<&Type> {
+        self.fields
+            .get(name)
+            .map(|field| &field.ty)
+            .or(self.values.as_ref())
+    }
+}
+
+struct BuiltinTypes {
+    types: HashMap<Box<str>, Type>,
+    kinds: HashMap<(Box<str>, Box<str>), Type>,
+}
+
+static BUILTIN_TYPES: LazyLock<BuiltinTypes> =
+    LazyLock::new(|| parse::parse_table(include_str!("builtin.txt")));
+
+/// Returns the type of a built-in kind, such as `apps/v1` and `Deployment`, or `v1` and `Pod`.
+pub fn builtin(api_version: &str, kind: &str) -> Option<&'static Type> {
+    BUILTIN_TYPES.kinds.get(&(api_version.into(), kind.into()))
+}
+
+/// Returns the built-in type of a name, such as `core.v1.PodSpec`.
+pub fn definition(name: &str) -> Option<&'static Type> {
+    BUILTIN_TYPES.types.get(name)
+}
+
+/// Lists the built-in kinds as (API version, kind), in no particular order.
+pub fn builtin_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUILTIN_TYPES
+        .kinds
+        .keys()
+        .map(|(version, kind)| (&**version, &**kind))
+}
+
+/// Lists the kinds of a built-in type as (group, version, kind).
+pub fn kinds_of_type(name: &str) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let kinds = BUILTIN_TYPES.kinds.iter();
+    let of_type = kinds.filter(move |(_, ty)| matches!(ty, Type::Named(named) if *named.name == *name));
+    of_type.map(|((api_version, kind), _)| {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &**api_version));
+        (group, version, &**kind)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The last step of a schema: types of Kubernetes, list types of conditions, formats; no titles and no marks.
+
+use std::collections::BTreeMap;
+
+use kubewright_api_types::{custom_resource_schema, list_map_keys};
+use schemars::Schema;
+use serde_json::{Map, Value, json};
+
+use super::references::{BUILT_IN, RUST_TYPE};
+
+/// Finishes the schema; returns the names of the Rust types by path.
+pub(super) fn finish(schema: &mut Schema) -> BTreeMap<String, String> {
+    let mut types = BTreeMap::new();
+    if let Some(fields) = schema.as_object_mut() {
+        finish_fields(fields, "", &mut types);
+    }
+    types
+}
+
+fn finish_fields(fields: &mut Map<String, Value>, path: &str, types: &mut BTreeMap<String, String>) {
+    fields.remove("title");
+    if let Some(Value::String(name)) = fields.remove(RUST_TYPE) {
+        types.insert(path.to_owned(), name);
+    }
+    if let Some(Value::String(name)) = fields.remove(BUILT_IN) {
+        insert_built_in(fields, &name);
+        return;
+    }
+    set_known_format(fields);
+    add_list_type(fields);
+    for (key, value) in fields.iter_mut() {
+        match (key.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                for (name, property) in properties {
+                    let separator = if path.is_empty() { "" } else { "." };
+                    finish_value(property, &format!("{path}{separator}{name}"), types);
+                }
+            }
+            ("items" | "additionalProperties", value) => finish_value(value, &format!("{path}[]"), types),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
+                for schema in schemas {
+                    finish_value(schema, path, types);
+                }
+            }
+            ("not", value) => finish_value(value, path, types),
+            _ => {}
+        }
+    }
+}
+
+fn finish_value(value: &mut Value, path: &str, types: &mut BTreeMap<String, String>) {
+    if let Value::Object(fields) = value {
+        finish_fields(fields, path, types);
+    }
+}
+
+/// Inserts the schema of a type of Kubernetes. What the field has itself is kept, such as its description.
+fn insert_built_in(fields: &mut Map<String, Value>, name: &str) {
+    // A type of a version that the table does not know keeps all its fields.
+    let schema = custom_resource_schema(name)
+        .unwrap_or_else(|| json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true }));
+    if let Value::Object(schema) = schema {
+        for (key, value) in schema {
+            fields.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// A list of conditions is a map by `type`, unless the field says otherwise.
+fn add_list_type(fields: &mut Map<String, Value>) {
+    let name = fields.get("items").and_then(|items| items[BUILT_IN].as_str());
+    if let Some(keys) = name.and_then(list_map_keys)
+        && !fields.contains_key("x-kubernetes-list-type")
+    {
+        fields.insert("x-kubernetes-list-type".to_owned(), "map".into());
+        fields.insert("x-kubernetes-list-map-keys".to_owned(), json!(keys));
+    }
+}
+
+/// Replaces formats of integers that the API server does not know by the smallest that it knows, with the type's limits. `uint64` stays, for
+/// which there is none: `kubewright generate` refuses it.
+fn set_known_format(fields: &mut Map<String, Value>) {
+    let (format, minimum, maximum) = match fields.get("format").and_then(Value::as_str) {
+        Some("int8") => ("int32", i64::from(i8::MIN), i64::from(i8::MAX)),
+        Some("int16") => ("int32", i64::from(i16::MIN), i64::from(i16::MAX)),
+        Some("uint8") => ("int32", 0, i64::from(u8::MAX)),
+        Some("uint16") => ("int32", 0, i64::from(u16::MAX)),
+        Some("uint32") => ("int64", 0, i64::from(u32::MAX)),
+        Some("int") => {
+            fields.insert("format".to_owned(), "int64".into());
+            return;
+        }
+        _ => return,
+    };
+    fields.insert("format".to_owned(), format.into());
+    fields.entry("minimum").or_insert(minimum.into());
+    fields.entry("maximum").or_insert(maximum.into());
+}

@@ -1,0 +1,68 @@
+//! Makes the CustomResourceDefinition of a kind: kube's, with a schema of our own. Only the code of `#[derive(Informer)]` calls this.
+//!
+//! The schema comes from schemars in these steps. [`nulls`] decides which fields are nullable. [`references`] replaces references by what they refer to, and types of Kubernetes by a
+//! mark with their name. kube's transforms make it structural. [`finish`] replaces the marks by the schemas that Kubernetes publishes
+//! (package `kubewright-api-types`), and removes what the API server does not know.
+//!
+//! It differs from kube's schema in this:
+//! - Types of Kubernetes have their list types, map keys, formats and required fields. A list of conditions is a map by `type`.
+//! - A field with `skip_serializing_if` is not nullable.
+//! - There is no `title`. Integers have a format that the API server knows.
+
+mod finish;
+mod nulls;
+mod references;
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceValidation, JSONSchemaProps,
+};
+use kube::core::schema::{OptionalEnum, StructuralSchemaRewriter};
+use schemars::{
+    JsonSchema, Schema,
+    generate::SchemaSettings,
+    transform::{AddNullable, Transform as _},
+};
+
+/// Returns the definition with the schema of `K` in place of kube's.
+///
+/// # Panics
+/// If the schema cannot be structural, such as that of a type that contains itself, with the reason.
+pub fn definition<K: JsonSchema>(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    let schema = schema::<K>().0;
+    let schema = serde_json::from_value::<JSONSchemaProps>(schema.to_value());
+    let schema = schema.unwrap_or_else(|error| panic!("the schema is not one of a custom resource: {error}"));
+    for version in &mut crd.spec.versions {
+        version.schema = Some(CustomResourceValidation {
+            open_api_v3_schema: Some(schema.clone()),
+        });
+    }
+    crd
+}
+
+/// Returns the names of the Rust types of the schema's objects, by path: `spec` is `FooSpec`, `spec.rules[]` is `Rule`.
+pub fn rust_types<K: JsonSchema>() -> BTreeMap<String, String> {
+    schema::<K>().1
+}
+
+fn schema<K: JsonSchema>() -> (Schema, BTreeMap<String, String>) {
+    let read = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+    let written = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = read.into_root_schema_for::<K>().to_value();
+    nulls::restrict(&mut schema, &written.into_root_schema_for::<K>().to_value());
+    let mut schema = Schema::try_from(schema).unwrap_or_default();
+    references::resolve(&mut schema).unwrap_or_else(|reason| panic!("{reason}"));
+    // Without references, these transforms see what they see in kube's schema.
+    for transform in &mut SchemaSettings::openapi3().transforms {
+        transform.transform(&mut schema);
+    }
+    AddNullable::default().transform(&mut schema);
+    StructuralSchemaRewriter.transform(&mut schema);
+    OptionalEnum.transform(&mut schema);
+    let types = finish::finish(&mut schema);
+    (schema, types)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+use k8s_openapi::{
+    api::{
+        batch::v1::JobTemplateSpec,
+        core::v1::{PodTemplateSpec, ResourceRequirements},
+    },
+    apimachinery::pkg::{
+        api::resource::Quantity,
+        apis::meta::v1::{Condition, LabelSelector, Time},
+        util::intstr::IntOrString,
+    },
+};
+use kube::{CustomResource, CustomResourceExt};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// What to run.
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "demo.dev",
+    version = "v1",
+    kind = "Runner",
+    namespaced,
+    status = "RunnerStatus"
+)]
+#[serde(rename_all = "camelCase")]
+struct RunnerSpec {
+    /// The pods.
+    template: PodTemplateSpec,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<JobTemplateSpec>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resources: Option<ResourceRequirements>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selector: Option<LabelSelector>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<Quantity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_surge: Option<IntOrString>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strategy: Option<Strategy>,
+    rules: Vec<Rule>,
+    by_name: BTreeMap<String, Rule>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    texts: Option<Vec<Option<String>>>,
+    #[schemars(extend("nullable" = true))]
+    marked: Option<String>,
+    bytes: u8,
+    count: u32,
+    offset: isize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limit: Option<i32>,
+    written: Option<i32>,
+    #[serde(default)]
+    rule: Option<Rule>,
+    #[serde(default)]
+    names: Vec<String>,
+}
+
+/// How to replace.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+enum Strategy {
+    Recreate,
+    Rolling,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+struct Rule {
+    title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 5))]
+    weight: Option<u8>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+struct RunnerStatus {
+    #[serde(default)]
+    conditions: Vec<Condition>,
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    history: Option<Vec<Condition>>,
+}
+
+fn runner() -> Value {
+    let crd = definition::<Runner>(Runner::crd());
+    serde_json::to_value(crd).unwrap()["spec"]["versions"][0]["schema"]["openAPIV3Schema"].take()
+}
+
+fn spec() -> Value {
+    runner()["properties"]["spec"]["properties"].take()
+}
+
+#[test]
+fn types_of_kubernetes_have_their_published_schema() {
+    let spec = spec();
+    assert_eq!(spec["template"]["description"], "The pods.");
+    let pod = &spec["template"]["properties"]["spec"]["properties"];
+    assert_eq!(pod["containers"]["x-kubernetes-list-map-keys"], json!(["name"]));
+    let job = &spec["job"]["properties"]["spec"]["properties"];
+    assert_eq!(job["backoffLimit"]["format"], "int32");
+    assert_eq!(spec["selector"]["x-kubernetes-map-type"], "atomic");
+    assert_eq!(spec["at"]["format"], "date-time");
+    assert_eq!(spec["maxSurge"]["x-kubernetes-int-or-string"], true);
+    assert!(spec["size"]["pattern"].is_string());
+    assert_eq!(
+        spec["resources"]["properties"]["claims"]["x-kubernetes-list-type"],
+        "map"
+    );
+}
+
+#[test]
+fn conditions_are_maps_by_type_unless_the_field_says_otherwise() {
+    let status = runner()["properties"]["status"]["properties"].take();
+    assert_eq!(status["conditions"]["x-kubernetes-list-type"], "map");
+    assert_eq!(
+        status["conditions"]["x-kubernetes-list-map-keys"],
+        json!(["type"])
+    );
+    assert_eq!(status["conditions"]["default"], json!([]));
+    assert_eq!(status["history"]["x-kubernetes-list-type"], "atomic");
+    assert_eq!(status["history"]["x-kubernetes-list-map-keys"], Value::Null);
+}
+
+#[test]
+fn only_items_and_fields_that_may_be_written_as_null_are_nullable() {
+    fn nullable(schema: &Value, path: &str, found: &mut Vec<String>) {
+        if schema["nullable"] == true {
+            found.push(path.to_owned());
+        }
+        for (key, value) in schema.as_object().into_iter().flatten() {
+            nullable(value, &format!("{path}/{key}"), found);
+        }
+    }
+    let mut found = Vec::new();
+    nullable(&runner()["properties"], "", &mut found);
+    let found: Vec<_> = found
+        .iter()
+        .filter_map(|path| path.strip_prefix("/spec/properties"))
+        .collect();
+    assert_eq!(found, ["/marked", "/rule", "/texts/items", "/written"]);
+    assert_eq!(spec()["limit"], json!({ "type": "integer", "format": "int32" }));
+}
+
+#[test]
+fn enumerations_and_structs_of_the_operator_are_inline() {
+    let spec = spec();
+    assert_eq!(
+        spec["strategy"],
+        json!({ "type": "string", "enum": ["Recreate", "Rolling"], "description": "How to replace." })
+    );
+    let rule = json!({
+        "type": "object", "required": ["title"],
+        "properties": {
+            "title": { "type": "string" },
+            "weight": { "type": "integer", "format": "int32", "minimum": 1.0, "maximum": 5.0 },
+        },
+    });
+    assert_eq!(spec["rules"], json!({ "type": "array", "items": rule }));
+    assert_eq!(
+        spec["byName"],
+        json!({ "type": "object", "additionalProperties": rule })
+    );
+}
+
+#[test]
+fn integers_have_known_formats_and_limits() {
+    let spec = spec();
+    assert_eq!(
+        spec["bytes"],
+        json!({ "type": "integer", "format": "int32", "minimum": 0.0, "maximum": 255.0 })
+    );
+    assert_eq!(
+        spec["count"],
+        json!({ "type": "integer", "format": "int64", "minimum": 0.0, "maximum": 4_294_967_295.0 })
+    );
+    assert_eq!(spec["offset"], json!({ "type": "integer", "format": "int64" }));
+}
+
+#[test]
+fn there_are_no_titles_and_no_marks() {
+    let text = runner().to_string();
+    assert!(!text.contains("x-kubewright"), "{text}");
+    assert_eq!(
+        text.matches("\"title\":").count(),
+        3,
+        "the fields of that name, and no others"
+    );
+    assert_eq!(runner()["title"], Value::Null);
+}
+
+#[test]
+fn rust_types_have_their_paths() {
+    let types = rust_types::<Runner>();
+    let of = |path: &str| types.get(path).map(String::as_str);
+    assert_eq!(of("spec"), Some("RunnerSpec"));
+    assert_eq!(of("status"), Some("RunnerStatus"));
+    assert_eq!(of("spec.rules[]"), Some("Rule"));
+    assert_eq!(of("spec.byName[]"), Some("Rule"));
+    assert_eq!(of("spec.strategy"), Some("Strategy"));
+    assert_eq!(of("spec.template"), None);
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+struct Tree {
+    branches: Vec<Branch>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+struct Branch {
+    tree: Option<Box<Tree>>,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Forest {
+    tree: Tree,
+}
+
+#[test]
+#[should_panic(expected = "type Tree contains itself (Tree → Branch → Tree)")]
+fn type_that_contains_itself_is_an_error() {
+    schema::<Forest>();
+}
