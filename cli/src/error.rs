@@ -69,6 +69,9 @@ pub enum Error {
     /// See [`exit::SAMPLE`].
     #[error("{}", .0.join("\n"))]
     Samples(Vec<String>),
+    /// See [`exit::DEFINITION`].
+    #[error("the API server would refuse or lose what the code defines:\n{}\nnothing was written", .0.join("\n"))]
+    Definitions(Vec<String>),
     /// See [`exit::PROJECT`].
     #[error(transparent)]
     Project(#[from] ProjectError),
@@ -121,6 +124,7 @@ impl Error {
             Self::Conflict(_) => exit::CONFLICT,
             Self::Uncommitted(_) => exit::UNCOMMITTED,
             Self::Samples(_) | Self::Yaml { .. } => exit::SAMPLE,
+            Self::Definitions(_) => exit::DEFINITION,
             Self::Cargo(error) => error.exit_code(),
             Self::Insert { .. } => exit::NO_INSERTION_POINT,
             Self::Io(_) | Self::Template(_) => exit::IO,

@@ -29,6 +29,8 @@ pub const MANIFESTS: u8 = 11;
 pub const SERVER: u8 = 12;
 /// `dev` cannot reach the cluster, or lacks permissions there.
 pub const CLUSTER: u8 = 13;
+/// The API server would refuse a CRD, or no object could satisfy it.
+pub const DEFINITION: u8 = 14;
 
 /// The table of exit codes at the end of `--help`.
 pub const HELP: &str = "\
@@ -46,4 +48,5 @@ Exit codes:
   10  a file could not be read or written
   11  the operator does not print its manifests
   12  the API server does not start
-  13  dev: the cluster cannot be reached or denies a request";
+  13  dev: the cluster cannot be reached or denies a request
+  14  a CRD would be refused by the API server, or no object could satisfy it";

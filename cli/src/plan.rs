@@ -267,6 +267,15 @@ pub fn files_with_extension(folder: &Path, extension: &str) -> Result<Vec<PathBu
     Ok(files(folder)?.into_iter().filter(is_wanted).collect())
 }
 
+/// Returns the Rust files below a directory; empty if it does not exist.
+pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let mut found = files_with_extension(folder, "rs")?;
+    for below in folders(folder)? {
+        found.extend(rust_files(&below)?);
+    }
+    Ok(found)
+}
+
 /// Returns the subdirectories of a directory, sorted; empty if it does not exist.
 pub fn folders(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
     Ok(entries(folder)?

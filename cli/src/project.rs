@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::{
+    manifests::descriptions::Descriptions,
     names::is_dns_label,
     plan::{self, IoError},
 };
@@ -72,6 +73,9 @@ pub struct Settings {
     pub scope: Scope,
     #[serde(default)]
     namespaces: Vec<String>,
+    /// How much of the descriptions the CRDs contain.
+    #[serde(default)]
+    pub descriptions: Descriptions,
 }
 
 impl Settings {

@@ -1,6 +1,6 @@
 //! `kubewright add kind`: adds a kind with its controller, test and sample.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::kind_files::NewKind;
 use crate::{
@@ -104,9 +104,7 @@ fn crate_name(project: &Project) -> Result<String, Error> {
 
 /// Returns whether exactly this kind exists. Another kind of the same name is an error, and so is a file at its path.
 fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error> {
-    let mut files = Vec::new();
-    rust_files(&project.root.join("src"), &mut files)?;
-    for file in files {
+    for file in crate::plan::rust_files(&project.root.join("src"))? {
         let text = crate::plan::read(&file)?.unwrap_or_default();
         let Ok(parsed) = syn::parse_file(&text) else {
             continue;
@@ -133,14 +131,6 @@ fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error>
         }),
         None => Ok(false),
     }
-}
-
-fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    files.extend(crate::plan::files_with_extension(folder, "rs")?);
-    for below in crate::plan::folders(folder)? {
-        rust_files(&below, files)?;
-    }
-    Ok(())
 }
 
 /// Plans an edit of the first candidate file that exists.

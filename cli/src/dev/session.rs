@@ -205,7 +205,7 @@ impl Session {
             self.applier.apply_namespace(namespace).await?;
         }
         for (kind, crd) in manifests.defined_crds() {
-            self.applier.apply_crd(crd).await?;
+            self.applier.apply_crd(&settings.descriptions.apply(crd)).await?;
             let name = crd["metadata"]["name"].as_str().unwrap_or_default();
             self.applied_crds.insert(name.to_owned(), kind.kind.clone());
             self.log(format_args!("applied the CRD of {}", kind.kind)).await;

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     Error,
-    manifests::{Manifests, api_docs, crds, kustomization, rbac},
+    manifests::{Manifests, api_docs, crds, definition_check, kustomization, rbac},
     ownership::{
         generated::{self, EditedFile},
         managed::{self, ConflictedFile, Resolution},
     },
-    plan::Plan,
+    plan::{self, Plan},
     project::Project,
-    samples,
+    samples, source,
 };
 
 pub(crate) use managed_files::ManagedFiles;
@@ -49,6 +49,7 @@ pub fn plan(project: &Project, manifests: &Manifests, decisions: &Decisions) -> 
         decisions,
         outcome: Outcome::default(),
     };
+    planner.check_definitions(manifests)?;
     planner.plan_managed()?;
     let crd_files = planner.plan_crds(manifests)?;
     let role_files = planner.plan_roles(manifests)?;
@@ -84,6 +85,24 @@ pub fn plan(project: &Project, manifests: &Manifests, decisions: &Decisions) -> 
     Ok(outcome)
 }
 
+/// Returns the fields of type `Option<Option<T>>` in the project's types of the API, with their places.
+fn nested_options(root: &Path) -> Result<Vec<String>, Error> {
+    let mut problems = Vec::new();
+    for path in plan::rust_files(&root.join("src"))? {
+        let Ok(file) = syn::parse_file(&plan::read(&path)?.unwrap_or_default()) else {
+            continue;
+        };
+        let shown = plan::slashed(path.strip_prefix(root).unwrap_or(&path));
+        problems.extend(source::nested_options(&file).into_iter().map(|field| {
+            format!(
+                "{shown}:{}: field {} of {} is an `Option` in an `Option`, and the API has no value for `Some(None)`: use one `Option`",
+                field.line, field.name, field.parent
+            )
+        }));
+    }
+    Ok(problems)
+}
+
 struct Planner<'a> {
     project: &'a Project,
     decisions: &'a Decisions,
@@ -104,12 +123,26 @@ impl Planner<'_> {
         Ok(())
     }
 
+    fn check_definitions(&self, manifests: &Manifests) -> Result<(), Error> {
+        let kinds = manifests.defined_crds();
+        let mut problems: Vec<String> = kinds
+            .flat_map(|(kind, crd)| definition_check::problems(kind, crd))
+            .collect();
+        problems.extend(nested_options(&self.project.root)?);
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Definitions(problems))
+        }
+    }
+
     fn plan_crds(&mut self, manifests: &Manifests) -> Result<Vec<PathBuf>, Error> {
         let mut files = Vec::new();
         for (kind, crd) in manifests.defined_crds() {
             let path = crds::path(kind);
-            self.plan_generated(&path, &crds::text(crd)?, |old| crds::notes(old, crd))?;
-            self.outcome.warnings.extend(crds::size_warning(kind, crd));
+            let crd = self.project.settings.descriptions.apply(crd);
+            self.plan_generated(&path, &crds::text(&crd)?, |old| crds::notes(old, &crd))?;
+            self.outcome.warnings.extend(crds::size_warning(kind, &crd));
             files.push(path);
         }
         Ok(files)

@@ -177,6 +177,8 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
@@ -199,6 +201,7 @@ mod tests {
             plural: "foos".into(),
             namespaced: false,
             external: false,
+            rust_types: BTreeMap::new(),
             crd: Some(json!({"spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]}})),
         };
         let manifests = Manifests {

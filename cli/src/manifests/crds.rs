@@ -69,7 +69,7 @@ pub fn size_warning(kind: &KindManifest, crd: &Value) -> Option<String> {
     (size > MAX_ANNOTATIONS_BYTES / 10 * 8).then(|| {
         format!(
             "the CRD of {} has {size} bytes, and client-side apply supports at most {MAX_ANNOTATIONS_BYTES}: \
-             use `kubectl apply --server-side`",
+             use `kubectl apply --server-side`, or set `descriptions = \"short\"` in kubewright.toml",
             kind.kind
         )
     })
@@ -77,6 +77,8 @@ pub fn size_warning(kind: &KindManifest, crd: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
@@ -98,6 +100,7 @@ mod tests {
             plural: "foos".into(),
             namespaced: true,
             external: false,
+            rust_types: BTreeMap::new(),
             crd: None,
         };
         let warning = |size| size_warning(&kind, &json!({ "a": "x".repeat(size) }));

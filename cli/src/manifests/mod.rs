@@ -1,13 +1,18 @@
 //! The operator's manifests, and the texts that are generated from them.
 //!
 //! `<operator> manifests` prints JSON ([`Manifests`]). From it come [`crds`], [`rbac`], the [`kustomization`] that lists
-//! them, and the API documentation ([`api_docs`]). These modules return texts; [`ownership`](crate::ownership) decides
+//! them, and the API documentation ([`api_docs`]). [`definition_check`] finds what the API server would refuse. These modules return texts; [`ownership`](crate::ownership) decides
 //! whether they may be written.
 
 pub mod api_docs;
 pub mod crds;
+pub mod definition_check;
+pub mod descriptions;
 pub mod kustomization;
 pub mod rbac;
+mod schema_path;
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,6 +50,9 @@ pub struct KindManifest {
     /// Whether the CRD belongs to another project.
     #[serde(default)]
     pub external: bool,
+    /// The Rust types of the schema's objects, by version and path: `spec` is `FooSpec`, `spec.rules[]` is `Rule`.
+    #[serde(default)]
+    pub rust_types: BTreeMap<String, BTreeMap<String, String>>,
     /// The CRD; may be absent for an external kind.
     #[serde(default)]
     pub crd: Option<Value>,

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::similar_name::is_similar;
+
 /// Validates an object. Returns the problems, each with its path and fix.
 pub(super) fn object(schema: &Value, object: &Value) -> Vec<String> {
     let mut validator = Validator::default();
@@ -272,31 +274,6 @@ fn type_or_value(value: &Value) -> String {
         Value::Array(_) => "a list".to_owned(),
         scalar => scalar.to_string(),
     }
-}
-
-/// Whether the names differ only in case, separators or one letter.
-fn is_similar(known: &str, written: &str) -> bool {
-    let bare = |text: &str| {
-        text.chars()
-            .filter(char::is_ascii_alphanumeric)
-            .collect::<String>()
-            .to_ascii_lowercase()
-    };
-    let (known, written) = (bare(known), bare(written));
-    let (long, short) = if known.len() >= written.len() {
-        (&known, &written)
-    } else {
-        (&written, &known)
-    };
-    let same = long
-        .bytes()
-        .zip(short.bytes())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let rest = |text: &str, skip: usize| text.get(same + skip..).map(str::to_owned);
-    known == written
-        || (long.len() == short.len() && rest(long, 1) == rest(short, 1))
-        || (long.len() == short.len() + 1 && rest(long, 1) == rest(short, 0))
 }
 
 #[cfg(test)]

@@ -7,10 +7,12 @@ mod insertion;
 mod items;
 mod kinds;
 mod manager_calls;
+mod nested_options;
 
 pub use items::{declare_module, export_controller, export_in_prelude, import_controller};
 pub use kinds::{DefinedKind, kinds};
 pub use manager_calls::register;
+pub use nested_options::{NestedOption, nested_options};
 
 /// A line cannot be inserted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -1,0 +1,200 @@
+//! Checks the CRDs before they are written: what the API server would refuse, and what no object could satisfy.
+
+use std::collections::BTreeSet;
+
+use kubewright_apimachinery::{field::FieldError, schema::check_structural};
+use serde_json::Value;
+
+use super::{KindManifest, schema_path};
+
+/// Formats of Rust's integers that the API server does not know.
+const UNKNOWN_FORMATS: [(&str, &str); 4] = [
+    ("uint64", "u64"),
+    ("uint", "usize"),
+    ("int128", "i128"),
+    ("uint128", "u128"),
+];
+
+/// Pairs of keywords of which the first must not exceed the second.
+const RANGES: [(&str, &str); 4] = [
+    ("minimum", "maximum"),
+    ("minLength", "maxLength"),
+    ("minItems", "maxItems"),
+    ("minProperties", "maxProperties"),
+];
+
+/// Returns the problems of a kind's definition, each with the field, the Rust type and the fix.
+pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<String> {
+    let mut problems = Vec::new();
+    for version in crd["spec"]["versions"].as_array().into_iter().flatten() {
+        let name = version["name"].as_str().unwrap_or_default();
+        let schema = &version["schema"]["openAPIV3Schema"];
+        let place = Place { kind, version: name };
+        // A field with several errors is reported once: the first names the cause.
+        let mut reported = BTreeSet::new();
+        for error in check_structural(schema, "") {
+            let (path, keyword) = field_and_keyword(&error.field);
+            if reported.insert(path.clone()) {
+                problems.push(place.problem(&path, &reason(&keyword, &error)));
+            }
+        }
+        check_values(schema, "", &mut |path, reason| {
+            problems.push(place.problem(path, &reason));
+        });
+        problems.extend(
+            check_paths(version, schema).map(|problem| format!("{}: {problem}", place.kind_and_version())),
+        );
+    }
+    problems
+}
+
+/// The version of a kind that is checked.
+struct Place<'a> {
+    kind: &'a KindManifest,
+    version: &'a str,
+}
+
+impl Place<'_> {
+    fn kind_and_version(&self) -> String {
+        format!("{} ({}/{})", self.kind.kind, self.kind.group, self.version)
+    }
+
+    fn problem(&self, path: &str, reason: &str) -> String {
+        let types = self.kind.rust_types.get(self.version);
+        // The closest type around the field.
+        let mut outer = path;
+        let found = loop {
+            let Some((parent, _)) = outer.rsplit_once('.') else {
+                break None;
+            };
+            outer = parent.trim_end_matches("[]");
+            if let Some(found) = types.and_then(|types| types.get(parent).or_else(|| types.get(outer))) {
+                break Some(found);
+            }
+        };
+        let within = found.map(|name| format!(" of {name}")).unwrap_or_default();
+        let path = if path.is_empty() { "the object" } else { path };
+        format!("{}: {path}{within}: {reason}", self.kind_and_version())
+    }
+}
+
+/// Splits the path of an error, such as `.properties[spec].properties[sizes].items.type`, into `spec.sizes[]` and `type`.
+fn field_and_keyword(path: &str) -> (String, String) {
+    let mut field = String::new();
+    let mut rest = path;
+    loop {
+        if let Some((name, after)) = rest
+            .strip_prefix(".properties[")
+            .and_then(|rest| rest.split_once(']'))
+        {
+            if !field.is_empty() {
+                field.push('.');
+            }
+            field.push_str(name);
+            rest = after;
+        } else if let Some(after) = ["items", "additionalProperties"].iter().find_map(|keyword| {
+            rest.strip_prefix('.')?
+                .strip_prefix(keyword)
+                .filter(|after| !after.is_empty())
+        }) {
+            field.push_str("[]");
+            rest = after;
+        } else {
+            return (field, rest.trim_start_matches('.').to_owned());
+        }
+    }
+}
+
+/// Returns the reason in terms of Rust, with the fix.
+fn reason(keyword: &str, error: &FieldError) -> String {
+    let detail = &error.detail;
+    match keyword {
+        "type" if detail.starts_with("must not be empty") => {
+            "values of any type are not allowed, as `serde_json::Value` has: write a struct, or add \
+             `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` to the field"
+                .to_owned()
+        }
+        "items" | "additionalItems" => {
+            "tuples are not allowed: use a struct with named fields, or a `Vec` of one type".to_owned()
+        }
+        "additionalProperties" if detail.contains("mutual exclusive") => {
+            "a flattened map beside other fields is not allowed: give the map a field of its own, or flatten a \
+             `BTreeMap<String, serde_json::Value>`"
+                .to_owned()
+        }
+        "pattern" => format!(
+            "the pattern {} is not a valid regular expression ({detail}): the API server's have no look-around and no back-references",
+            error.value.as_deref().unwrap_or_default()
+        ),
+        _ if keyword.starts_with("x-kubernetes-validations") => format!("the rule does not compile ({detail}): fix it"),
+        _ if keyword.starts_with("default") => {
+            format!(
+                "the default does not match the schema ({}): change `#[serde(default = …)]` or the constraint",
+                detail.trim_start_matches(" in body ")
+            )
+        }
+        _ if keyword.starts_with("oneOf") || keyword.starts_with("anyOf") || keyword.starts_with("allOf") => format!(
+            "an enum whose variants have data of different shapes is not allowed ({keyword} {detail}): use a struct with an optional field \
+             for each variant"
+        ),
+        _ => format!("{keyword}: {detail}: change the type or its `#[schemars(…)]` attributes"),
+    }
+}
+
+/// Checks formats and ranges, in which the API server's validation is more lenient than its users want.
+fn check_values(schema: &Value, path: &str, report: &mut impl FnMut(&str, String)) {
+    let format = schema["format"].as_str().unwrap_or_default();
+    if let Some((_, rust)) = UNKNOWN_FORMATS.iter().find(|(unknown, _)| *unknown == format) {
+        report(
+            path,
+            format!(
+                "Kubernetes has no integers of the size of `{rust}`: use `i64` with `#[schemars(range(min = 0))]`, or a `String`"
+            ),
+        );
+    }
+    for (low, high) in RANGES {
+        if let (Some(least), Some(most)) = (schema[low].as_f64(), schema[high].as_f64())
+            && least > most
+        {
+            report(
+                path,
+                format!("no value satisfies {low} {least} and {high} {most}: swap or change them"),
+            );
+        }
+    }
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let separator = if path.is_empty() { "" } else { "." };
+        check_values(property, &format!("{path}{separator}{name}"), report);
+    }
+    for nested in ["items", "additionalProperties"] {
+        if schema[nested].is_object() {
+            check_values(&schema[nested], &format!("{path}[]"), report);
+        }
+    }
+}
+
+/// Checks the paths of printer columns, selectable fields and the scale subresource.
+fn check_paths<'v>(version: &'v Value, schema: &'v Value) -> impl Iterator<Item = String> + 'v {
+    let columns = version["additionalPrinterColumns"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|column| {
+            let name = column["name"].as_str().unwrap_or_default();
+            (format!("printer column {name}"), &column["jsonPath"])
+        });
+    let fields = version["selectableFields"].as_array().into_iter().flatten();
+    let fields = fields.map(|field| ("selectable field".to_owned(), &field["jsonPath"]));
+    let scale = &version["subresources"]["scale"];
+    let scale = ["specReplicasPath", "statusReplicasPath", "labelSelectorPath"]
+        .map(|name| (format!("scale subresource, {name}"), &scale[name]));
+    columns.chain(fields).chain(scale).filter_map(|(what, path)| {
+        let path = path.as_str()?;
+        let reason = schema_path::check(schema, path).err()?;
+        Some(format!("{what}: `{path}`: {reason}"))
+    })
+}
+
+#[cfg(test)]
+#[path = "definition_check_tests.rs"]
+mod tests;

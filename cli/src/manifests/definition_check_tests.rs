@@ -1,0 +1,127 @@
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+
+/// Returns the problems of a kind Foo whose spec has this schema and whose version has these keys.
+fn check(spec: &Value, version: &Value) -> Vec<String> {
+    let types = [("spec", "FooSpec"), ("spec.rules[]", "Rule")];
+    let types = types.map(|(path, name)| (path.to_owned(), name.to_owned()));
+    let kind = KindManifest {
+        group: "demo.dev".into(),
+        kind: "Foo".into(),
+        plural: "foos".into(),
+        namespaced: true,
+        external: false,
+        rust_types: BTreeMap::from([("v1".to_owned(), BTreeMap::from(types))]),
+        crd: None,
+    };
+    let mut version = version.clone();
+    version["name"] = json!("v1");
+    version["schema"] = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
+    problems(&kind, &json!({"spec": {"versions": [version]}}))
+}
+
+/// Returns the problems of a spec with these fields.
+fn check_fields(fields: &Value) -> Vec<String> {
+    check(&json!({"type": "object", "properties": fields}), &json!({}))
+}
+
+#[test]
+fn valid_definition_has_no_problems() {
+    let fields = json!({
+        "replicas": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 1},
+        "any": {"x-kubernetes-preserve-unknown-fields": true},
+        "port": {"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+    });
+    assert_eq!(check_fields(&fields), [""; 0]);
+}
+
+/// What schemars makes of each Rust type, and the message.
+#[test]
+fn problems_name_field_type_and_fix() {
+    let cases = [
+        (
+            json!({"config": {}}),
+            "Foo (demo.dev/v1): spec.config of FooSpec: values of any type are not allowed, as `serde_json::Value` has: write a struct, or add \
+             `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` to the field",
+        ),
+        (
+            json!({"rules": {"type": "array", "items": {"type": "object", "properties": {"pair": {
+                "type": "array", "items": [{"type": "string"}, {"type": "integer"}], "maxItems": 2, "minItems": 2
+            }}}}}),
+            "Foo (demo.dev/v1): spec.rules[].pair of Rule: tuples are not allowed: use a struct with named fields, or a `Vec` of one type",
+        ),
+        (
+            json!({"rules": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}}}),
+            "Foo (demo.dev/v1): spec.rules of FooSpec: a flattened map beside other fields is not allowed: give the map a field of its own, or \
+             flatten a `BTreeMap<String, serde_json::Value>`",
+        ),
+        (
+            json!({"host": {"type": "string", "pattern": "(?=a)b"}}),
+            "Foo (demo.dev/v1): spec.host of FooSpec: the pattern \"(?=a)b\" is not a valid regular expression (must be a valid regular \
+             expression, but isn't: error parsing regexp: look-around, including look-ahead and look-behind, is not supported): the API \
+             server's have no look-around and no back-references",
+        ),
+        (
+            json!({"size": {"type": "integer", "minimum": 5.0, "maximum": 2.0}}),
+            "Foo (demo.dev/v1): spec.size of FooSpec: no value satisfies minimum 5 and maximum 2: swap or change them",
+        ),
+        (
+            json!({"names": {"type": "array", "minItems": 3, "maxItems": 1, "items": {"type": "string"}}}),
+            "Foo (demo.dev/v1): spec.names of FooSpec: no value satisfies minItems 3 and maxItems 1: swap or change them",
+        ),
+        (
+            json!({"bytes": {"type": "integer", "format": "uint64", "minimum": 0}}),
+            "Foo (demo.dev/v1): spec.bytes of FooSpec: Kubernetes has no integers of the size of `u64`: use `i64` with \
+             `#[schemars(range(min = 0))]`, or a `String`",
+        ),
+        (
+            json!({"count": {"type": "array", "items": {"type": "integer", "format": "uint", "minimum": 0}}}),
+            "Foo (demo.dev/v1): spec.count[] of FooSpec: Kubernetes has no integers of the size of `usize`: use `i64` with \
+             `#[schemars(range(min = 0))]`, or a `String`",
+        ),
+        (
+            json!({"size": {"type": "integer", "default": "a"}}),
+            "Foo (demo.dev/v1): spec.size of FooSpec: the default does not match the schema (must be of type integer: \"string\"): change \
+             `#[serde(default = …)]` or the constraint",
+        ),
+    ];
+    for (fields, expected) in cases {
+        assert_eq!(check_fields(&fields), [expected], "{fields}");
+    }
+}
+
+#[test]
+fn rules_are_compiled() {
+    let spec = json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.size <"}],
+        "properties": {"size": {"type": "integer"}}});
+    let problems = check(&spec, &json!({}));
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(
+        problems[0].starts_with("Foo (demo.dev/v1): spec: the rule does not compile ("),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn paths_of_columns_scale_and_selectable_fields_exist() {
+    let spec = json!({"type": "object", "properties": {"replicas": {"type": "integer"}}});
+    let version = json!({
+        "additionalPrinterColumns": [
+            {"name": "Wanted", "jsonPath": ".spec.replica"}, {"name": "Age", "jsonPath": ".metadata.creationTimestamp"},
+        ],
+        "selectableFields": [{"jsonPath": ".spec.color"}],
+        "subresources": {"scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
+    });
+    assert_eq!(
+        check(&spec, &version),
+        [
+            "Foo (demo.dev/v1): printer column Wanted: `.spec.replica`: `.spec` has no field `replica`: did you mean `replicas`?",
+            "Foo (demo.dev/v1): selectable field: `.spec.color`: `.spec` has no field `color`: the fields are replicas",
+            "Foo (demo.dev/v1): scale subresource, statusReplicasPath: `.status.replicas`: `the object` has no field `status`: the fields \
+             are spec",
+        ]
+    );
+}

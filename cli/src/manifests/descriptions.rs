@@ -1,0 +1,85 @@
+//! Shortens or removes the descriptions of CRDs, as `descriptions` in `kubewright.toml` says.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// How much of the descriptions a CRD contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Descriptions {
+    /// All.
+    #[default]
+    Full,
+    /// The first sentence of each.
+    Short,
+    /// None: `kubectl explain` shows only names and types.
+    None,
+}
+
+impl Descriptions {
+    /// Returns the CRD with these descriptions.
+    pub fn apply(self, crd: &Value) -> Value {
+        let mut crd = crd.clone();
+        let versions = crd["spec"]["versions"].as_array_mut();
+        for version in versions.into_iter().flatten() {
+            self.shorten(&mut version["schema"]["openAPIV3Schema"]);
+        }
+        crd
+    }
+
+    fn shorten(self, schema: &mut Value) {
+        let Value::Object(fields) = schema else { return };
+        match self {
+            Self::Full => return,
+            Self::None => drop(fields.remove("description")),
+            Self::Short => {
+                if let Some(Value::String(text)) = fields.get_mut("description") {
+                    text.truncate(first_sentence(text).len());
+                }
+            }
+        }
+        for key in ["items", "additionalProperties"] {
+            if let Some(nested) = fields.get_mut(key) {
+                self.shorten(nested);
+            }
+        }
+        // A field can be called `description`: only the values of `properties` are schemas.
+        let properties = fields.get_mut("properties").and_then(Value::as_object_mut);
+        for (_, property) in properties.into_iter().flatten() {
+            self.shorten(property);
+        }
+    }
+}
+
+/// Returns the text up to the first full stop before a space, or to the end of the first line.
+fn first_sentence(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    line.find(". ").map_or(line, |end| &line[..=end]).trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn descriptions_are_shortened_or_removed_and_fields_of_that_name_stay() {
+        let crd = |outer: Option<&str>, inner: Option<&str>| {
+            let mut schema = json!({"type": "object", "properties": {"description": {"type": "array", "items": {"type": "string"}}}});
+            if let (Some(outer), Some(inner)) = (outer, inner) {
+                schema["description"] = json!(outer);
+                schema["properties"]["description"]["items"]["description"] = json!(inner);
+            }
+            json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}})
+        };
+        let (outer, inner) = ("The v1.2 size. More: https://a.b/c. End.", "One line\nand more");
+        let full = crd(Some(outer), Some(inner));
+        assert_eq!(Descriptions::Full.apply(&full), full);
+        assert_eq!(
+            Descriptions::Short.apply(&full),
+            crd(Some("The v1.2 size."), Some("One line"))
+        );
+        assert_eq!(Descriptions::None.apply(&full), crd(None, None));
+    }
+}

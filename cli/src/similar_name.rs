@@ -1,0 +1,44 @@
+//! Finds names that a typing error explains.
+
+/// Whether the names differ only in case, separators or one letter.
+pub(crate) fn is_similar(known: &str, written: &str) -> bool {
+    let bare = |text: &str| {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+            .to_ascii_lowercase()
+    };
+    let (known, written) = (bare(known), bare(written));
+    let (long, short) = if known.len() >= written.len() {
+        (&known, &written)
+    } else {
+        (&written, &known)
+    };
+    let same = long
+        .bytes()
+        .zip(short.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let rest = |text: &str, skip: usize| text.get(same + skip..).map(str::to_owned);
+    known == written
+        || (long.len() == short.len() && rest(long, 1) == rest(short, 1))
+        || (long.len() == short.len() + 1 && rest(long, 1) == rest(short, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_similar;
+
+    #[test]
+    fn names_that_differ_in_case_separators_or_one_letter_are_similar() {
+        for (one, other) in [
+            ("replicas", "Replicas"),
+            ("dnsName", "dns_name"),
+            ("size", "sise"),
+            ("sizes", "size"),
+        ] {
+            assert!(is_similar(one, other) && is_similar(other, one), "{one} {other}");
+        }
+        assert!(!is_similar("size", "name"));
+    }
+}

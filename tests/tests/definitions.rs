@@ -1,0 +1,280 @@
+//! The definitions that the derive makes of Rust types: what `generate` refuses, and that both API servers accept the others and keep what
+//! objects contain.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+#![expect(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    reason = "only the definitions of the types are used"
+)]
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    api::{
+        batch::v1::JobTemplateSpec,
+        core::v1::{Affinity, PodTemplateSpec, ResourceRequirements, Volume},
+        networking::v1::IngressSpec,
+    },
+    apimachinery::pkg::{
+        api::resource::Quantity,
+        apis::meta::v1::{Condition, LabelSelector, Time},
+        util::intstr::IntOrString,
+    },
+};
+use kubewright::{CustomKind, CustomResource, Informer};
+use kubewright_cli::manifests::{KindManifest, definition_check};
+use kubewright_testkit::Cluster;
+use kubewright_tests::on_both_servers;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+on_both_servers!(definitions_are_accepted_and_objects_keep_their_fields);
+
+/// Returns the problems that `generate` reports for a kind.
+fn problems<K: CustomKind>() -> Vec<String> {
+    let info = K::info();
+    let kind = KindManifest {
+        group: info.group.to_string(),
+        kind: info.kind.to_string(),
+        plural: info.plural.to_string(),
+        namespaced: true,
+        external: false,
+        rust_types: BTreeMap::from([(info.version.to_string(), K::rust_types())]),
+        crd: None,
+    };
+    definition_check::problems(&kind, &serde_json::to_value(K::definition()).unwrap())
+}
+
+/// Defines a module with a kind that has these fields, and types.
+macro_rules! kind {
+    ($module:ident, { $($field:tt)* } $($types:item)*) => {
+        mod $module {
+            use super::*;
+
+            #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+            #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
+            pub struct FooSpec { $($field)* }
+
+            $($types)*
+        }
+    };
+}
+
+kind!(any_value, { config: Value });
+kind!(kept_value, { #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))] config: Value });
+kind!(tuple, { pair: (String, i32) });
+kind!(tuple_struct, { rules: Vec<Pair> }
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    pub struct Pair(String, i32);
+);
+kind!(flattened_map, { rule: Rule }
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    pub struct Rule { name: String, #[serde(flatten)] others: BTreeMap<String, String> }
+);
+kind!(flattened_values, { rule: Rule }
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    pub struct Rule { name: String, #[serde(flatten)] others: BTreeMap<String, Value> }
+);
+kind!(pattern, { #[schemars(regex(pattern = "(?=a)b"))] host: String });
+kind!(range, { #[schemars(range(min = 5, max = 2))] size: i32 });
+kind!(long_text, { #[schemars(length(min = 5, max = 2))] name: String });
+kind!(unsigned, { bytes: u64 });
+kind!(sized, { counts: Option<Vec<usize>> });
+kind!(small, { a: u8, b: u16, c: u32, d: i8, e: i64, f: isize, g: f32, h: bool, i: char });
+kind!(recursive, { tree: Tree }
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    pub struct Tree { branches: Vec<Tree> }
+);
+kind!(mixed_enum, { choice: Choice }
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    pub enum Choice { /// Without data.
+        Nothing, /// With.
+        Something { size: i32 } }
+);
+kind!(tagged_enum, { choice: Choice }
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    pub enum Choice { One { a: i32 }, Other { b: String } }
+);
+
+mod column {
+    use super::*;
+
+    #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
+    #[kube(printcolumn(name = "Size", type_ = "integer", json_path = ".spec.sice"))]
+    pub struct FooSpec {
+        size: i32,
+    }
+}
+
+#[test]
+fn definitions_that_the_api_server_would_refuse_are_refused_with_type_and_fix() {
+    let cases = [
+        (
+            problems::<any_value::Foo>(),
+            "spec.config of FooSpec: values of any type are not allowed",
+        ),
+        (
+            problems::<tuple::Foo>(),
+            "spec.pair of FooSpec: tuples are not allowed",
+        ),
+        (
+            problems::<tuple_struct::Foo>(),
+            "spec.rules[] of FooSpec: tuples are not allowed",
+        ),
+        (
+            problems::<flattened_map::Foo>(),
+            "spec.rule of FooSpec: a flattened map beside other fields is not allowed",
+        ),
+        (
+            problems::<pattern::Foo>(),
+            "spec.host of FooSpec: the pattern \"(?=a)b\" is not a valid regular expression",
+        ),
+        (
+            problems::<range::Foo>(),
+            "spec.size of FooSpec: no value satisfies minimum 5 and maximum 2",
+        ),
+        (
+            problems::<long_text::Foo>(),
+            "spec.name of FooSpec: no value satisfies minLength 5 and maxLength 2",
+        ),
+        (
+            problems::<unsigned::Foo>(),
+            "spec.bytes of FooSpec: Kubernetes has no integers of the size of `u64`",
+        ),
+        (
+            problems::<sized::Foo>(),
+            "spec.counts[] of FooSpec: Kubernetes has no integers of the size of `usize`",
+        ),
+        (
+            problems::<column::Foo>(),
+            "printer column Size: `.spec.sice`: `.spec` has no field `sice`: did you mean `size`?",
+        ),
+    ];
+    for (problems, expected) in cases {
+        assert_eq!(problems.len(), 1, "{expected}: {problems:?}");
+        let expected = format!("Foo (demo.dev/v1): {expected}");
+        assert!(problems[0].starts_with(&expected), "{expected}\n{}", problems[0]);
+    }
+}
+
+#[test]
+#[should_panic(expected = "type Tree contains itself (Tree → Tree)")]
+fn type_that_contains_itself_has_no_definition() {
+    recursive::Foo::definition();
+}
+
+#[test]
+#[should_panic(expected = "Enum variant set")]
+fn enum_with_and_without_data_has_no_definition() {
+    mixed_enum::Foo::definition();
+}
+
+/// Everything that embeds a type of Kubernetes.
+#[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "demo.dev",
+    version = "v1",
+    kind = "Everything",
+    namespaced,
+    status = "EverythingStatus"
+)]
+#[serde(rename_all = "camelCase")]
+pub struct EverythingSpec {
+    template: PodTemplateSpec,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    job: Option<JobTemplateSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ingress: Option<IngressSpec>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    selector: Option<LabelSelector>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    affinity: Option<Affinity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resources: Option<ResourceRequirements>,
+    #[serde(default)]
+    volumes: Vec<Volume>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<Quantity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    port: Option<IntOrString>,
+    written_as_null: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct EverythingStatus {
+    #[serde(default)]
+    conditions: Vec<Condition>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<Time>,
+}
+
+fn everything() -> Value {
+    json!({
+        "apiVersion": "demo.dev/v1", "kind": "Everything", "metadata": {"name": "a", "namespace": "default"},
+        "spec": {
+            "template": {
+                "metadata": {"labels": {"app": "a"}, "annotations": {"b": "c"}},
+                "spec": {
+                    "containers": [{
+                        "name": "main", "image": "nginx", "ports": [{"containerPort": 80, "protocol": "TCP"}],
+                        "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"key": "k", "name": "s"}}}],
+                        "resources": {"limits": {"cpu": 1, "memory": "1Gi"}},
+                        "livenessProbe": {"httpGet": {"port": "http", "path": "/"}},
+                    }],
+                    "imagePullSecrets": [{"name": "pull"}],
+                    "volumes": [{"name": "config", "configMap": {"name": "c", "items": [{"key": "k", "path": "p"}]}}],
+                },
+            },
+            "job": {"spec": {"backoffLimit": 2, "template": {"spec": {"containers": [{"name": "job"}], "restartPolicy": "Never"}}}},
+            "ingress": {"rules": [{"host": "a.b", "http": {"paths": [{"path": "/", "pathType": "Prefix",
+                "backend": {"service": {"name": "s", "port": {"number": 80}}}}]}}]},
+            "selector": {"matchLabels": {"app": "a"}},
+            "volumes": [],
+            "size": "1500m",
+            "port": 80,
+            "writtenAsNull": null,
+        },
+        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Available", "message": "",
+            "lastTransitionTime": "2026-01-02T03:04:05Z"}], "since": "2026-01-02T03:04:05Z"},
+    })
+}
+
+/// Invalid objects are refused.
+fn definitions_are_accepted_and_objects_keep_their_fields(cluster: &Cluster) {
+    assert_eq!(problems::<Everything>(), [""; 0]);
+    for accepted in [
+        problems::<small::Foo>(),
+        problems::<kept_value::Foo>(),
+        problems::<flattened_values::Foo>(),
+        problems::<tagged_enum::Foo>(),
+    ] {
+        assert_eq!(accepted, [""; 0]);
+    }
+    cluster.install_crd(&Everything::definition()).unwrap();
+    let object = everything();
+    let created = cluster.apply(&object).unwrap();
+    assert_eq!(created["spec"], object["spec"]);
+    let object = cluster.patch_status(&object, &object["status"]).unwrap();
+    assert_eq!(object["status"], everything()["status"]);
+
+    let mut twice = everything();
+    let ready = twice["status"]["conditions"][0].clone();
+    twice["status"]["conditions"].as_array_mut().unwrap().push(ready);
+    let mut wrong_reason = everything();
+    wrong_reason["status"]["conditions"][0]["reason"] = json!("not a reason");
+    for (object, expected) in [(twice, "Duplicate value"), (wrong_reason, "should match")] {
+        let error = cluster
+            .patch_status(&object, &object["status"])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let mut without_name = everything();
+    without_name["spec"]["template"]["spec"]["containers"][0]["name"].take();
+    let error = cluster.apply(&without_name).unwrap_err().to_string();
+    assert!(error.contains("containers"), "{error}");
+}
