@@ -1,8 +1,10 @@
 //! Makes schemas for CustomResourceDefinitions of built-in types, as controller-gen makes them of Kubernetes' Go types.
 //!
 //! Differences from controller-gen, which are deliberate:
-//! - The metadata of a template has all its fields. controller-gen writes `type: object`, and the API server then prunes labels and annotations.
+//! - The metadata of a template has the fields that its author may set. controller-gen writes `type: object`, and the API server then prunes
+//!   labels and annotations.
 //! - Values of any type, such as RawExtension, keep their fields: controller-gen's schema lets the API server prune them.
+//! - Go's empty defaults, such as that of the name of a `LocalObjectReference`, are left out: they add empty fields to objects.
 //!
 //! Enumerations are left out, as there: a later version of Kubernetes may add a value, which an older schema would refuse.
 
@@ -11,6 +13,18 @@ use serde_json::{Value, json};
 
 /// The pattern of the text form of a quantity, as Kubernetes publishes it for custom resources.
 const QUANTITY_PATTERN: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
+const OBJECT_META: &str = "meta.v1.ObjectMeta";
+/// The fields of [`OBJECT_META`] that only the API server sets. `creationTimestamp` is not among them: Go programs write it as null, which would be
+/// an unknown field.
+const SERVER_FIELDS: [&str; 7] = [
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
 /// The type of the entries of `status.conditions` in new APIs.
 const CONDITION: &str = "meta.v1.Condition";
 /// Longest of a condition's texts, and their patterns: Go markers of [`CONDITION`], which its OpenAPI does not show.
@@ -31,7 +45,7 @@ const CONDITION_RULES: &[(&str, &str)] = &[
 /// Returns the structural schema of a built-in type, such as `core.v1.PodTemplateSpec`, with its descriptions; none for an unknown name.
 ///
 /// The schema contains no references: a type within itself is an object with any fields. Defaults are those that are not the zero value, and
-/// those of the keys of lists.
+/// those of the keys of lists. Metadata has only the fields that the author of a template may set.
 pub fn custom_resource_schema(name: &str) -> Option<Value> {
     let ty =
         scalar_of_definition(name).map_or_else(|| definition(name).cloned(), |s| Some(Type::Scalar(s)))?;
@@ -102,7 +116,8 @@ impl<'t> Builder<'t> {
 
     fn map(&mut self, name: &str, map: &'t Map) -> Value {
         let mut schema = json!({ "type": "object" });
-        for (field_name, field) in &map.fields {
+        let is_left_out = |field: &str| name == OBJECT_META && SERVER_FIELDS.contains(&field);
+        for (field_name, field) in map.fields.iter().filter(|(field, _)| !is_left_out(field)) {
             let mut property = self.field(field);
             describe(&mut property, description(name, field_name));
             schema["properties"][&**field_name] = property;

@@ -66,6 +66,26 @@ fn list_whose_key_is_optional_has_no_type() {
 }
 
 #[test]
+fn metadata_of_templates_has_what_its_author_sets() {
+    let template = custom_resource_schema("core.v1.PodTemplateSpec").unwrap();
+    let fields = at(&template, "metadata")["properties"].as_object().unwrap();
+    let names: Vec<&String> = fields.keys().collect();
+    assert_eq!(
+        names,
+        [
+            "annotations",
+            "creationTimestamp",
+            "finalizers",
+            "generateName",
+            "labels",
+            "name",
+            "namespace",
+            "ownerReferences"
+        ]
+    );
+}
+
+#[test]
 fn scalars_have_their_formats() {
     let template = custom_resource_schema("core.v1.PodTemplateSpec").unwrap();
     let cases = [
