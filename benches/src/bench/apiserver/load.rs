@@ -97,6 +97,18 @@ impl Writers {
         .await
     }
 
+    /// Sends a request of another kind with each of these numbers. Returns how many.
+    pub(super) async fn send(&mut self, template: &RequestTemplate, numbers: Range<usize>) -> Result<usize> {
+        write_all(
+            &mut self.connections,
+            template,
+            numbers,
+            Duration::MAX,
+            |number| (number, 0),
+        )
+        .await
+    }
+
     /// Replaces the first `objects` objects in turn, without a resource version. Returns the number of updates.
     pub(crate) async fn update(&mut self, objects: usize, numbers: Range<usize>) -> Result<usize> {
         /// Makes each update different: an update without a change would cause no event.

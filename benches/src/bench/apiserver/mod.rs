@@ -1,10 +1,11 @@
 //! Compares the embedded API server, in a process of its own, with kube-apiserver and etcd: the same requests from the same client.
 //!
 //! Read `server` (the servers), `tls`, `connection`, `chunks` and `template` (a client that uses as little CPU time as possible, since it
-//! runs on the same processors), `load` (writes and lists), `watches`, and `run` (one measurement).
+//! runs on the same processors), `load` (writes and lists), `watches`, `definitions`, and `run` (one measurement).
 
 mod chunks;
 mod connection;
+mod definitions;
 mod load;
 mod run;
 mod server;
@@ -52,7 +53,7 @@ enum BetterValue {
 /// Label, number of decimals, which values are better, and figure of a row.
 type Row = (&'static str, usize, BetterValue, fn(&ServerFigures) -> f64);
 
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 23] = [
     ("time to ready: ms", 0, BetterValue::Lower, |figures| {
         figures.ready_millis
     }),
@@ -92,6 +93,24 @@ const ROWS: [Row; 19] = [
     }),
     ("MB with 1000 watches", 0, BetterValue::Lower, |figures| {
         figures.watched
+    }),
+    (
+        "100 definitions created at once, each: CPU ms",
+        2,
+        BetterValue::Lower,
+        |figures| figures.first_definitions.micros / 1e3,
+    ),
+    ("… per second", 0, BetterValue::Higher, |figures| {
+        figures.first_definitions.each_second
+    }),
+    (
+        "500 definitions beside them, each: CPU ms",
+        2,
+        BetterValue::Lower,
+        |figures| figures.more_definitions.micros / 1e3,
+    ),
+    ("… per second", 0, BetterValue::Higher, |figures| {
+        figures.more_definitions.each_second
     }),
     ("objects stored", 0, BetterValue::Higher, |figures| figures.stored),
     (

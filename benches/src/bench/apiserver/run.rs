@@ -5,6 +5,7 @@ use std::{ops::Range, time::Duration};
 use anyhow::Result;
 
 use super::{
+    definitions,
     load::{self, OperationCost, Writers},
     server::MeasuredServer,
     watches,
@@ -17,6 +18,8 @@ const UPDATES: usize = 5000;
 /// Number of events that each of 100 and of 1000 watches receives. With many more events the real server closes watches as too slow.
 const EVENTS_PER_100_WATCHES: usize = 1000;
 const EVENTS_PER_1000_WATCHES: usize = 100;
+/// Numbers of definitions that are created at once.
+const DEFINITIONS: [usize; 2] = [100, 500];
 /// Number of objects to store, and the time limit for creating them.
 const MAX_STORED_OBJECTS: usize = 100_000;
 const FILL_TIMEOUT: Duration = Duration::from_mins(5);
@@ -33,6 +36,8 @@ pub(crate) struct ServerFigures {
     pub(crate) fan_out_hundred: OperationCost,
     pub(crate) fan_out_thousand: OperationCost,
     pub(crate) watched: f64,
+    pub(crate) first_definitions: OperationCost,
+    pub(crate) more_definitions: OperationCost,
     pub(crate) stored: f64,
     pub(crate) fill: OperationCost,
     pub(crate) list: OperationCost,
@@ -75,6 +80,8 @@ pub(crate) async fn measure(
         fan_out_hundred,
         fan_out_thousand,
         watched,
+        first_definitions: OperationCost::NONE,
+        more_definitions: OperationCost::NONE,
         stored: f64::NAN,
         fill: OperationCost::NONE,
         list: OperationCost::NONE,
@@ -90,6 +97,12 @@ pub(crate) async fn measure(
         )
         .await?;
     }
+    drop(server);
+    let server = start().await?;
+    let mut writers = Writers::new(&server, NAMESPACE).await?;
+    let [first, more] = DEFINITIONS.map(|count| count / divisor);
+    figures.first_definitions = definitions::create(&server, &mut writers, "first.bench.dev", first).await?;
+    figures.more_definitions = definitions::create(&server, &mut writers, "more.bench.dev", more).await?;
     Ok(figures)
 }
 
