@@ -13,8 +13,6 @@ pub struct ApiModule<'a> {
     pub version: &'a str,
     /// The kind, in UpperCamelCase.
     pub kind: &'a str,
-    /// The kind in lower case: singular and short name.
-    pub lower: &'a str,
     /// Plural name of the resource.
     pub plural: &'a str,
     /// Whether the kind is namespaced.
@@ -55,8 +53,6 @@ pub struct ControllerTest<'a> {
     pub kind: &'a str,
     /// The kind in snake case, for variables.
     pub snake: &'a str,
-    /// The plural in snake case, for variables.
-    pub snakes: &'a str,
     /// Plural name of the resource.
     pub plural: &'a str,
     /// Whether the kind is namespaced.

@@ -8,10 +8,9 @@ fn tests_of_a_new_project_pass() {
         let project = Project::scaffold(name, "Foo", arguments);
         let tested = project.cargo(&["test", "--offline"]).expect_success();
         for test in [
-            "becomes_ready_with_its_deployment",
-            "retries_after_a_conflict",
+            "becomes_ready_and_is_deleted_with_its_deployment",
+            "retries_after_a_failed_status_write",
             "relists_after_a_broken_watch",
-            "deployment_is_deleted_with_its_owner",
             "uses_exactly_its_permissions",
         ] {
             assert!(

@@ -35,7 +35,6 @@ impl NewKind<'_> {
             group,
             version,
             kind,
-            lower,
             plural,
             namespaced,
         })?;
@@ -51,7 +50,6 @@ impl NewKind<'_> {
             group,
             kind,
             snake,
-            snakes: &self.kind.snake_plural(),
             plural,
             namespaced,
         })?;
