@@ -20,6 +20,8 @@ const LOG_TIMEOUT: Duration = Duration::from_mins(10);
 #[tokio::test(flavor = "multi_thread")]
 async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
     let project = Project::scaffold("devloop", "Foo", &[]);
+    let role = project.root().join("manifests/rbac/role.yaml");
+    std::fs::remove_file(&role).expect("`new` has generated the role");
     let mut dev = project.dev(&[]);
 
     // The sample is applied, reconciled under the generated Role, and becomes ready on simulated pods.
@@ -36,10 +38,7 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
         !dev.log().contains('\x1b'),
         "without a terminal the output contains escape codes"
     );
-    assert!(
-        project.root().join("manifests/rbac/role.yaml").exists(),
-        "dev did not generate the manifests"
-    );
+    assert!(role.exists(), "dev did not generate the manifests");
 
     // Scale the object as kubectl would.
     let foos = foos(&kubeconfig(&dev)).await;

@@ -3,17 +3,17 @@
 use kube::CustomResourceExt;
 use kubewright::serde_json::{Value, from_value, json};
 use kubewright::testing::{Harness, TestOperator};
-use kubewright_testkit::{Cluster, Fault, Identity, RequestMatcher};
+use kubewright_testkit as testkit;
 use shop::{api::prelude::*, controllers::BackupPlanController};
 
-fn backup_plan() -> BackupPlan {
+fn example() -> BackupPlan {
     let spec = BackupPlanSpec {
         deployment_name: "web".to_owned(),
         replicas: 3,
     };
-    let mut backup_plan = BackupPlan::new("example", spec);
-    backup_plan.metadata.namespace = Some("default".to_owned());
-    backup_plan
+    let mut example = BackupPlan::new("example", spec);
+    example.metadata.namespace = Some("default".to_owned());
+    example
 }
 
 /// Names the Deployment of the BackupPlan.
@@ -25,9 +25,9 @@ fn deployment() -> Value {
 #[tokio::test]
 async fn applies_the_deployment_and_reports() {
     let test = Harness::new(BackupPlanController::register);
-    let mut backup_plan = backup_plan();
-    backup_plan.metadata.uid = Some("1".to_owned());
-    test.seed(&backup_plan);
+    let mut example = example();
+    example.metadata.uid = Some("1".to_owned());
+    test.seed(&example);
     test.reconcile("default/example").await.unwrap();
     let sent = test.requests();
     assert_eq!(sent[0].to_string(), "apply deployments.apps default/web");
@@ -37,8 +37,8 @@ async fn applies_the_deployment_and_reports() {
     assert_eq!(test.events()[0].reason, "Created");
 
     // With the status in the cache, only the Deployment is applied.
-    backup_plan.status = from_value(sent[1].body["status"].clone()).unwrap();
-    test.seed(&backup_plan);
+    example.status = from_value(sent[1].body["status"].clone()).unwrap();
+    test.seed(&example);
     test.reconcile("default/example").await.unwrap();
     assert_eq!(test.requests().len(), 1);
 }
@@ -46,7 +46,7 @@ async fn applies_the_deployment_and_reports() {
 #[tokio::test]
 async fn does_not_change_a_foreign_deployment() {
     let test = Harness::new(BackupPlanController::register);
-    test.seed(&backup_plan());
+    test.seed(&example());
     test.seed(&deployment());
     test.reconcile("default/example").await.unwrap_err();
     assert_eq!(test.requests(), []);
@@ -54,8 +54,8 @@ async fn does_not_change_a_foreign_deployment() {
 }
 
 /// Starts an API server, and the operator with exactly its generated permissions.
-async fn start() -> (Cluster, Identity, TestOperator) {
-    let cluster = Cluster::embedded().unwrap();
+async fn start() -> (testkit::Cluster, testkit::Identity, TestOperator) {
+    let cluster = testkit::Cluster::embedded().unwrap();
     cluster.install_crd(&BackupPlan::crd()).unwrap();
     let permissions = TestOperator::permissions(BackupPlanController::register);
     let identity = cluster.operator("test", &permissions).unwrap();
@@ -65,8 +65,8 @@ async fn start() -> (Cluster, Identity, TestOperator) {
 }
 
 /// Creates a BackupPlan and waits for its Deployment.
-async fn create(cluster: &Cluster) -> Value {
-    cluster.apply(&backup_plan()).unwrap();
+async fn create(cluster: &testkit::Cluster) -> Value {
+    cluster.apply(&example()).unwrap();
     cluster.wait_until(&deployment(), Value::is_object).await
 }
 
@@ -79,7 +79,7 @@ async fn becomes_ready_and_is_deleted_with_its_deployment() {
     let running = json!({"replicas": 3, "readyReplicas": 3, "availableReplicas": 3});
     cluster.patch_status(&deployment, &running).unwrap();
     let is_ready = |found: &Value| found["status"]["conditions"][0]["status"] == "True";
-    let ready = cluster.wait_until(&backup_plan(), is_ready).await;
+    let ready = cluster.wait_until(&example(), is_ready).await;
     assert_eq!(ready["status"]["availableReplicas"], 3);
 
     cluster.delete(&ready).unwrap();
@@ -89,11 +89,11 @@ async fn becomes_ready_and_is_deleted_with_its_deployment() {
 #[tokio::test]
 async fn retries_after_a_failed_status_write() {
     let (cluster, _identity, _operator) = start().await;
-    let write = RequestMatcher::verb("patch").resource("backupplans/status");
-    let failure = cluster.faults().once(write, Fault::DropRequest);
+    let write = testkit::RequestMatcher::verb("patch").resource("backupplans/status");
+    let failure = cluster.faults().once(write, testkit::Fault::DropRequest);
     create(&cluster).await;
     let is_written = |found: &Value| found["status"].is_object();
-    cluster.wait_until(&backup_plan(), is_written).await;
+    cluster.wait_until(&example(), is_written).await;
     assert_eq!(failure.hits(), 1);
 }
 
@@ -103,7 +103,7 @@ async fn relists_after_a_broken_watch() {
     let before = create(&cluster).await;
 
     // Delete the Deployment while the watch is blocked, then expire the watch: only a relist shows the deletion.
-    let watch = RequestMatcher::watch("deployments").user(identity.user());
+    let watch = testkit::RequestMatcher::watch("deployments").user(identity.user());
     cluster.faults().hold_events(watch.clone());
     cluster.delete(&before).unwrap();
     assert_eq!(cluster.expire_watches(&watch).unwrap(), 1);
