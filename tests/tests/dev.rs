@@ -150,7 +150,10 @@ async fn dev_simulation_can_be_disabled_and_delayed() {
 #[test]
 fn operator_exits_when_dev_is_killed() {
     let project = Project::scaffold("devkilled", "Foo", &[]);
-    let mut dev = project.dev(&[]);
+    // Leader election is off unless the environment switches it on.
+    let dev = Project::command(project.root(), &["dev"]).env("LEADER_ELECT", "true");
+    let mut dev = dev.start().expect("dev starts");
+    wait_for(&dev, "acquired the leader lease");
     wait_for(&dev, "kubewright::controller::runner: starting workers");
     running("debug/devkilled");
     // Signal only dev, not its process group: the operator must exit without a signal of its own.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    env,
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
     time::{Duration, SystemTime},
@@ -263,7 +264,11 @@ impl Session {
             environment: vec![
                 ("POD_NAMESPACE", settings.namespace.clone()),
                 ("WATCH_NAMESPACE", settings.watched().join(",")),
-                ("LEADER_ELECT", "false".to_owned()),
+                // Off, so that a restarted operator works at once; users switch it on to try several replicas.
+                (
+                    "LEADER_ELECT",
+                    env::var("LEADER_ELECT").unwrap_or_else(|_| "false".to_owned()),
+                ),
                 ("KUBECONFIG", account.kubeconfig.to_string_lossy().into_owned()),
             ],
         };
