@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::{
     apply::Applier,
+    build_progress,
     cluster::{Cluster, ClusterError},
     console::{Console, LineOrigin},
     object_watcher::{ObjectWatcher, ResourceName},
@@ -152,12 +153,7 @@ impl Session {
         )?;
         sources.add_paths(target.source_paths());
         self.log("building").await;
-        let built = Process::run(
-            &target.build_command(self.color),
-            LineOrigin::Cargo,
-            &self.console,
-        )
-        .await?;
+        let built = build_progress::build(&target, self.color, &self.console).await?;
         if !built.succeeded {
             return Err(CargoError::Compile.into());
         }
