@@ -46,7 +46,11 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
     if let git::InitOutcome::GitUnavailable = git::init(context, &folder) {
         context.message("note: git is not available: the directory is not a repository yet")?;
     }
-    if let Err(reason) = dependency.lock(context, &folder) {
+    let workspace = surrounding_workspace(&folder);
+    // A member of a workspace has no lock file of its own.
+    if workspace.is_none()
+        && let Err(reason) = dependency.lock(context, &folder)
+    {
         context.message(format_args!(
             "note: cargo did not write a complete Cargo.lock ({reason}): the next `cargo build` does; commit it for the container image"
         ))?;
@@ -61,7 +65,7 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
             path.join("runtime").display()
         ))?;
     }
-    if let Some(workspace) = surrounding_workspace(&folder) {
+    if let Some(workspace) = workspace {
         context.message(format_args!(
             "note: the project is inside the workspace of {}: add it to `members` or `exclude` there",
             workspace.display()

@@ -83,12 +83,14 @@ fn notes_an_enclosing_workspace_but_not_a_sibling() {
     let folder = Sandbox::new();
     folder.write("workspace/Cargo.toml", "[workspace]\n");
     let workspace = folder.in_folder("workspace");
-    workspace
+    let inside = workspace
         .kubewright(NEW)
         .expect(0)
         .stderr_contains("add it to `members` or `exclude` there");
+    assert!(!inside.stderr.contains("Cargo.lock"), "{}", inside.stderr);
     let beside = workspace.kubewright(&NEW.replace("shop", "../beside")).expect(0);
     assert!(!beside.stderr.contains("workspace"), "{}", beside.stderr);
+    assert!(beside.stderr.contains("Cargo.lock"), "{}", beside.stderr);
 }
 
 #[test]
