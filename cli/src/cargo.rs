@@ -9,7 +9,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use cargo_metadata::{Message, Metadata, MetadataCommand, Package};
+use cargo_metadata::{Message, Metadata, MetadataCommand, Package, PackageId};
 
 use crate::{Context, Error, exit, manifests::Manifests, plan::IoError, project::Project};
 
@@ -126,6 +126,7 @@ pub struct OperatorTarget {
     manifest: PathBuf,
     binary: String,
     source_paths: BTreeSet<PathBuf>,
+    crates: BTreeSet<PackageId>,
 }
 
 impl OperatorTarget {
@@ -161,10 +162,12 @@ impl OperatorTarget {
         let package = find_package(metadata, &manifest)?;
         check_version(metadata, package)?;
         let binary = find_binary(package, &project.settings.name)?;
+        let crates = source_paths::build_dependencies(metadata, &package.id);
         Ok(Self {
             cargo: cargo.to_owned(),
             root: project.root.clone(),
-            source_paths: source_paths::source_paths(metadata, &package.id),
+            source_paths: source_paths::source_paths(metadata, &crates),
+            crates,
             manifest,
             binary,
         })
@@ -173,6 +176,12 @@ impl OperatorTarget {
     /// Returns the local files and directories that the binary is built from; every file of a directory counts.
     pub fn source_paths(&self) -> impl Iterator<Item = &Path> {
         self.source_paths.iter().map(PathBuf::as_path)
+    }
+
+    /// Returns the operator's package and its dependencies, without those for tests. Features of dev-dependencies may add some that the
+    /// operator does not need.
+    pub fn crates(&self) -> &BTreeSet<PackageId> {
+        &self.crates
     }
 
     /// Returns the build command, with both outputs piped.

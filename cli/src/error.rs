@@ -108,6 +108,9 @@ pub enum Error {
     /// One of our templates does not render.
     #[error("internal error: {0}; please report it")]
     Template(#[from] kubewright_templates::RenderError),
+    /// The template of a new project's manifests is invalid.
+    #[error("internal error: a new project's manifests are invalid: {0}; please report it")]
+    ScaffoldManifests(String),
 }
 
 impl Error {
@@ -127,7 +130,7 @@ impl Error {
             Self::Definitions(_) => exit::DEFINITION,
             Self::Cargo(error) => error.exit_code(),
             Self::Insert { .. } => exit::NO_INSERTION_POINT,
-            Self::Io(_) | Self::Template(_) => exit::IO,
+            Self::Io(_) | Self::Template(_) | Self::ScaffoldManifests(_) => exit::IO,
             Self::ManifestYaml(_) => exit::MANIFESTS,
             Self::ApiServer(_) => exit::SERVER,
             Self::Cluster(_) => exit::CLUSTER,

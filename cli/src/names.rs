@@ -2,7 +2,10 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+mod built_in;
 mod reserved;
+
+pub(crate) use built_in::kubectl_resource;
 
 /// Why a name is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -98,7 +101,7 @@ pub struct KindName {
 }
 
 impl KindName {
-    /// Returns the kind in lower case: singular name, short name and name of the controller.
+    /// Returns the kind in lower case: singular name and name of the controller.
     pub fn lower(&self) -> String {
         self.kind.to_ascii_lowercase()
     }
@@ -116,6 +119,16 @@ impl KindName {
     /// Returns the plural name of the resource, as kube-derive makes it.
     pub fn plural(&self) -> String {
         plural(&self.lower())
+    }
+
+    /// Returns the resource of Kubernetes, such as `cronjobs.batch`, that kubectl may take the kind's plural or singular for.
+    pub fn built_in_resource(&self) -> Option<String> {
+        built_in::built_in_resource(&self.plural(), &self.lower())
+    }
+
+    /// Returns the resource as users write it for kubectl: the plural, with the group if the name alone is ambiguous.
+    pub fn kubectl_resource(&self, group: &Group) -> String {
+        kubectl_resource(&self.plural(), &self.lower(), group.as_str())
     }
 }
 

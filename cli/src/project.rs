@@ -128,7 +128,8 @@ impl Project {
     }
 }
 
-fn parse(path: &Path, text: &str) -> Result<Settings, ProjectError> {
+/// Parses the text of the project file at `path`.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Settings, ProjectError> {
     // The parser's messages show the line, and end with a line break.
     let invalid = |message: String| ProjectError::Invalid {
         path: path.to_owned(),

@@ -13,10 +13,8 @@ pub struct ApiModule<'a> {
     pub version: &'a str,
     /// The kind, in UpperCamelCase.
     pub kind: &'a str,
-    /// The kind in lower case: singular and short name.
-    pub lower: &'a str,
-    /// Plural name of the resource.
-    pub plural: &'a str,
+    /// The resource for kubectl: the plural, with the group if the plural is ambiguous.
+    pub resource: &'a str,
     /// Whether the kind is namespaced.
     pub namespaced: bool,
 }
@@ -49,14 +47,8 @@ impl Template for Controller<'_> {
 pub struct ControllerTest<'a> {
     /// The crate name in Rust code.
     pub crate_name: &'a str,
-    /// The API group.
-    pub group: &'a str,
     /// The kind, in UpperCamelCase.
     pub kind: &'a str,
-    /// The kind in snake case, for variables.
-    pub snake: &'a str,
-    /// The plural in snake case, for variables.
-    pub snakes: &'a str,
     /// Plural name of the resource.
     pub plural: &'a str,
     /// Whether the kind is namespaced.

@@ -11,6 +11,6 @@ mod render;
 pub use kind::{ApiModule, Controller, ControllerTest, Sample};
 pub use project::{
     ApiRoot, CargoToml, Ci, ControllersRoot, DeployKustomization, Dockerfile, Dockerignore, Gitignore, LibRs,
-    MainRs, OperatorManifest, ProjectFile, Readme,
+    MainRs, OperatorManifest, OperatorManifests, ProjectFile, Readme, RustToolchain,
 };
 pub use render::{RenderError, Template, render};

@@ -32,6 +32,14 @@ impl Template for ProjectFile<'_> {
     const SOURCE: &'static str = "project/kubewright.toml.hbs";
 }
 
+/// `rust-toolchain.toml`.
+#[derive(Debug, Clone, Serialize)]
+pub struct RustToolchain {}
+
+impl Template for RustToolchain {
+    const SOURCE: &'static str = "project/rust-toolchain.toml.hbs";
+}
+
 /// `.gitignore`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Gitignore {}
@@ -77,10 +85,12 @@ pub struct Readme<'a> {
     pub name: &'a str,
     /// The first kind.
     pub kind: &'a str,
-    /// The module of that kind.
+    /// The kind in lower case.
+    pub lower: &'a str,
+    /// The kind in snake case: its module and variable.
     pub module: &'a str,
-    /// Plural name of that kind.
-    pub plural: &'a str,
+    /// That kind's resource for kubectl: the plural, with the group if the plural is ambiguous.
+    pub resource: &'a str,
     /// Whether the kind is namespaced.
     pub namespaced: bool,
 }
@@ -137,6 +147,29 @@ pub struct ControllersRoot<'a> {
 
 impl Template for ControllersRoot<'_> {
     const SOURCE: &'static str = "project/src/controllers/mod.rs.hbs";
+}
+
+/// What the new project's operator prints as its manifests, by scope: the members `namespaced` and `cluster` of a JSON object.
+///
+/// `UPDATE_GOLDEN=1 cargo test -p kubewright-tests --test scaffold` writes the template, from the output of such operators.
+#[derive(Debug, Clone, Serialize)]
+pub struct OperatorManifests<'a> {
+    /// Name of the operator.
+    pub name: &'a str,
+    /// The API group.
+    pub group: &'a str,
+    /// The version within the group.
+    pub version: &'a str,
+    /// The kind, in UpperCamelCase.
+    pub kind: &'a str,
+    /// The kind in lower case: its singular name.
+    pub lower: &'a str,
+    /// Plural name of the resource.
+    pub plural: &'a str,
+}
+
+impl Template for OperatorManifests<'_> {
+    const SOURCE: &'static str = "project/manifests.json.hbs";
 }
 
 /// `manifests/deploy/Kustomization`.

@@ -3,7 +3,8 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     ApiModule, ApiRoot, CargoToml, Ci, Controller, ControllerTest, ControllersRoot, DeployKustomization,
-    Dockerfile, Dockerignore, Gitignore, LibRs, MainRs, OperatorManifest, ProjectFile, Readme, Sample,
+    Dockerfile, Dockerignore, Gitignore, LibRs, MainRs, OperatorManifest, OperatorManifests, ProjectFile,
+    Readme, RustToolchain, Sample,
 };
 
 fn embedded(folder: &Dir<'_>, names: &mut BTreeSet<String>) {
@@ -30,8 +31,10 @@ fn every_template_has_a_context() {
         LibRs::SOURCE,
         MainRs::SOURCE,
         OperatorManifest::SOURCE,
+        OperatorManifests::SOURCE,
         ProjectFile::SOURCE,
         Readme::SOURCE,
+        RustToolchain::SOURCE,
         Sample::SOURCE,
     ];
     assert_eq!(names, sources.iter().map(ToString::to_string).collect());
@@ -46,6 +49,33 @@ fn nothing_is_escaped_and_escaped_braces_are_kept() {
     assert!(
         ci.contains("--version <1>") && ci.contains("${{ runner.os }}"),
         "{ci}"
+    );
+}
+
+#[test]
+fn every_file_names_the_rust_release_of_this_workspace() {
+    let release = env!("CARGO_PKG_RUST_VERSION");
+    let (dependency, testkit) = ("\"1\"", "\"1\"");
+    let name = "shop";
+    let toolchain = render(&RustToolchain {}).unwrap();
+    assert!(
+        toolchain.contains(&format!("channel = \"{release}.0\"")),
+        "{toolchain}"
+    );
+    let cargo_toml = render(&CargoToml {
+        name,
+        dependency,
+        testkit,
+    })
+    .unwrap();
+    assert!(
+        cargo_toml.contains(&format!("rust-version = \"{release}\"")),
+        "{cargo_toml}"
+    );
+    let dockerfile = render(&Dockerfile { name }).unwrap();
+    assert!(
+        dockerfile.contains(&format!("FROM rust:{release}-")),
+        "{dockerfile}"
     );
 }
 

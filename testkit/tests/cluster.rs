@@ -154,10 +154,7 @@ async fn check_exact_permissions(cluster: Cluster) {
     if cluster.control_plane().is_none() {
         // A real API server applies new permissions with a short delay.
         assert_eq!(forbidden, 0);
-        cluster
-            .audit()
-            .unwrap()
-            .assert_exact(&permissions, identity.user());
+        cluster.assert_exact_permissions(&identity).await;
     }
     client
         .request::<Value>(get("/api/v1/namespaces/default/secrets"))

@@ -43,14 +43,16 @@ impl Project {
         let mut command = vec!["new", name, "--kind", kind, "--group", "demo.dev"];
         command.extend(arguments);
         kubewright(folder.path(), &command).expect_success();
-        let root = folder.path().join(name);
-        // Use the workspace's dependency versions: nothing is downloaded, and every dependency is built once.
-        fs::copy(workspace().join("Cargo.lock"), root.join("Cargo.lock")).expect("Cargo.lock is copied");
         Self {
+            root: folder.path().join(name),
             _folder: folder,
-            root,
             name: name.to_owned(),
         }
+    }
+
+    /// Returns the operator's name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Returns the project's folder.
@@ -227,10 +229,6 @@ fn test_runner_variables() -> impl Iterator<Item = String> {
     std::env::vars_os()
         .map(|(name, _)| name.to_string_lossy().into_owned())
         .filter(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
-}
-
-fn workspace() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
 /// Returns the target folder in which the running test was built.

@@ -20,6 +20,8 @@ const LOG_TIMEOUT: Duration = Duration::from_mins(10);
 #[tokio::test(flavor = "multi_thread")]
 async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
     let project = Project::scaffold("devloop", "Foo", &[]);
+    let role = project.root().join("manifests/rbac/role.yaml");
+    std::fs::remove_file(&role).expect("`new` has generated the role");
     let mut dev = project.dev(&[]);
 
     // The sample is applied, reconciled under the generated Role, and becomes ready on simulated pods.
@@ -36,10 +38,7 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
         !dev.log().contains('\x1b'),
         "without a terminal the output contains escape codes"
     );
-    assert!(
-        project.root().join("manifests/rbac/role.yaml").exists(),
-        "dev did not generate the manifests"
-    );
+    assert!(role.exists(), "dev did not generate the manifests");
 
     // Scale the object as kubectl would.
     let foos = foos(&kubeconfig(&dev)).await;
@@ -151,7 +150,10 @@ async fn dev_simulation_can_be_disabled_and_delayed() {
 #[test]
 fn operator_exits_when_dev_is_killed() {
     let project = Project::scaffold("devkilled", "Foo", &[]);
-    let mut dev = project.dev(&[]);
+    // Leader election is off unless the environment switches it on.
+    let dev = Project::command(project.root(), &["dev"]).env("LEADER_ELECT", "true");
+    let mut dev = dev.start().expect("dev starts");
+    wait_for(&dev, "acquired the leader lease");
     wait_for(&dev, "kubewright::controller::runner: starting workers");
     running("debug/devkilled");
     // Signal only dev, not its process group: the operator must exit without a signal of its own.

@@ -1,17 +1,45 @@
-//! The tests of a new project, which users run first after `kubewright new`. They need nothing but Rust.
+//! A new project: what users run first after `kubewright new`. It needs nothing but Rust.
+
+use std::{fs, path::Path, process::Command};
 
 use kubewright_tests::Project;
 
+/// The template from which `new` takes the manifests of a new project's operator, which is not built by then.
+const TEMPLATE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../templates/files/project/manifests.json.hbs"
+);
+
+/// The names of the projects below, none of which is part of another text of the manifests, and their names in the template.
+const NAMES: [(&str, &str); 5] = [
+    ("demo.dev", "{{group}}"),
+    ("v7alpha3", "{{version}}"),
+    ("gizmos", "{{plural}}"),
+    ("gizmo", "{{lower}}"),
+    ("Gizmo", "{{kind}}"),
+];
+
+/// `UPDATE_GOLDEN=1 cargo test -p kubewright-tests --test scaffold` updates the template.
 #[test]
-fn tests_of_a_new_project_pass() {
-    for (name, arguments) in [("fresh", &[][..]), ("fresh-wide", &["--cluster-scoped"])] {
-        let project = Project::scaffold(name, "Foo", arguments);
-        let tested = project.cargo(&["test", "--offline"]).expect_success();
+fn new_project_is_up_to_date_and_its_tests_pass() {
+    let projects = [("fresh", &[][..]), ("fresh-wide", &["--cluster-scoped"])].map(|(name, arguments)| {
+        let arguments = [&["--api-version", "v7alpha3"], arguments].concat();
+        Project::scaffold(name, "Gizmo", &arguments)
+    });
+    let template = template(&projects);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(TEMPLATE, template).expect("the template is written");
+        return;
+    }
+    let current = fs::read_to_string(TEMPLATE).expect("the template");
+    assert_eq!(template, current, "run with UPDATE_GOLDEN=1 to update {TEMPLATE}");
+    for project in projects {
+        project.kubewright(&["generate", "--check"]).expect_success();
+        let tested = project.cargo(&["test", "--offline", "--locked"]).expect_success();
         for test in [
-            "becomes_ready_with_its_deployment",
-            "retries_after_a_conflict",
+            "becomes_ready_and_is_deleted_with_its_deployment",
+            "retries_after_a_failed_status_write",
             "relists_after_a_broken_watch",
-            "deployment_is_deleted_with_its_owner",
             "uses_exactly_its_permissions",
         ] {
             assert!(
@@ -21,4 +49,36 @@ fn tests_of_a_new_project_pass() {
             );
         }
     }
+}
+
+/// Returns the template that gives the manifests of these projects' operators.
+fn template([namespaced, cluster]: &[Project; 2]) -> String {
+    let template = |project: &Project| {
+        let printed = manifests(&project.build());
+        assert!(!printed.contains("{{") && !printed.contains("}}"), "{printed}");
+        let operator = printed.replace(&format!("\"{}\"", project.name()), "\"{{name}}\"");
+        let template = NAMES.iter().fold(operator, |text, (name, placeholder)| {
+            text.replace(name, placeholder)
+        });
+        // Differs in every release, and `new` does not need it.
+        let lines = template
+            .lines()
+            .filter(|line| !line.contains("\"kubewrightVersion\""));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    format!(
+        "{{\n\"namespaced\": {},\n\"cluster\": {}\n}}\n",
+        template(namespaced),
+        template(cluster)
+    )
+}
+
+fn manifests(operator: &Path) -> String {
+    let output = Command::new(operator).arg("manifests").output().expect("it runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("text")
 }

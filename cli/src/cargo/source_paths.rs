@@ -1,4 +1,4 @@
-//! Source paths of an operator: those of its package and of its path dependencies.
+//! What an operator is built from: its crates, and the source paths of its package and of its path dependencies.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -7,9 +7,8 @@ use std::{
 
 use cargo_metadata::{DependencyKind, Metadata, PackageId};
 
-/// Returns the local files and directories that the operator is built from; every file of a directory counts.
-pub(super) fn source_paths(metadata: &Metadata, operator: &PackageId) -> BTreeSet<PathBuf> {
-    let built = build_dependencies(metadata, operator);
+/// Returns the local files and directories that the operator's crates are built from; every file of a directory counts.
+pub(super) fn source_paths(metadata: &Metadata, built: &BTreeSet<PackageId>) -> BTreeSet<PathBuf> {
     let packages = metadata.packages.iter();
     let local = packages.filter(|package| package.source.is_none() && built.contains(&package.id));
     let mut sources = BTreeSet::from([metadata.workspace_root.join("Cargo.toml")]);
@@ -24,7 +23,7 @@ pub(super) fn source_paths(metadata: &Metadata, operator: &PackageId) -> BTreeSe
 }
 
 /// Returns a package and its transitive dependencies, without dev-dependencies.
-fn build_dependencies<'a>(metadata: &'a Metadata, package: &'a PackageId) -> BTreeSet<&'a PackageId> {
+pub(super) fn build_dependencies(metadata: &Metadata, package: &PackageId) -> BTreeSet<PackageId> {
     let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
     let nodes: HashMap<_, _> = nodes.map(|node| (&node.id, node)).collect();
     let (mut found, mut next) = (BTreeSet::new(), vec![package]);
@@ -39,7 +38,7 @@ fn build_dependencies<'a>(metadata: &'a Metadata, package: &'a PackageId) -> BTr
         });
         next.extend(needed.map(|needed| &needed.pkg));
     }
-    found
+    found.into_iter().cloned().collect()
 }
 
 #[cfg(test)]

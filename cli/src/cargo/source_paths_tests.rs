@@ -32,7 +32,7 @@ fn path_dependencies_are_included_except_dev_dependencies() {
     command.manifest_path(root.join("shop/Cargo.toml"));
     let metadata = command.exec().unwrap();
     let operator = crate::cargo::find_package(&metadata, &root.join("shop/Cargo.toml")).unwrap();
-    let found = source_paths(&metadata, &operator.id);
+    let found = source_paths(&metadata, &build_dependencies(&metadata, &operator.id));
     let found: Vec<_> = found
         .iter()
         .map(|path| path.strip_prefix(&root).unwrap())

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::kind_files::NewKind;
+use super::kind_files::{NewKind, built_in_note};
 use crate::{
     Context, Error,
     args::AddKind,
@@ -16,7 +16,8 @@ use crate::{
 /// Adds the kind. Existing files and lines are kept.
 pub fn run(args: &AddKind, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
-    let plan = plan(args, &project, context)?;
+    let group = group(args, &project)?;
+    let plan = plan(args, &group, &project, context)?;
     let changed: Vec<_> = plan
         .changes()
         .filter(|change| change.before.is_some())
@@ -36,17 +37,19 @@ pub fn run(args: &AddKind, context: &mut Context<'_>) -> Result<(), Error> {
     }
     plan.apply(&project.root)?;
     context.message(plan.to_string().trim_end())?;
+    if let Some(note) = built_in_note(&args.kind, &group) {
+        context.message(note)?;
+    }
     context.message("\nnext:\n  kubewright generate")
 }
 
 /// Plans the files and lines that the kind still lacks.
-fn plan(args: &AddKind, project: &Project, context: &Context<'_>) -> Result<Plan, Error> {
-    let group = group(args, project)?;
+fn plan(args: &AddKind, group: &Group, project: &Project, context: &Context<'_>) -> Result<Plan, Error> {
     let crate_name = crate_name(project)?;
     let new = NewKind {
         crate_name: &crate_name,
         kind: &args.kind,
-        group: &group,
+        group,
         version: &args.api_version,
         namespaced: !args.cluster_scoped,
     };

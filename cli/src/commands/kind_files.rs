@@ -9,6 +9,15 @@ use crate::{
     names::{ApiVersion, Group, KindName},
 };
 
+/// Returns a note for the user if Kubernetes has a resource of the kind's name.
+pub(super) fn built_in_note(kind: &KindName, group: &Group) -> Option<String> {
+    let built_in = kind.built_in_resource()?;
+    let resource = kind.kubectl_resource(group);
+    Some(format!(
+        "note: Kubernetes has the resource {built_in}, too: write {resource} for kubectl"
+    ))
+}
+
 /// The names from which a kind's files are rendered.
 pub(super) struct NewKind<'a> {
     /// The crate name in Rust code.
@@ -35,8 +44,7 @@ impl NewKind<'_> {
             group,
             version,
             kind,
-            lower,
-            plural,
+            resource: &self.kind.kubectl_resource(self.group),
             namespaced,
         })?;
         let controller = render(&Controller {
@@ -48,10 +56,7 @@ impl NewKind<'_> {
         })?;
         let test = render(&ControllerTest {
             crate_name: self.crate_name,
-            group,
             kind,
-            snake,
-            snakes: &self.kind.snake_plural(),
             plural,
             namespaced,
         })?;

@@ -3,6 +3,7 @@
 pub mod add_kind;
 pub mod api_server;
 pub mod completions;
+mod dependency;
 pub mod dev;
 pub mod generate;
 mod kind_files;

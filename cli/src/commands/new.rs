@@ -5,24 +5,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cargo_metadata::semver::Version;
 use kubewright_templates::{
-    ApiRoot, CargoToml, ControllersRoot, Dockerignore, Gitignore, LibRs, MainRs, ProjectFile, Readme,
-    RenderError, render,
+    ApiRoot, CargoToml, ControllersRoot, Dockerignore, Gitignore, LibRs, MainRs, OperatorManifests,
+    ProjectFile, Readme, RenderError, RustToolchain, render,
 };
+use serde_json::Value;
 
-use super::kind_files::NewKind;
+use super::{
+    dependency::Dependency,
+    kind_files::{NewKind, built_in_note},
+};
 use crate::{
     Context, Error,
     args::{Dev, New},
     format,
-    generation::ManagedFiles,
+    generation::{self, Decisions},
     git,
-    ownership::managed,
+    manifests::Manifests,
     plan::{IoError, Plan},
+    project::{self, Project},
 };
-
-const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Creates the project.
 pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
@@ -30,7 +32,7 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
     let folder = context.cwd.join(display_path);
     check_folder(&folder, display_path)?;
     let dependency = Dependency::choose(args.kubewright_version.as_ref());
-    let plan = plan(args, &dependency, context)?;
+    let plan = plan(args, &folder, &dependency, context)?;
     if args.dry_run {
         return context.print(&plan.to_string());
     }
@@ -44,6 +46,18 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
     if let git::InitOutcome::GitUnavailable = git::init(context, &folder) {
         context.message("note: git is not available: the directory is not a repository yet")?;
     }
+    let workspace = surrounding_workspace(&folder);
+    // A member of a workspace has no lock file of its own.
+    if workspace.is_none()
+        && let Err(reason) = dependency.lock(context, &folder)
+    {
+        context.message(format_args!(
+            "note: cargo did not write a complete Cargo.lock ({reason}): the next `cargo build` does; commit it for the container image"
+        ))?;
+    }
+    if let Some(note) = built_in_note(&args.kind, &args.group) {
+        context.message(note)?;
+    }
     if let Dependency::Path(path) = &dependency {
         context.message(format_args!(
             "note: the project uses the kubewright crate at {}, from which this command was built; to build a container \
@@ -51,7 +65,7 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
             path.join("runtime").display()
         ))?;
     }
-    if let Some(workspace) = surrounding_workspace(&folder) {
+    if let Some(workspace) = workspace {
         context.message(format_args!(
             "note: the project is inside the workspace of {}: add it to `members` or `exclude` there",
             workspace.display()
@@ -69,8 +83,45 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
     ))
 }
 
-/// Plans all files of a new project.
-fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Plan, RenderError> {
+/// Plans all files of a new project, also those that `kubewright generate` writes: they must not be stale.
+fn plan(args: &New, folder: &Path, dependency: &Dependency, context: &Context<'_>) -> Result<Plan, Error> {
+    let (plan, settings) = plan_user_files(args, dependency, context)?;
+    let project = Project {
+        root: folder.to_owned(),
+        settings: project::parse(Path::new(project::FILE), &settings)?,
+    };
+    let outcome = generation::plan_after(plan, &project, &manifests(args)?, &Decisions::default())?;
+    Ok(outcome.plan)
+}
+
+/// Returns what the new project's operator would print as its manifests, without building it.
+fn manifests(args: &New) -> Result<Manifests, Error> {
+    let kind = &args.kind;
+    let text = render(&OperatorManifests {
+        name: args.path.name.as_str(),
+        group: args.group.as_str(),
+        version: args.api_version.as_str(),
+        kind: kind.as_str(),
+        lower: &kind.lower(),
+        plural: &kind.plural(),
+    })?;
+    let scope = if args.cluster_scoped {
+        "cluster"
+    } else {
+        "namespaced"
+    };
+    let manifests = serde_json::from_str::<Value>(&text).map_err(|error| error.to_string());
+    manifests
+        .and_then(|mut scopes| Manifests::from_json(scopes[scope].take()))
+        .map_err(Error::ScaffoldManifests)
+}
+
+/// Plans the files that belong to the user. Returns the text of the project file, too.
+fn plan_user_files(
+    args: &New,
+    dependency: &Dependency,
+    context: &Context<'_>,
+) -> Result<(Plan, String), RenderError> {
     let (name, kind) = (args.path.name.as_str(), args.kind.as_str());
     let (crate_name, module) = (&*args.path.name.crate_name(), args.kind.snake());
     let (dependency, testkit) = (&dependency.to_toml("runtime"), &dependency.to_toml("testkit"));
@@ -94,11 +145,13 @@ fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Pl
     let readme = Readme {
         name,
         kind,
+        lower: &args.kind.lower(),
         module,
-        plural: &args.kind.plural(),
+        resource: &args.kind.kubectl_resource(&args.group),
         namespaced: !args.cluster_scoped,
     };
     let group = args.group.as_str();
+    let settings = render(&ProjectFile { name, group })?;
     let others = [
         (
             "Cargo.toml",
@@ -108,7 +161,8 @@ fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Pl
                 testkit,
             })?,
         ),
-        ("kubewright.toml", render(&ProjectFile { name, group })?),
+        (project::FILE, settings.clone()),
+        ("rust-toolchain.toml", render(&RustToolchain {})?),
         (".gitignore", render(&Gitignore {})?),
         (".dockerignore", render(&Dockerignore {})?),
         ("README.md", render(&readme)?),
@@ -121,11 +175,6 @@ fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Pl
         namespaced: !args.cluster_scoped,
     }
     .files(context)?;
-    let managed = ManagedFiles {
-        name,
-        namespace: &format!("{name}-system"),
-        watched: &[],
-    };
 
     let mut plan = Plan::default();
     for (path, text) in paths
@@ -138,62 +187,7 @@ fn plan(args: &New, dependency: &Dependency, context: &Context<'_>) -> Result<Pl
     for (path, text) in files {
         plan.write(path, None, text);
     }
-    for (path, text) in managed.render()? {
-        plan.write(Path::new(managed::BASE).join(&path), None, text.clone());
-        plan.write(path, None, text);
-    }
-    Ok(plan)
-}
-
-/// How the project depends on the kubewright crate.
-enum Dependency {
-    /// On the source workspace that this command was built from.
-    Path(PathBuf),
-    /// On a published version.
-    Version(String),
-}
-
-impl Dependency {
-    /// Chooses the requested version; otherwise the source workspace if it exists and has this command's version;
-    /// otherwise the published version of this command.
-    fn choose(version: Option<&Version>) -> Self {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-        match (version, source) {
-            (Some(version), _) => Self::Version(version.to_string()),
-            (None, Some(path)) if is_source(path) => Self::Path(path.to_owned()),
-            (None, _) => Self::Version(CLI_VERSION.to_owned()),
-        }
-    }
-
-    /// Returns the TOML value of the dependency on the package in that folder of the workspace.
-    fn to_toml(&self, folder: &str) -> String {
-        match self {
-            Self::Path(workspace) => {
-                let path = slashed_absolute(&workspace.join(folder));
-                format!("{{ path = {} }}", toml::Value::String(path))
-            }
-            // The command supports only its own version of the crate.
-            Self::Version(version) => toml::Value::String(format!("={version}")).to_string(),
-        }
-    }
-}
-
-/// Whether `workspace` contains the kubewright crate in this command's version.
-fn is_source(workspace: &Path) -> bool {
-    let table = |path: PathBuf| fs::read_to_string(path).ok()?.parse::<toml::Table>().ok();
-    let workspace_version = || {
-        let table = table(workspace.join("Cargo.toml"))?;
-        Some(table.get("workspace")?.get("package")?.get("version")?.as_str()? == CLI_VERSION)
-    };
-    let name = || {
-        let table = table(workspace.join("runtime/Cargo.toml"))?;
-        Some(table.get("package")?.get("name")?.as_str()? == "kubewright")
-    };
-    name() == Some(true) && workspace_version() == Some(true)
-}
-
-fn slashed_absolute(path: &Path) -> String {
-    path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
+    Ok((plan, settings))
 }
 
 fn check_folder(folder: &Path, display_path: &Path) -> Result<(), Error> {

@@ -5,12 +5,13 @@
 //! printed, and the session waits for the next change; the running operator keeps running, and is restarted if it exits.
 //!
 //! Read in this order: [`session`], `cluster` (the API server and our credentials), `apply`, `service_account` (the operator's
-//! credentials), `process` (child processes and their output), `restart_backoff`, `source_watcher`, `object_watcher` and `object_diff`
-//! (changes of objects as lines), `console`.
+//! credentials), `process` (child processes and their output), `build_progress`, `restart_backoff`, `source_watcher`, `object_watcher`
+//! and `object_diff` (changes of objects as lines), `console`.
 //!
 //! All of it uses the API server as a client, so that the embedded API server and a cluster take the same code path.
 
 mod apply;
+mod build_progress;
 mod cluster;
 mod console;
 mod object_diff;

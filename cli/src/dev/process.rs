@@ -7,7 +7,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader},
+    io::{AsyncBufReadExt as _, AsyncRead, BufReader},
     process::{Child, ChildStdin, Command},
     task::JoinHandle,
 };
@@ -96,6 +96,16 @@ impl Process {
         origin: LineOrigin,
         console: &Console,
     ) -> Result<CommandOutput, CargoError> {
+        Self::run_observed(command, origin, console, |_| {}).await
+    }
+
+    /// [Runs](Self::run) a child, and passes each line of its stdout to `on_line` as soon as it is there.
+    pub(super) async fn run_observed(
+        command: &std::process::Command,
+        origin: LineOrigin,
+        console: &Console,
+        mut on_line: impl FnMut(&str),
+    ) -> Result<CommandOutput, CargoError> {
         let program = Path::new(command.get_program()).to_owned();
         let failed = |source| CargoError::Spawn {
             cargo: program.clone(),
@@ -103,12 +113,19 @@ impl Process {
         };
         let mut process = Self::spawn(command)?;
         let (out, err) = (process.child.stdout.take(), process.child.stderr.take());
-        let mut stdout = Vec::new();
+        let mut stdout = String::new();
         let read = async {
-            match out {
-                Some(mut pipe) => pipe.read_to_end(&mut stdout).await.map(drop),
-                None => Ok(()),
+            let Some(pipe) = out else {
+                return Ok(());
+            };
+            let (mut pipe, mut line) = (BufReader::new(pipe), Vec::new());
+            while pipe.read_until(b'\n', &mut line).await? > 0 {
+                let text = String::from_utf8_lossy(&line);
+                on_line(text.trim_end());
+                stdout.push_str(&text);
+                line.clear();
             }
+            Ok(())
         };
         let forward = async {
             match err {
@@ -129,7 +146,7 @@ impl Process {
         Ok(CommandOutput {
             succeeded: status.success(),
             wrote_stderr,
-            stdout: String::from_utf8_lossy(&stdout).into_owned(),
+            stdout,
         })
     }
 

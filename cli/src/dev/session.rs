@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    env,
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
     time::{Duration, SystemTime},
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 
 use super::{
     apply::Applier,
+    build_progress,
     cluster::{Cluster, ClusterError},
     console::{Console, LineOrigin},
     object_watcher::{ObjectWatcher, ResourceName},
@@ -151,12 +153,7 @@ impl Session {
         )?;
         sources.add_paths(target.source_paths());
         self.log("building").await;
-        let built = Process::run(
-            &target.build_command(self.color),
-            LineOrigin::Cargo,
-            &self.console,
-        )
-        .await?;
+        let built = build_progress::build(&target, self.color, &self.console).await?;
         if !built.succeeded {
             return Err(CargoError::Compile.into());
         }
@@ -263,7 +260,11 @@ impl Session {
             environment: vec![
                 ("POD_NAMESPACE", settings.namespace.clone()),
                 ("WATCH_NAMESPACE", settings.watched().join(",")),
-                ("LEADER_ELECT", "false".to_owned()),
+                // Off, so that a restarted operator works at once; users switch it on to try several replicas.
+                (
+                    "LEADER_ELECT",
+                    env::var("LEADER_ELECT").unwrap_or_else(|_| "false".to_owned()),
+                ),
                 ("KUBECONFIG", account.kubeconfig.to_string_lossy().into_owned()),
             ],
         };

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use kubewright_templates::{Ci, DeployKustomization, Dockerfile, OperatorManifest, RenderError, render};
 
 /// The settings from which managed files are rendered.
-pub(crate) struct ManagedFiles<'a> {
+pub(super) struct ManagedFiles<'a> {
     /// The operator's name.
-    pub(crate) name: &'a str,
+    pub(super) name: &'a str,
     /// The operator's own namespace.
-    pub(crate) namespace: &'a str,
+    pub(super) namespace: &'a str,
     /// The watched namespaces; empty means all.
-    pub(crate) watched: &'a [String],
+    pub(super) watched: &'a [String],
 }
 
 impl ManagedFiles<'_> {
     /// Renders the files.
-    pub(crate) fn render(&self) -> Result<Vec<(PathBuf, String)>, RenderError> {
+    pub(super) fn render(&self) -> Result<Vec<(PathBuf, String)>, RenderError> {
         let Self {
             name,
             namespace,

@@ -16,7 +16,7 @@ use crate::{
     samples, source,
 };
 
-pub(crate) use managed_files::ManagedFiles;
+use managed_files::ManagedFiles;
 
 /// The user's decisions about single files; paths are relative to the project.
 #[derive(Debug, Default)]
@@ -44,10 +44,23 @@ pub struct Outcome {
 
 /// Plans all files. Reads the project and writes nothing.
 pub fn plan(project: &Project, manifests: &Manifests, decisions: &Decisions) -> Result<Outcome, Error> {
+    plan_after(Plan::default(), project, manifests, decisions)
+}
+
+/// Adds all files to a plan that has other files of the project.
+pub(crate) fn plan_after(
+    plan: Plan,
+    project: &Project,
+    manifests: &Manifests,
+    decisions: &Decisions,
+) -> Result<Outcome, Error> {
     let mut planner = Planner {
         project,
         decisions,
-        outcome: Outcome::default(),
+        outcome: Outcome {
+            plan,
+            ..Outcome::default()
+        },
     };
     planner.check_definitions(manifests)?;
     planner.plan_managed()?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::{KindManifest, Manifests};
-use crate::schema_type::type_name;
+use crate::{names::kubectl_resource, schema_type::type_name};
 
 /// Path of the generated file.
 pub const PATH: &str = "docs/api.md";
@@ -70,7 +70,7 @@ fn write_version(text: &mut String, kind: &KindManifest, version: &Value) {
         let _ = write!(
             text,
             "\n`kubectl get {}` shows: {}.\n",
-            kind.plural,
+            kubectl_resource(&kind.plural, &kind.kind.to_ascii_lowercase(), &kind.group),
             names.join(", ")
         );
     }

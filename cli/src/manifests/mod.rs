@@ -98,8 +98,12 @@ pub struct Permission {
 impl Manifests {
     /// Parses the output of `<operator> manifests`. The error is a message.
     pub fn parse(text: &str) -> Result<Self, String> {
+        Self::from_json(serde_json::from_str(text).map_err(|error| format!("{error}"))?)
+    }
+
+    /// [Parses](Self::parse) a JSON value.
+    pub(crate) fn from_json(value: Value) -> Result<Self, String> {
         // Check the version first: other versions may not deserialize.
-        let value: Value = serde_json::from_str(text).map_err(|error| format!("{error}"))?;
         match value.get("manifestsVersion").and_then(Value::as_u64) {
             Some(MANIFESTS_VERSION) => {
                 let mut manifests: Self =

@@ -28,16 +28,23 @@ pub struct SampleReport {
     pub warnings: Vec<String>,
 }
 
-/// Validates the existing samples, and plans one for each kind without a sample.
+/// Validates the existing and the planned samples, and plans one for each kind without a sample.
 pub fn plan(plan: &mut Plan, root: &Path, manifests: &Manifests) -> Result<SampleReport, Error> {
     let mut report = SampleReport::default();
-    let mut documents = Vec::new();
+    let mut texts: Vec<_> = plan
+        .changes()
+        .filter(|change| change.path.starts_with(FOLDER))
+        .filter_map(|change| Some((change.path.clone(), change.after.clone()?)))
+        .collect();
     for file in plan::files_with_extension(&root.join(FOLDER), "yaml")?
         .into_iter()
         .chain(plan::files_with_extension(&root.join(FOLDER), "yml")?)
     {
         let path = Path::new(FOLDER).join(file.file_name().unwrap_or_default());
-        let text = plan::read(&file)?.unwrap_or_default();
+        texts.push((path, plan::read(&file)?.unwrap_or_default()));
+    }
+    let mut documents = Vec::new();
+    for (path, text) in texts {
         match yaml::read_all(&text) {
             Ok(found) => documents.extend(found.into_iter().map(|document| (path.clone(), document))),
             Err(source) => return Err(Error::Yaml { path, source }),

@@ -6,6 +6,9 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use crate::support::{Sandbox, collect};
 
+/// The most lines of the test of a kind: users must read it all before they write their own.
+const MAX_TEST_LINES: usize = 120;
+
 #[test]
 fn default() {
     compare("default", "--api-version v1alpha1", &[]);
@@ -53,6 +56,11 @@ fn compare(name: &str, options: &str, commands: &[&str]) {
             fs::write(path, bytes).unwrap();
         }
         return;
+    }
+    let is_test = |name: &String| name.starts_with("tests/");
+    for (name, bytes) in found.iter().filter(|(name, _)| is_test(name)) {
+        let lines = String::from_utf8_lossy(bytes).lines().count();
+        assert!(lines <= MAX_TEST_LINES, "{name} has {lines} lines");
     }
     let mut expected = BTreeMap::new();
     collect(&golden, &golden, &mut expected);

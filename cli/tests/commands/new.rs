@@ -12,9 +12,9 @@ fn creates_a_project_in_a_new_repository() {
     let made = folder
         .kubewright(NEW)
         .expect(0)
-        .stderr_contains("created shop with 21 files");
+        .stderr_contains("created shop with 31 files");
     assert_eq!(made.stdout, "");
-    assert_eq!(folder.files().len(), 21);
+    assert_eq!(folder.files().len(), 31);
     let in_project = folder.in_folder("shop");
     in_project.git(&["rev-parse", "--is-inside-work-tree"]);
     let head = std::process::Command::new("git")
@@ -36,23 +36,68 @@ fn works_without_git_and_in_a_given_path() {
 }
 
 #[test]
+fn cargo_lock_is_cargos_or_noted() {
+    let folder = Sandbox::new();
+    folder.fake_cargo("update", "", "warning: x\nerror: no network\nmore\n", 101);
+    folder
+        .kubewright(NEW)
+        .expect(0)
+        .stderr_contains("note: cargo did not write a complete Cargo.lock (no network)");
+    folder.fake_cargo("update", "", "", 0);
+    let made = folder.kubewright(&NEW.replace("shop", "second")).expect(0);
+    assert!(!made.stderr.contains("Cargo.lock"), "{}", made.stderr);
+}
+
+#[test]
+fn kind_with_the_name_of_a_built_in_one_is_qualified_for_kubectl() {
+    let folder = Sandbox::new();
+    let note = "note: Kubernetes has the resource cronjobs.batch, too: write cronjobs.demo.dev for kubectl";
+    folder
+        .kubewright(&NEW.replace("Foo", "CronJob"))
+        .expect(0)
+        .stderr_contains(note);
+    assert!(
+        folder
+            .read("shop/README.md")
+            .contains("kubectl get cronjobs.demo.dev ")
+    );
+    assert!(
+        folder
+            .read("shop/src/api/cron_job.rs")
+            .contains("`kubectl explain cronjobs.demo.dev`")
+    );
+    assert!(
+        folder
+            .read("shop/docs/api.md")
+            .contains("`kubectl get cronjobs.demo.dev` shows")
+    );
+    let project = folder.in_folder("shop");
+    let added = project.kubewright("add kind Lease --allow-dirty").expect(0);
+    added.stderr_contains("coordination.k8s.io, too: write leases.demo.dev for kubectl");
+    let other = project.kubewright("add kind Bar --allow-dirty").expect(0);
+    assert!(!other.stderr.contains("note:"), "{}", other.stderr);
+}
+
+#[test]
 fn notes_an_enclosing_workspace_but_not_a_sibling() {
     let folder = Sandbox::new();
     folder.write("workspace/Cargo.toml", "[workspace]\n");
     let workspace = folder.in_folder("workspace");
-    workspace
+    let inside = workspace
         .kubewright(NEW)
         .expect(0)
         .stderr_contains("add it to `members` or `exclude` there");
+    assert!(!inside.stderr.contains("Cargo.lock"), "{}", inside.stderr);
     let beside = workspace.kubewright(&NEW.replace("shop", "../beside")).expect(0);
     assert!(!beside.stderr.contains("workspace"), "{}", beside.stderr);
+    assert!(beside.stderr.contains("Cargo.lock"), "{}", beside.stderr);
 }
 
 #[test]
 fn dry_run_prints_the_plan_and_writes_nothing() {
     let folder = Sandbox::new();
     let planned = folder.kubewright(&format!("{NEW} --dry-run")).expect(0);
-    assert_eq!(planned.stdout.lines().count(), 21);
+    assert_eq!(planned.stdout.lines().count(), 31);
     assert!(
         planned.stdout.contains("create src/api/foo.rs\n"),
         "{}",

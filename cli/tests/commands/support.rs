@@ -56,13 +56,17 @@ impl Sandbox {
         }
     }
 
-    /// Creates a project `shop` with the kind Foo and enters it; its operator prints [`manifests`].
+    /// Creates a project `shop` with the kind Foo and enters it; its operator prints [`manifests`], and nothing is generated yet.
     pub(crate) fn project() -> Self {
         let mut sandbox = Self::new();
         sandbox
             .kubewright("new shop --kind Foo --group demo.dev --kubewright-version 0.1.0")
             .expect(0);
         sandbox.cwd = sandbox.cwd.join("shop");
+        for folder in ["manifests/crds", "manifests/rbac", "docs"] {
+            fs::remove_dir_all(sandbox.cwd.join(folder)).unwrap();
+        }
+        fs::remove_file(sandbox.cwd.join("manifests/Kustomization")).unwrap();
         sandbox.set_manifests(&manifests());
         sandbox.set_crate_version(env!("CARGO_PKG_VERSION"));
         sandbox

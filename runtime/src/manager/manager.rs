@@ -128,8 +128,8 @@ impl Manager {
         }
     }
 
-    /// Returns a manager for use within another program, such as a test: it reads the environment but no command line, installs no logger and
-    /// no signal handlers, and [`run`](Self::run) returns its error.
+    /// Returns a manager for use within another program: it reads the environment but no command line, installs no logger and no signal
+    /// handlers, and [`run`](Self::run) returns its error. In tests use [`TestOperator`](crate::testing::TestOperator).
     pub fn new(name: impl Into<String>) -> Self {
         let name = name.into();
         Self {

@@ -27,7 +27,7 @@ mod waiters;
 mod tests;
 
 pub use limiter::{
-    ItemExponential, ItemFastSlow, Jittered, MaxOf, MaxWait, RateLimiter, TokenBucket, default_limiter,
+    ItemExponential, ItemFastSlow, Jittered, MaxOf, RateLimiter, TokenBucket, default_limiter,
 };
 pub(crate) use metrics::{NoQueueMetrics, QueueMetrics};
 pub use priority::Priority;

@@ -27,13 +27,22 @@ impl PermissionUnit {
         Ok(units(&manifests.permissions, operator_namespace))
     }
 
-    /// Like [`PermissionUnit::from_manifests`], from the permissions recorded by a setup: `Harness::new(register).setup().permissions()`.
-    pub fn from_permissions(
-        permissions: &impl Serialize,
+    /// Like [`PermissionUnit::from_manifests`], from a list: of permissions as in the output of `manifests`, or of units.
+    pub(crate) fn from_list(
+        permissions: &(impl Serialize + ?Sized),
         operator_namespace: &str,
     ) -> Result<Vec<Self>, serde_json::Error> {
-        let permissions: Vec<Permission> = serde_json::from_value(serde_json::to_value(permissions)?)?;
-        Ok(units(&permissions, operator_namespace))
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum List {
+            Units(Vec<PermissionUnit>),
+            Permissions(Vec<Permission>),
+        }
+        let list = serde_json::from_value(serde_json::to_value(permissions)?)?;
+        Ok(match list {
+            List::Units(units) => units,
+            List::Permissions(permissions) => units(&permissions, operator_namespace),
+        })
     }
 }
 
@@ -58,6 +67,20 @@ fn units(permissions: &[Permission], operator_namespace: &str) -> Vec<Permission
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn list_has_permissions_or_units() {
+        let permissions = json!([
+            { "unit": "a", "scope": "operator", "apiGroups": [""], "resources": ["pods"], "verbs": ["list"], "why": "informer" },
+        ]);
+        let units = [PermissionUnit::new("", "pods", ["list"]).in_namespace("shop-system")];
+        assert_eq!(
+            PermissionUnit::from_list(&permissions, "shop-system").unwrap(),
+            units
+        );
+        assert_eq!(PermissionUnit::from_list(&units, "elsewhere").unwrap(), units);
+        assert!(PermissionUnit::from_list("pods", "shop-system").is_err());
+    }
 
     #[test]
     fn each_resource_becomes_a_unit_with_its_namespace() {

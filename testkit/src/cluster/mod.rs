@@ -13,7 +13,7 @@ mod simulation;
 
 pub use error::ClusterError;
 
-use crate::audit::{AuditEvent, AuditLog};
+use crate::audit::{AuditEvent, AuditLog, PermissionUnit};
 use crate::faults::{Faults, RequestMatcher};
 use crate::plane::{self, ControlPlane, Identity, Server};
 use crate::process::Launch;
@@ -22,9 +22,10 @@ use crate::temp_folder::TempFolder;
 use background_runtime::BackgroundRuntime;
 use fault_proxy::FaultProxy;
 use kubewright_apiserver::{ApiServer, ApiServerBuilder};
+use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::{fmt, fs, io};
 
 /// An API server for tests, with RBAC, garbage collection and an audit log. Dropping it stops it.
@@ -41,6 +42,8 @@ pub struct Cluster {
     backend: Backend,
     admin_client: kube::Client,
     faults: Faults,
+    /// The permissions of each [`operator`](Self::operator), by user name.
+    granted: Mutex<HashMap<String, Vec<PermissionUnit>>>,
     counter: AtomicUsize,
     background: BackgroundRuntime,
 }
@@ -116,6 +119,7 @@ impl Cluster {
             admin_client,
             faults,
             background,
+            granted: Mutex::default(),
             counter: AtomicUsize::new(1),
         }
     }

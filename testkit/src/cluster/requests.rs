@@ -1,10 +1,10 @@
 //! Requests as the cluster's administrator.
 
 use super::{Cluster, ClusterError};
-use crate::eventually;
+use crate::eventually::{eventually, until};
 use http::{Method, Request, header::CONTENT_TYPE};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 
 /// How long to wait until the kind of an installed definition is served.
@@ -48,7 +48,7 @@ impl Cluster {
 
     /// Applies an object, server-side and with force. The object must have `apiVersion` and `kind`.
     pub fn apply(&self, object: &impl Serialize) -> Result<Value, ClusterError> {
-        let object = serde_json::to_value(object).map_err(|error| ClusterError::Object(error.to_string()))?;
+        let object = json(object)?;
         let path = self.object_path(&object)?;
         let path = format!("{path}?fieldManager=testkit&force=true");
         self.request(
@@ -60,8 +60,9 @@ impl Cluster {
     }
 
     /// Reads the object with the kind, namespace and name of `object`; none if it does not exist.
-    pub fn get(&self, object: &Value) -> Result<Option<Value>, ClusterError> {
-        match self.request(Method::GET, &self.object_path(object)?, "application/json", None) {
+    pub fn get(&self, object: &impl Serialize) -> Result<Option<Value>, ClusterError> {
+        let path = self.object_path(&json(object)?)?;
+        match self.request(Method::GET, &path, "application/json", None) {
             Ok(object) => Ok(Some(object)),
             Err(ClusterError::Request { source, .. }) if is_not_found(&source) => Ok(None),
             Err(error) => Err(error),
@@ -69,34 +70,51 @@ impl Cluster {
     }
 
     /// Sends a merge patch for the object with the kind, namespace and name of `object`.
-    pub fn merge_patch(&self, object: &Value, change: &Value) -> Result<Value, ClusterError> {
-        let path = self.object_path(object)?;
+    pub fn merge_patch(&self, object: &impl Serialize, change: &Value) -> Result<Value, ClusterError> {
+        let path = self.object_path(&json(object)?)?;
         self.request(Method::PATCH, &path, MERGE_PATCH, Some(change))
     }
 
     /// Sends a merge patch for the status of the object with the kind, namespace and name of `object`.
-    pub fn patch_status(&self, object: &Value, status: &Value) -> Result<Value, ClusterError> {
-        let path = format!("{}/status", self.object_path(object)?);
-        let change = json!({ "status": status });
+    pub fn patch_status(&self, object: &impl Serialize, status: &Value) -> Result<Value, ClusterError> {
+        let path = format!("{}/status", self.object_path(&json(object)?)?);
+        let change = serde_json::json!({ "status": status });
         self.request(Method::PATCH, &path, MERGE_PATCH, Some(&change))
     }
 
     /// Lists the objects with the kind and namespace of `object`.
-    pub fn list(&self, object: &Value) -> Result<Vec<Value>, ClusterError> {
-        let list = self.request(
-            Method::GET,
-            &self.collection_path(object)?,
-            "application/json",
-            None,
-        )?;
+    pub fn list(&self, object: &impl Serialize) -> Result<Vec<Value>, ClusterError> {
+        let path = self.collection_path(&json(object)?)?;
+        let list = self.request(Method::GET, &path, "application/json", None)?;
         Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 
     /// Deletes the object with the kind, namespace and name of `object`; dependents are garbage collected.
-    pub fn delete(&self, object: &Value) -> Result<(), ClusterError> {
-        let path = self.object_path(object)?;
+    pub fn delete(&self, object: &impl Serialize) -> Result<(), ClusterError> {
+        let path = self.object_path(&json(object)?)?;
         self.request(Method::DELETE, &path, "application/json", None)
             .map(drop)
+    }
+
+    /// Waits until the object with the kind, namespace and name of `object` meets the condition, and returns it. An object that does not
+    /// exist is null: wait with [`Value::is_object`] until it exists, and with [`Value::is_null`] until it does not.
+    ///
+    /// # Panics
+    ///
+    /// Panics after 30 seconds, with the object.
+    pub async fn wait_until(&self, object: &impl Serialize, condition: impl Fn(&Value) -> bool) -> Value {
+        let wanted = json(object).unwrap_or_default();
+        let (kind, name) = (&wanted["kind"], &wanted["metadata"]["name"]);
+        until(&format!("{kind} {name} meets the condition"), async || {
+            let found = self.get(&wanted).map_err(|error| error.to_string())?;
+            let found = found.unwrap_or_default();
+            if condition(&found) {
+                Ok(found)
+            } else {
+                Err(found.to_string())
+            }
+        })
+        .await
     }
 
     /// Installs a CustomResourceDefinition and waits until its kind is served and accepted in owner references.
@@ -123,7 +141,8 @@ impl Cluster {
 
     /// Creates a namespace unless it exists.
     pub fn create_namespace(&self, name: &str) -> Result<(), ClusterError> {
-        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+        let namespace =
+            serde_json::json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         self.apply(&namespace).map(drop)
     }
 
@@ -161,6 +180,10 @@ impl Cluster {
             format!("{root}/{plural}")
         })
     }
+}
+
+fn json(object: &impl Serialize) -> Result<Value, ClusterError> {
+    serde_json::to_value(object).map_err(|error| ClusterError::Object(error.to_string()))
 }
 
 fn is_not_found(error: &kube::Error) -> bool {

@@ -5,7 +5,6 @@ mod item_exponential;
 mod item_fast_slow;
 mod jittered;
 mod max_of;
-mod max_wait;
 #[cfg(test)]
 mod tests;
 mod token_bucket;
@@ -14,7 +13,7 @@ use std::time::Duration;
 
 pub use self::{
     item_exponential::ItemExponential, item_fast_slow::ItemFastSlow, jittered::Jittered, max_of::MaxOf,
-    max_wait::MaxWait, token_bucket::TokenBucket,
+    token_bucket::TokenBucket,
 };
 use super::Key;
 

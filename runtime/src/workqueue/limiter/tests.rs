@@ -75,17 +75,6 @@ fn first_failures_are_fast_and_further_ones_slow() {
     assert_eq!(millis(&limiter, "one"), [5]);
 }
 
-/// client-go: TestWithMaxWaitRateLimiter
-#[test]
-fn delay_is_limited_to_the_maximum() {
-    let limiter = ItemFastSlow::new(Duration::from_millis(10), Duration::from_secs(1000), 2);
-    let limiter = MaxWait::new(limiter, Duration::from_millis(500));
-    assert_eq!(millis(&limiter, "one"), [10, 10, 500, 500]);
-    assert_eq!(limiter.num_requeues(&"one"), 4);
-    limiter.forget(&"one");
-    assert_eq!(millis(&limiter, "one"), [10]);
-}
-
 #[test]
 fn jitter_lengthens_delays_randomly() {
     let limiter = Jittered::new(

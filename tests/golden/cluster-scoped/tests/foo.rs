@@ -1,19 +1,12 @@
-//! Tests of the operator without a cluster: single reconciles with the requests that they send, and the whole operator against an
-//! in-process API server.
+//! Tests of the operator without a cluster: single reconciles, and the whole operator against an in-process API server.
 
-use k8s_openapi::api::apps::v1::Deployment;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
-use kube::{Client, CustomResourceExt};
-use kubewright::Manager;
-use kubewright::serde_json::json;
-use kubewright::testing::Harness;
-use kubewright_testkit::{Cluster, Failure, Fault, PermissionUnit, RequestMatcher, until};
-use shop::api::prelude::*;
-use shop::controllers::FooController;
+use kube::CustomResourceExt;
+use kubewright::serde_json::{Value, from_value, json};
+use kubewright::testing::{Harness, TestOperator};
+use kubewright_testkit as testkit;
+use shop::{api::prelude::*, controllers::FooController};
 
-const KEY: &str = "example";
-
-fn foo() -> Foo {
+fn example() -> Foo {
     let spec = FooSpec {
         deployment_namespace: "default".to_owned(),
         deployment_name: "web".to_owned(),
@@ -22,197 +15,105 @@ fn foo() -> Foo {
     Foo::new("example", spec)
 }
 
-/// Returns a Foo as it is in the cache.
-fn stored() -> Foo {
-    let mut foo = foo();
-    foo.metadata.uid = Some("1".to_owned());
-    foo.metadata.resource_version = Some("1".to_owned());
-    foo.metadata.generation = Some(1);
-    foo
-}
-
-fn events(test: &Harness) -> Vec<String> {
-    let events = test.events().into_iter();
-    events.map(|event| event.reason).collect()
+/// Names the Deployment of the Foo.
+fn deployment() -> Value {
+    let metadata = json!({"name": "web", "namespace": "default"});
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata})
 }
 
 #[tokio::test]
 async fn applies_the_deployment_and_reports() {
     let test = Harness::new(FooController::register);
-    test.seed(&stored());
-
-    test.reconcile(KEY).await.unwrap();
-
+    let mut example = example();
+    example.metadata.uid = Some("1".to_owned());
+    test.seed(&example);
+    test.reconcile("example").await.unwrap();
     let sent = test.requests();
-    let [apply, update] = sent.as_slice() else {
-        panic!("{sent:?}");
-    };
-    assert_eq!(apply.to_string(), "apply deployments.apps default/web");
-    assert_eq!(apply.body["spec"]["replicas"], 3);
-    assert_eq!(apply.body["metadata"]["ownerReferences"][0]["uid"], "1");
-    assert_eq!(
-        update.to_string(),
-        format!("update foos.demo.dev/status {KEY}")
-    );
-    assert_eq!(update.body["status"]["observedGeneration"], 1);
-    assert_eq!(events(&test), ["Created"]);
+    assert_eq!(sent[0].to_string(), "apply deployments.apps default/web");
+    assert_eq!(sent[0].body["spec"]["replicas"], 3);
+    assert_eq!(sent[0].body["metadata"]["ownerReferences"][0]["uid"], "1");
+    assert_eq!(sent[1].subresource.as_deref(), Some("status"));
+    assert_eq!(test.events()[0].reason, "Created");
 
     // With the status in the cache, only the Deployment is applied.
-    let mut reported = update.body.clone();
-    reported["metadata"]["resourceVersion"] = json!("2");
-    test.seed(&reported);
-    test.reconcile(KEY).await.unwrap();
-    let sent = test.requests();
-    assert_eq!(sent.len(), 1, "{sent:?}");
+    example.status = from_value(sent[1].body["status"].clone()).unwrap();
+    test.seed(&example);
+    test.reconcile("example").await.unwrap();
+    assert_eq!(test.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn does_not_change_a_foreign_deployment() {
     let test = Harness::new(FooController::register);
-    test.seed(&stored());
-    test.seed(&json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default", "uid": "2", "resourceVersion": "2"},
-        "spec": {"selector": {}, "template": {}}
-    }));
-
-    test.reconcile(KEY).await.unwrap_err();
-
+    test.seed(&example());
+    test.seed(&deployment());
+    test.reconcile("example").await.unwrap_err();
     assert_eq!(test.requests(), []);
-    assert_eq!(events(&test), ["NotOwned"]);
+    assert_eq!(test.events()[0].reason, "NotOwned");
 }
 
-/// A running operator with exactly its generated permissions, and its own API server.
-struct TestEnvironment {
-    cluster: Cluster,
-    permissions: Vec<PermissionUnit>,
-    /// The operator's user name at the API server.
-    user: String,
-    // Clients of the administrator:
-    foos: Api<Foo>,
-    deployments: Api<Deployment>,
+/// Starts an API server, and the operator with exactly its generated permissions.
+async fn start() -> (testkit::Cluster, testkit::Identity, TestOperator) {
+    let cluster = testkit::Cluster::embedded().unwrap();
+    cluster.install_crd(&Foo::crd()).unwrap();
+    let permissions = TestOperator::permissions(FooController::register);
+    let identity = cluster.operator("test", &permissions).unwrap();
+    let config = identity.config().await.unwrap();
+    let operator = TestOperator::start(config, FooController::register);
+    (cluster, identity, operator)
 }
 
-impl TestEnvironment {
-    async fn start() -> Self {
-        let cluster = Cluster::embedded().unwrap();
-        cluster.install_crd(&Foo::crd()).unwrap();
-
-        let permissions = Harness::new(FooController::register).setup().permissions();
-        let permissions = PermissionUnit::from_permissions(&permissions, "default").unwrap();
-        let operator = cluster.operator("operator", &permissions).unwrap();
-        let manager = Manager::new("operator")
-            .with_config(operator.config().await.unwrap())
-            .with_args(["--health-bind-address=0", "--metrics-bind-address=0"])
-            .register(FooController::register);
-        tokio::spawn(async { manager.run().await.unwrap() });
-
-        let client = Client::try_from(cluster.admin().config().await.unwrap()).unwrap();
-        Self {
-            cluster,
-            permissions,
-            user: operator.user().to_owned(),
-            foos: Api::all(client.clone()),
-            deployments: Api::default_namespaced(client),
-        }
-    }
-
-    /// Creates a Foo and waits for its Deployment.
-    async fn create(&self) -> Deployment {
-        self.foos
-            .create(&PostParams::default(), &foo())
-            .await
-            .unwrap();
-        until("there is a Deployment", || self.deployments.get("web")).await
-    }
-
-    async fn status(&self) -> Option<FooStatus> {
-        self.foos.get("example").await.unwrap().status
-    }
+/// Creates a Foo and waits for its Deployment.
+async fn create(cluster: &testkit::Cluster) -> Value {
+    cluster.apply(&example()).unwrap();
+    cluster.wait_until(&deployment(), Value::is_object).await
 }
 
 #[tokio::test]
-async fn becomes_ready_with_its_deployment() {
-    let test = TestEnvironment::start().await;
-    let deployment = test.create().await;
-    assert_eq!(deployment.spec.unwrap().replicas, Some(3));
+async fn becomes_ready_and_is_deleted_with_its_deployment() {
+    let (cluster, _identity, _operator) = start().await;
+    let deployment = create(&cluster).await;
 
     // No pods run here: the test writes the status that a cluster would.
-    let running = json!({"status": {"replicas": 3, "readyReplicas": 3, "availableReplicas": 3}});
-    let (params, patch) = (PatchParams::default(), Patch::Merge(&running));
-    test.deployments
-        .patch_status("web", &params, &patch)
-        .await
-        .unwrap();
-    until("the Foo is ready", async || {
-        let status = test.status().await?;
-        (status.available_replicas == 3 && status.conditions[0].status == "True").then_some(())
-    })
-    .await;
+    let running = json!({"replicas": 3, "readyReplicas": 3, "availableReplicas": 3});
+    cluster.patch_status(&deployment, &running).unwrap();
+    let is_ready = |found: &Value| found["status"]["conditions"][0]["status"] == "True";
+    let ready = cluster.wait_until(&example(), is_ready).await;
+    assert_eq!(ready["status"]["availableReplicas"], 3);
+
+    cluster.delete(&ready).unwrap();
+    cluster.wait_until(&deployment, Value::is_null).await;
 }
 
 #[tokio::test]
-async fn retries_after_a_conflict() {
-    let test = TestEnvironment::start().await;
-    let update = RequestMatcher::verb("update").resource("foos/status");
-    let conflict = test
-        .cluster
-        .faults()
-        .once(update, Fault::Respond(Failure::conflict()));
-
-    test.create().await;
-    until("the status is written", || test.status()).await;
-    assert_eq!(conflict.hits(), 1);
+async fn retries_after_a_failed_status_write() {
+    let (cluster, _identity, _operator) = start().await;
+    let write = testkit::RequestMatcher::verb("patch").resource("foos/status");
+    let failure = cluster.faults().once(write, testkit::Fault::DropRequest);
+    create(&cluster).await;
+    let is_written = |found: &Value| found["status"].is_object();
+    cluster.wait_until(&example(), is_written).await;
+    assert_eq!(failure.hits(), 1);
 }
 
 #[tokio::test]
 async fn relists_after_a_broken_watch() {
-    let test = TestEnvironment::start().await;
-    let before = test.create().await;
+    let (cluster, identity, _operator) = start().await;
+    let before = create(&cluster).await;
 
     // Delete the Deployment while the watch is blocked, then expire the watch: only a relist shows the deletion.
-    let (faults, watch) = (
-        test.cluster.faults(),
-        RequestMatcher::watch("deployments").user(&test.user),
-    );
-    faults.hold_events(watch.clone());
-    test.deployments
-        .delete("web", &DeleteParams::default())
-        .await
-        .unwrap();
-    assert_eq!(test.cluster.expire_watches(&watch).unwrap(), 1);
-    faults.release_events(&watch);
-
-    let after = until("there is a Deployment again", || {
-        test.deployments.get("web")
-    })
-    .await;
-    assert_ne!(before.metadata.uid, after.metadata.uid);
+    let watch = testkit::RequestMatcher::watch("deployments").user(identity.user());
+    cluster.faults().hold_events(watch.clone());
+    cluster.delete(&before).unwrap();
+    assert_eq!(cluster.expire_watches(&watch).unwrap(), 1);
+    cluster.faults().release_events(&watch);
+    let after = cluster.wait_until(&before, Value::is_object).await;
+    assert_ne!(before["metadata"]["uid"], after["metadata"]["uid"]);
 }
 
-#[tokio::test]
-async fn deployment_is_deleted_with_its_owner() {
-    let test = TestEnvironment::start().await;
-    test.create().await;
-    test.foos
-        .delete("example", &DeleteParams::default())
-        .await
-        .unwrap();
-    until("the Deployment is gone", async || {
-        test.deployments.get_opt("web").await.unwrap().is_none()
-    })
-    .await;
-}
-
-/// No request of the operator is forbidden, and no permission is unused.
 #[tokio::test]
 async fn uses_exactly_its_permissions() {
-    let test = TestEnvironment::start().await;
-    test.create().await;
-    until("every permission is used", async || {
-        let audit = test.cluster.audit().unwrap();
-        audit.check_exact(&test.permissions, &test.user)
-    })
-    .await;
+    let (cluster, identity, _operator) = start().await;
+    create(&cluster).await;
+    cluster.assert_exact_permissions(&identity).await;
 }

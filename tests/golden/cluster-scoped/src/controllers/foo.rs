@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::core::ObjectMeta;
 use kubewright::prelude::*;
+use kubewright::serde_json::json;
 
 use crate::api::prelude::*;
 
@@ -17,7 +18,7 @@ pub struct FooController {
     foos: FooLister,
     deployments: Lister<Deployment>,
     // Writes to the API server.
-    foo_status: FooClient<(UpdateStatus,)>,
+    foo_status: FooClient<(ApplyStatus,)>,
     deployment_writer: TypedClient<Deployment, (Apply,)>,
     events: Recorder,
 }
@@ -80,7 +81,7 @@ impl Reconciler for FooController {
             Some(_) => {}
         }
 
-        self.update_status(&foo, &after).await?;
+        self.apply_status(&foo, &after).await?;
         Ok(Action::await_change())
     }
 }
@@ -92,12 +93,8 @@ impl FooController {
         self.events.event(foo, EventType::Normal, reason, &message);
     }
 
-    /// Writes the status if it changed.
-    async fn update_status(
-        &self,
-        foo: &Foo,
-        deployment: &Deployment,
-    ) -> Result<(), ReconcileError> {
+    /// Applies the status if it changed.
+    async fn apply_status(&self, foo: &Foo, deployment: &Deployment) -> Result<(), ReconcileError> {
         let available = deployment
             .status
             .as_ref()
@@ -110,9 +107,10 @@ impl FooController {
         if foo.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        let mut changed = foo.clone();
-        changed.status = Some(status);
-        self.foo_status.update_status(&changed).await?;
+        // Only what the operator owns: the name, and the status.
+        let metadata = json!({"name": foo.metadata.name});
+        let intent = json!({"metadata": metadata, "status": status});
+        self.foo_status.apply_status(&intent).await?;
         Ok(())
     }
 }

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
     version = "v1alpha1",
     kind = "DNSPolicy",
     status = "DNSPolicyStatus",
-    shortname = "dnspolicy",
     doc = "Manages a Deployment with a number of replicas.",
     printcolumn(name = "Wanted", type_ = "integer", json_path = ".spec.replicas"),
     printcolumn(

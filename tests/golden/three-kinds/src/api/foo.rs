@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
     kind = "Foo",
     namespaced,
     status = "FooStatus",
-    shortname = "foo",
     doc = "Manages a Deployment with a number of replicas.",
     printcolumn(name = "Wanted", type_ = "integer", json_path = ".spec.replicas"),
     printcolumn(

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::core::ObjectMeta;
 use kubewright::prelude::*;
+use kubewright::serde_json::json;
 
 use crate::api::prelude::*;
 
@@ -17,7 +18,7 @@ pub struct BackupPlanController {
     backup_plans: BackupPlanLister,
     deployments: Lister<Deployment>,
     // Writes to the API server.
-    backup_plan_status: BackupPlanClient<(UpdateStatus,)>,
+    backup_plan_status: BackupPlanClient<(ApplyStatus,)>,
     deployment_writer: TypedClient<Deployment, (Apply,)>,
     events: Recorder,
 }
@@ -84,7 +85,7 @@ impl Reconciler for BackupPlanController {
             Some(_) => {}
         }
 
-        self.update_status(&backup_plan, &after).await?;
+        self.apply_status(&backup_plan, &after).await?;
         Ok(Action::await_change())
     }
 }
@@ -97,8 +98,8 @@ impl BackupPlanController {
             .event(backup_plan, EventType::Normal, reason, &message);
     }
 
-    /// Writes the status if it changed.
-    async fn update_status(
+    /// Applies the status if it changed.
+    async fn apply_status(
         &self,
         backup_plan: &BackupPlan,
         deployment: &Deployment,
@@ -115,9 +116,11 @@ impl BackupPlanController {
         if backup_plan.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        let mut changed = backup_plan.clone();
-        changed.status = Some(status);
-        self.backup_plan_status.update_status(&changed).await?;
+        // Only what the operator owns: the name, and the status.
+        let metadata =
+            json!({"name": backup_plan.metadata.name, "namespace": backup_plan.metadata.namespace});
+        let intent = json!({"metadata": metadata, "status": status});
+        self.backup_plan_status.apply_status(&intent).await?;
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::core::ObjectMeta;
 use kubewright::prelude::*;
+use kubewright::serde_json::json;
 
 use crate::api::prelude::*;
 
@@ -17,7 +18,7 @@ pub struct DNSPolicyController {
     dns_policies: DNSPolicyLister,
     deployments: Lister<Deployment>,
     // Writes to the API server.
-    dns_policy_status: DNSPolicyClient<(UpdateStatus,)>,
+    dns_policy_status: DNSPolicyClient<(ApplyStatus,)>,
     deployment_writer: TypedClient<Deployment, (Apply,)>,
     events: Recorder,
 }
@@ -85,7 +86,7 @@ impl Reconciler for DNSPolicyController {
             Some(_) => {}
         }
 
-        self.update_status(&dns_policy, &after).await?;
+        self.apply_status(&dns_policy, &after).await?;
         Ok(Action::await_change())
     }
 }
@@ -98,8 +99,8 @@ impl DNSPolicyController {
             .event(dns_policy, EventType::Normal, reason, &message);
     }
 
-    /// Writes the status if it changed.
-    async fn update_status(
+    /// Applies the status if it changed.
+    async fn apply_status(
         &self,
         dns_policy: &DNSPolicy,
         deployment: &Deployment,
@@ -116,9 +117,10 @@ impl DNSPolicyController {
         if dns_policy.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        let mut changed = dns_policy.clone();
-        changed.status = Some(status);
-        self.dns_policy_status.update_status(&changed).await?;
+        // Only what the operator owns: the name, and the status.
+        let metadata = json!({"name": dns_policy.metadata.name});
+        let intent = json!({"metadata": metadata, "status": status});
+        self.dns_policy_status.apply_status(&intent).await?;
         Ok(())
     }
 }

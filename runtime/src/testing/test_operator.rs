@@ -1,0 +1,171 @@
+//! [`TestOperator`]: runs a whole operator in the test's process.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+    thread,
+};
+
+use futures::FutureExt as _;
+use tokio::task::JoinHandle;
+
+use super::Harness;
+use crate::{
+    Manager,
+    controller::{Permission, Setup},
+    panics,
+};
+
+/// An operator that runs in the test's process, against any API server, until it is dropped.
+///
+/// It runs without leader election, health checks and metrics, and installs no logger. Use [`Manager`] itself for an operator with flags
+/// or with another [`Clock`](crate::Clock).
+///
+/// # Failures
+///
+/// An operator ends only when it is dropped. If it ends earlier, because [`Manager::run`] returned an error or panicked, the reason is
+/// printed to stderr at once, and dropping the value panics with it, so that the test fails. A thread that already panics does not panic
+/// again. A failed reconcile is not a failure of the operator: it is retried.
+///
+/// ```no_run
+/// # use kubewright::controller::Setup;
+/// # fn register(setup: &mut Setup) {}
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use kubewright::testing::TestOperator;
+///
+/// let _operator = TestOperator::start(kube::Config::infer().await?, register);
+/// // … create objects, and wait for the operator's effects …
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "the operator ends when this value is dropped"]
+#[derive(Debug)]
+pub struct TestOperator {
+    task: JoinHandle<()>,
+    /// Why the operator ended, if it did.
+    failure: Arc<OnceLock<String>>,
+}
+
+impl TestOperator {
+    /// Starts an operator called `test`, which connects with `config`. Returns before the operator is ready.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn start(config: kube::Config, register: impl FnOnce(&mut Setup) + Send + 'static) -> Self {
+        let manager = Manager::new("test")
+            .with_config(config)
+            .with_args([
+                "--leader-elect=false",
+                "--health-bind-address=0",
+                "--metrics-bind-address=0",
+            ])
+            .register(register);
+        let failure = Arc::new(OnceLock::new());
+        let reason = failure.clone();
+        let task = tokio::spawn(async move {
+            let ended = AssertUnwindSafe(manager.run()).catch_unwind().await;
+            let text = match ended {
+                Ok(Ok(())) => "it stopped".to_owned(),
+                Ok(Err(error)) => error.to_string(),
+                Err(panic) => panics::message(&*panic).to_owned(),
+            };
+            let text = reason.get_or_init(|| text);
+            eprintln!("the operator failed: {text}");
+        });
+        Self { task, failure }
+    }
+
+    /// Returns the permissions that an operator with this registration needs, without starting it. Call it within a tokio runtime.
+    ///
+    /// # Panics
+    /// If the registration has [errors](Setup::errors).
+    pub fn permissions(register: impl FnOnce(&mut Setup)) -> Vec<Permission> {
+        Harness::new(register).setup().permissions()
+    }
+}
+
+impl Drop for TestOperator {
+    /// Aborts the operator.
+    ///
+    /// # Panics
+    /// If the operator has failed, unless the thread is already panicking.
+    fn drop(&mut self) {
+        self.task.abort();
+        if let Some(failure) = self.failure.get()
+            && !thread::panicking()
+        {
+            panic!("the operator failed: {failure}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::time::{Duration, sleep, timeout};
+
+    use super::*;
+
+    /// No server listens there: the operator waits for one.
+    fn unreachable() -> kube::Config {
+        kube::Config::new(http::Uri::from_static("http://127.0.0.1:9"))
+    }
+
+    async fn ended(operator: &TestOperator) {
+        let failed = async {
+            while operator.failure.get().is_none() {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(Duration::from_mins(1), failed).await.unwrap();
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "the operator failed: the registration is invalid")]
+    async fn error_of_the_operator_panics_on_drop() {
+        let operator = TestOperator::start(unreachable(), |setup| {
+            setup.runnable("mail", async |_stop| Ok(()));
+            setup.runnable("mail", async |_stop| Ok(()));
+        });
+        ended(&operator).await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "the operator failed: no such region")]
+    async fn panic_of_the_operator_panics_on_drop() {
+        let operator = TestOperator::start(unreachable(), |_setup| panic!("no such region"));
+        ended(&operator).await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "the test's own failure")]
+    async fn failure_of_the_test_is_not_replaced() {
+        let operator = TestOperator::start(unreachable(), |_setup| panic!("no such region"));
+        ended(&operator).await;
+        panic!("the test's own failure");
+    }
+
+    #[tokio::test]
+    async fn operator_ends_on_drop() {
+        let alive = Arc::new(());
+        let held = alive.clone();
+        let operator = TestOperator::start(unreachable(), |setup| {
+            setup.runnable("hold", async move |_stop| {
+                pending::<()>().await;
+                drop(held);
+                Ok(())
+            });
+        });
+        sleep(Duration::from_millis(20)).await;
+        assert_eq!((Arc::strong_count(&alive), operator.failure.get()), (2, None));
+        drop(operator);
+        let released = async {
+            while Arc::strong_count(&alive) > 1 {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(Duration::from_mins(1), released).await.unwrap();
+    }
+}
