@@ -117,6 +117,8 @@ mod namespaced_name;
 mod panics;
 #[doc(hidden)]
 pub mod projection;
+#[doc(hidden)]
+pub mod spec_types;
 pub mod testing;
 mod token_bucket;
 #[doc(hidden)]
