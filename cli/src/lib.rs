@@ -30,6 +30,7 @@ pub mod project;
 pub mod samples;
 pub mod schema_diff;
 mod schema_type;
+mod similar;
 pub mod source;
 pub mod yaml;
 

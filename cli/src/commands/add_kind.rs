@@ -1,6 +1,6 @@
 //! `kubewright add kind`: adds a kind with its controller, test and sample.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::kind_files::NewKind;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     names::Group,
     plan::{Plan, slashed},
     project::Project,
-    source::{self, InsertError},
+    source::{self, InsertError, ProjectKind},
 };
 
 /// Adds the kind. Existing files and lines are kept.
@@ -104,26 +104,18 @@ fn crate_name(project: &Project) -> Result<String, Error> {
 
 /// Returns whether exactly this kind exists. Another kind of the same name is an error, and so is a file at its path.
 fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error> {
-    let mut files = Vec::new();
-    rust_files(&project.root.join("src"), &mut files)?;
-    for file in files {
-        let text = crate::plan::read(&file)?.unwrap_or_default();
-        let Ok(parsed) = syn::parse_file(&text) else {
+    for ProjectKind { path, kind: found } in source::project_kinds(&project.root)? {
+        if found.kind != new.kind.as_str() {
             continue;
-        };
-        for found in source::kinds(&parsed) {
-            if found.kind != new.kind.as_str() {
-                continue;
-            }
-            if found.group == new.group.as_str() && found.version == new.version.as_str() {
-                return Ok(true);
-            }
-            return Err(Error::DuplicateKind {
-                kind: found.kind,
-                path: file.strip_prefix(&project.root).unwrap_or(&file).to_owned(),
-                existing: format!("{}/{}", found.group, found.version),
-            });
         }
+        if found.group == new.group.as_str() && found.version == new.version.as_str() {
+            return Ok(true);
+        }
+        return Err(Error::DuplicateKind {
+            kind: found.kind,
+            path,
+            existing: format!("{}/{}", found.group, found.version),
+        });
     }
     let path = new.api_path();
     match project.read(&path)? {
@@ -133,14 +125,6 @@ fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error>
         }),
         None => Ok(false),
     }
-}
-
-fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-    files.extend(crate::plan::files_with_extension(folder, "rs")?);
-    for below in crate::plan::folders(folder)? {
-        rust_files(&below, files)?;
-    }
-    Ok(())
 }
 
 /// Plans an edit of the first candidate file that exists.

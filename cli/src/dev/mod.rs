@@ -5,8 +5,8 @@
 //! printed, and the session waits for the next change; the running operator keeps running, and is restarted if it exits.
 //!
 //! Read in this order: [`session`], `cluster` (the API server and our credentials), `apply`, `service_account` (the operator's
-//! credentials), `process` (child processes and their output), `restart_backoff`, `source_watcher`, `object_watcher` and `object_diff`
-//! (changes of objects as lines), `console`.
+//! credentials), `process` (child processes and their output), `restart_backoff`, `source_watcher`, `object_watcher`, `object_filter` and
+//! `object_diff` (changes of objects as lines), `recurring_messages`, `console`.
 //!
 //! All of it uses the API server as a client, so that the embedded API server and a cluster take the same code path.
 
@@ -14,8 +14,10 @@ mod apply;
 mod cluster;
 mod console;
 mod object_diff;
+mod object_filter;
 mod object_watcher;
 mod process;
+mod recurring_messages;
 mod restart_backoff;
 mod service_account;
 pub mod session;
@@ -23,4 +25,5 @@ mod source_watcher;
 
 pub use cluster::ClusterError;
 pub use console::{Console, Line};
+pub use object_filter::UnknownObjects;
 pub use session::Session;

@@ -9,7 +9,7 @@ mod kinds;
 mod manager_calls;
 
 pub use items::{declare_module, export_controller, export_in_prelude, import_controller};
-pub use kinds::{DefinedKind, kinds};
+pub use kinds::{DefinedKind, ProjectKind, project_kinds};
 pub use manager_calls::register;
 
 /// A line cannot be inserted.
