@@ -113,3 +113,28 @@ fn start_error(args: &args::ApiServer, error: &StartError) -> Error {
         None => error.to_string(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[test]
+    fn kubeconfig_is_below_target_in_a_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |arguments: &[&str], cwd: &str| {
+            let line = ["kubewright", "api-server"].iter().chain(arguments);
+            let args::Command::ApiServer(args) = args::Cli::try_parse_from(line).unwrap().command else {
+                panic!("another command");
+            };
+            kubeconfig_path(&args, &folder.path().join(cwd)).unwrap()
+        };
+        assert_eq!(path(&[], "src"), Path::new("kubeconfig.json"));
+        std::fs::write(folder.path().join("kubewright.toml"), "").unwrap();
+        let expected = folder.path().join("target/kubewright/api-server.kubeconfig");
+        assert_eq!(path(&[], "src"), expected);
+        assert!(expected.parent().unwrap().is_dir());
+        assert_eq!(path(&["--kubeconfig=a.yaml"], "src"), Path::new("a.yaml"));
+    }
+}

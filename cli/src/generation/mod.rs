@@ -78,12 +78,10 @@ pub fn plan(project: &Project, manifests: &Manifests, decisions: &Decisions) -> 
     let report = samples::plan(&mut outcome.plan, project, manifests)?;
     outcome.problems = report.problems;
     outcome.warnings.extend(report.warnings);
-    let (root, planned) = (&project.root, &outcome.plan);
-    let missing = leftovers::missing_resources(root, planned, &managed)?;
-    outcome.warnings.extend(missing);
-    outcome
-        .warnings
-        .extend(leftovers::mentions_of_deleted(root, planned, &managed)?);
+    let (root, changes) = (&project.root, &outcome.plan);
+    let missing = leftovers::missing_resources(root, changes, &managed)?;
+    let mentions = leftovers::mentions_of_deleted(root, changes, &managed)?;
+    outcome.warnings.extend(missing.into_iter().chain(mentions));
     if manifests.operator != project.settings.name {
         outcome.warnings.push(format!(
             "the operator is called {:?} in main.rs and {:?} in kubewright.toml, so the names of its roles and of its \

@@ -41,21 +41,21 @@ pub fn documents(text: &str) -> Result<Vec<Document>, YamlError> {
     let parsed: Vec<Spanned<Node>> = serde_saphyr::from_multiple(text).map_err(Box::new)?;
     let documents = parsed.into_iter().map(|root| {
         let mut lines = BTreeMap::new();
-        let value = collect(root, String::new(), &mut lines);
+        let value = collect(root, "", &mut lines);
         Document { value, lines }
     });
     Ok(documents.filter(|document| !document.value.is_null()).collect())
 }
 
 /// Converts a node to its value, and records the lines of all values in it. The line of a value in a map is that of its key.
-fn collect(node: Spanned<Node>, path: String, lines: &mut BTreeMap<String, u64>) -> Value {
-    lines.entry(path.clone()).or_insert(node.referenced.line());
+fn collect(node: Spanned<Node>, path: &str, lines: &mut BTreeMap<String, u64>) -> Value {
+    lines.entry(path.to_owned()).or_insert(node.referenced.line());
     match node.value {
         Node::Scalar(value) => value,
         Node::List(items) => items
             .into_iter()
             .enumerate()
-            .map(|(index, item)| collect(item, format!("{path}[{index}]"), lines))
+            .map(|(index, item)| collect(item, &format!("{path}[{index}]"), lines))
             .collect(),
         Node::Map(entries) => {
             let mut map = Map::new();
@@ -66,7 +66,7 @@ fn collect(node: Spanned<Node>, path: String, lines: &mut BTreeMap<String, u64>)
                     format!("{path}.{}", key.value)
                 };
                 lines.insert(below.clone(), key.referenced.line());
-                map.insert(key.value, collect(item, below, lines));
+                map.insert(key.value, collect(item, &below, lines));
             }
             Value::Object(map)
         }
