@@ -187,11 +187,13 @@ async fn dev_simulation_and_output_follow_the_flags() {
     assert!((2..30).contains(&seconds), "{status}");
     terminate(&mut dev);
 
+    // All runs append to the same log.
+    std::fs::remove_file(project.root().join(".command.log")).expect("the log is removed");
     let mut dev = project.dev(&["--quiet"]);
     wait_for(&dev, "operator | ");
     wait_for(&dev, "applied manifests/samples/foo.yaml");
     let client = self::client(&kubeconfig(&dev)).await;
-    eventually_ready(&client).await;
+    wait_until_available(&client).await;
     assert!(!dev.log().contains("objects | "), "{}", dev.log());
     terminate(&mut dev);
 
@@ -403,8 +405,8 @@ fn new_with_dev_brings_the_sample_to_ready() {
     terminate(&mut dev);
 }
 
-/// Waits until the sample's Deployment has its pods, as it has them after the objects' other changes.
-async fn eventually_ready(client: &Client) {
+/// Waits until the sample's Deployment is available: by then, its objects have changed.
+async fn wait_until_available(client: &Client) {
     let path = "/apis/apps/v1/namespaces/default/deployments";
     let timeout = tokio::time::Instant::now() + LOG_TIMEOUT;
     loop {

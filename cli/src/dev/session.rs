@@ -14,13 +14,14 @@ use tokio::time::Instant;
 
 use super::{
     apply::Applier,
-    cluster::{Cluster, ClusterError},
+    cluster::Cluster,
     console::{Console, LineOrigin},
     object_filter::ObjectFilter,
     object_watcher::{ObjectWatcher, ResourceName},
     process::Process,
     recurring_messages::RecurringMessages,
     restart_backoff::RestartBackoff,
+    sample_applier::SampleApplier,
     service_account::OperatorAccount,
     source_watcher::SourceWatcher,
 };
@@ -31,9 +32,7 @@ use crate::{
     manifests::{KindManifest, Manifests, rbac},
     plan::slashed,
     project::Project,
-    samples::{self, SampleFile},
     source, yaml,
-    yaml::Document,
 };
 
 /// Delay before a failed token renewal is retried.
@@ -62,9 +61,7 @@ pub struct Session {
     plan_messages: RecurringMessages,
     /// Kinds of the applied CRDs, by name of the CRD.
     applied_crds: BTreeMap<String, String>,
-    /// Text of the applied samples, by file: unchanged samples are not applied again, so that changes made in the
-    /// cluster persist.
-    samples: BTreeMap<PathBuf, String>,
+    samples: SampleApplier,
 }
 
 /// The operator's executable and environment; it is restarted if they change.
@@ -107,6 +104,7 @@ impl Session {
         Ok(Self {
             applier: Applier::new(client.clone()),
             object_watcher: ObjectWatcher::new(client, console.clone(), filter),
+            samples: SampleApplier::new(cluster.is_embedded(), console.clone()),
             root,
             cargo,
             color,
@@ -122,7 +120,6 @@ impl Session {
             restart_at: None,
             plan_messages: RecurringMessages::default(),
             applied_crds: BTreeMap::new(),
-            samples: BTreeMap::new(),
         })
     }
 
@@ -191,7 +188,14 @@ impl Session {
             .await?;
         self.launch_if_changed(&project, &manifests, executable).await?;
         self.delete_stale_crds(&manifests).await?;
-        self.apply_samples(&project, &manifests).await
+        if !self
+            .samples
+            .apply(&mut self.applier, &project, &manifests)
+            .await?
+        {
+            self.log("waiting for the next change").await;
+        }
+        Ok(())
     }
 
     /// Writes the files that `generate` would write. Edited files and conflicts are only warnings here: they do not
@@ -334,61 +338,6 @@ impl Session {
             self.started_at = Instant::now();
         }
         Ok(())
-    }
-
-    /// Applies new and changed samples. An error of one sample is printed, and does not keep the others from being applied.
-    async fn apply_samples(&mut self, project: &Project, manifests: &Manifests) -> Result<(), Error> {
-        let mut has_failed = false;
-        for file in samples::read(&self.root)? {
-            if self.samples.get(&file.path) == Some(&file.text) {
-                continue;
-            }
-            // The plan of `generate` has reported files that do not parse, and kinds that are gone.
-            let SampleFile {
-                path,
-                text,
-                documents,
-            } = file;
-            let Ok(documents) = documents else { continue };
-            let (gone, documents): (Vec<_>, Vec<_>) = documents
-                .into_iter()
-                .partition(|document| samples::is_of_removed_kind(project, manifests, &document.value));
-            let mut applied = !documents.is_empty();
-            for document in &documents {
-                if let Err(error) = self.apply_sample(document).await {
-                    applied = false;
-                    let line = document.line(error.field().unwrap_or("kind"));
-                    let error = Error::from(error).at(&path, line);
-                    self.log(format_args!("error: {error}")).await;
-                }
-            }
-            has_failed |= !applied && !documents.is_empty();
-            if applied {
-                self.log(format_args!("applied {}", slashed(&path))).await;
-            }
-            if applied && gone.is_empty() {
-                self.samples.insert(path, text);
-            }
-        }
-        if has_failed {
-            self.log("waiting for the next change").await;
-        }
-        Ok(())
-    }
-
-    async fn apply_sample(&mut self, document: &Document) -> Result<(), ClusterError> {
-        let object = &document.value;
-        if !object["apiVersion"].is_string() || !object["kind"].is_string() {
-            let message = "cannot apply an object without `apiVersion` and `kind`".to_owned();
-            return Err(ClusterError::UnexpectedState(message));
-        }
-        // In a cluster, namespaces are the user's; in the embedded API server, create them.
-        if let Some(namespace) = object["metadata"]["namespace"].as_str()
-            && self.cluster.is_embedded()
-        {
-            self.applier.apply_namespace(namespace).await?;
-        }
-        self.applier.apply(object).await
     }
 
     /// Waits for a source change. Restarts the operator if it exits, and renews its token.

@@ -39,8 +39,6 @@ pub struct SampleReport {
 pub struct SampleFile {
     /// Relative to the project.
     pub path: PathBuf,
-    /// The text.
-    pub text: String,
     /// The objects in it.
     pub documents: Result<Vec<Document>, YamlError>,
 }
@@ -57,7 +55,6 @@ pub fn read(root: &Path) -> Result<Vec<SampleFile>, IoError> {
         files.push(SampleFile {
             path: Path::new(FOLDER).join(file.file_name().unwrap_or_default()),
             documents: yaml::documents(&text),
-            text,
         });
     }
     Ok(files)
