@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{net::IpAddr, path::PathBuf};
+use std::{ffi::OsString, net::IpAddr, path::PathBuf};
 
 use cargo_metadata::semver::Version;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -125,6 +125,15 @@ pub struct Dev {
     /// Start time of a simulated pod in milliseconds [default: 500]
     #[arg(long, value_name = "MILLISECONDS", conflicts_with_all = ["cluster", "no_simulation"])]
     pub pod_start: Option<u64>,
+    /// Print changes only of these kinds: plurals, kinds or short names such as `foos,deploy`, also with the group as in `deployments.apps`
+    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    pub objects: Vec<String>,
+    /// Print no changes of objects
+    #[arg(long, conflicts_with = "objects")]
+    pub quiet: bool,
+    /// Flags of the operator, after `--`
+    #[arg(last = true, value_name = "OPERATOR_FLAGS")]
+    pub operator_flags: Vec<OsString>,
 }
 
 /// Arguments of `kubewright api-server`.
@@ -166,9 +175,10 @@ pub struct ApiServer {
     /// IPv4 network of the cluster IPs of Services
     #[arg(long, value_name = "CIDR", default_value_t)]
     pub service_cluster_ip_range: ServiceNetwork,
-    /// Write the administrator's kubeconfig to this file
-    #[arg(long, value_name = "FILE", default_value = "kubeconfig.json")]
-    pub kubeconfig: PathBuf,
+    /// Write the administrator's kubeconfig to this file [default: `target/kubewright/api-server.kubeconfig` of the project, or
+    /// `kubeconfig.json` outside of projects]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
     /// Kubernetes version to report
     #[arg(long, value_name = "VERSION", default_value = "v1.36.3")]
     pub report_version: String,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::{
     cargo::CargoError,
-    dev::ClusterError,
+    dev::{ClusterError, UnknownObjects},
     exit,
     ownership::{generated::EditedFile, managed::ConflictedFile},
     plan::{IoError, slashed},
@@ -88,14 +88,6 @@ pub enum Error {
     /// See [`exit::IO`].
     #[error(transparent)]
     Io(#[from] IoError),
-    /// A file of the project is not valid YAML.
-    #[error("{} is not valid YAML: {source}; fix it", .path.display())]
-    Yaml {
-        /// The file.
-        path: PathBuf,
-        /// The parser's error.
-        source: YamlError,
-    },
     /// The operator's manifests cannot be written as YAML.
     #[error("cannot write the operator's manifests as YAML: {0}")]
     ManifestYaml(#[from] YamlError),
@@ -105,6 +97,19 @@ pub enum Error {
     /// `dev` cannot reach the cluster, or a request failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// The cause of an error is at a line of a file in the project.
+    #[error("{}:{line}: {error}", slashed(.path))]
+    At {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: u64,
+        /// The error.
+        error: Box<Error>,
+    },
+    /// `dev --objects` names a kind that is not watched.
+    #[error(transparent)]
+    UnknownObjects(#[from] UnknownObjects),
     /// One of our templates does not render.
     #[error("internal error: {0}; please report it")]
     Template(#[from] kubewright_templates::RenderError),
@@ -114,19 +119,29 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the error with the place of its cause in the project.
+    pub(crate) fn at(self, path: impl Into<PathBuf>, line: u64) -> Self {
+        Self::At {
+            path: path.into(),
+            line,
+            error: Box::new(self),
+        }
+    }
+
     /// Returns the exit code of this error.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::NotEmpty(_)
             | Self::NotADirectory(_)
             | Self::DuplicateKind { .. }
+            | Self::UnknownObjects(_)
             | Self::ModuleExists { .. } => exit::USAGE,
             Self::Project(_) | Self::Group { .. } => exit::PROJECT,
             Self::Stale(_) => exit::STALE,
             Self::Edited(_) => exit::EDITED,
             Self::Conflict(_) => exit::CONFLICT,
             Self::Uncommitted(_) => exit::UNCOMMITTED,
-            Self::Samples(_) | Self::Yaml { .. } => exit::SAMPLE,
+            Self::Samples(_) => exit::SAMPLE,
             Self::Definitions(_) => exit::DEFINITION,
             Self::Cargo(error) => error.exit_code(),
             Self::Insert { .. } => exit::NO_INSERTION_POINT,
@@ -134,6 +149,7 @@ impl Error {
             Self::ManifestYaml(_) => exit::MANIFESTS,
             Self::ApiServer(_) => exit::SERVER,
             Self::Cluster(_) => exit::CLUSTER,
+            Self::At { error, .. } => error.exit_code(),
         }
     }
 }

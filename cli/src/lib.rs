@@ -30,7 +30,7 @@ pub mod project;
 pub mod samples;
 pub mod schema_diff;
 mod schema_type;
-mod similar_name;
+mod similar;
 pub mod source;
 pub mod yaml;
 

@@ -14,6 +14,8 @@ use crate::{
 pub const FILE: &str = "kubewright.toml";
 /// The supported format of the project file.
 pub const FORMAT: i64 = 1;
+/// Directory for the files of one session, such as kubeconfigs: git ignores it, and `cargo clean` removes it.
+pub const SESSION_FOLDER: &str = "target/kubewright";
 
 /// The project cannot be found or read.
 #[derive(Debug, thiserror::Error)]
@@ -101,17 +103,13 @@ pub struct Project {
 impl Project {
     /// Finds the project that contains `folder`.
     pub fn find(folder: &Path) -> Result<Self, crate::Error> {
-        for root in folder.ancestors() {
-            let path = root.join(FILE);
-            if let Some(text) = plan::read(&path)? {
-                let root = root.to_owned();
-                return Ok(Self {
-                    root,
-                    settings: parse(&path, &text)?,
-                });
-            }
-        }
-        Err(ProjectError::Missing(folder.to_owned()).into())
+        let root = find_root(folder).ok_or_else(|| ProjectError::Missing(folder.to_owned()))?;
+        let path = root.join(FILE);
+        let text = plan::read(&path)?.unwrap_or_default();
+        Ok(Self {
+            root: root.to_owned(),
+            settings: parse(&path, &text)?,
+        })
     }
 
     /// Converts a path argument to a path relative to the project, as in plans.
@@ -126,6 +124,18 @@ impl Project {
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Option<String>, IoError> {
         plan::read(&self.root.join(path))
     }
+}
+
+/// Returns the directory of the project that contains `folder`, if any.
+pub fn find_root(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|root| root.join(FILE).is_file())
+}
+
+/// Creates the [`SESSION_FOLDER`] of a project, and returns its path.
+pub fn create_session_folder(root: &Path) -> Result<PathBuf, IoError> {
+    let folder = root.join(SESSION_FOLDER);
+    std::fs::create_dir_all(&folder).map_err(|source| IoError::new("create", &folder, source))?;
+    Ok(folder)
 }
 
 /// Parses the text of the project file at `path`.

@@ -2,18 +2,40 @@
 //!
 //! The writer quotes strings that YAML 1.1 parses as another type (`on`, `yes`, `1:30`): kubectl still reads YAML 1.1.
 
+mod lines;
+
 use serde::Serialize;
 use serde_json::Value;
+
+pub use lines::{Document, documents};
 
 /// Error of reading or writing YAML.
 #[derive(Debug, thiserror::Error)]
 pub enum YamlError {
     /// The text does not parse.
-    #[error("{0}")]
+    #[error("{}", short_message(.0))]
     Read(#[from] Box<serde_saphyr::Error>),
     /// The value does not serialize.
     #[error("{0}")]
     Write(#[from] serde_saphyr::SerializeError),
+}
+
+impl YamlError {
+    /// Returns the line of the error in the text, if it has one.
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            Self::Read(error) => error.location().map(|location| location.line()),
+            Self::Write(_) => None,
+        }
+    }
+}
+
+/// Returns the parser's message without the place, which it repeats in several forms, and without advice for its callers.
+fn short_message(error: &serde_saphyr::Error) -> String {
+    let text = error.without_snippet().to_string();
+    let mut parts = [" at line ", ", set DuplicateKeyPolicy"].into_iter();
+    let message = parts.try_fold(&*text, |text, part| text.split(part).next());
+    message.unwrap_or(&text).to_owned()
 }
 
 /// Serializes one document; it ends with a line break.
@@ -36,8 +58,10 @@ pub fn write_all<T: Serialize>(values: &[T]) -> Result<String, YamlError> {
 
 /// Parses all documents of a text; empty ones are left out.
 pub fn read_all(text: &str) -> Result<Vec<Value>, YamlError> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(Box::new)?;
-    Ok(documents.into_iter().filter(|value| !value.is_null()).collect())
+    Ok(documents(text)?
+        .into_iter()
+        .map(|document| document.value)
+        .collect())
 }
 
 #[cfg(test)]

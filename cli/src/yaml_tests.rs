@@ -29,7 +29,22 @@ fn quotes_strings_that_yaml_1_1_parses_as_other_types() {
 fn reads_several_documents_as_kubectl_does() {
     let text = "---\na: 1\n---\n# nothing\n---\nb: yes\n";
     assert_eq!(read_all(text).unwrap(), [json!({"a": 1}), json!({"b": true})]);
-    assert!(read_all("a: [").is_err());
+}
+
+#[test]
+fn errors_have_a_line_and_a_short_message() {
+    for (text, line, message) in [
+        ("a: [\n", 1, "unclosed bracket '['"),
+        (
+            "a: 1\n  b: 2\n",
+            2,
+            "mapping values are not allowed in this context",
+        ),
+        ("a: 1\na: 2\n", 2, "duplicate mapping key: a"),
+    ] {
+        let error = read_all(text).unwrap_err();
+        assert_eq!((error.line(), &*error.to_string()), (Some(line), message));
+    }
 }
 
 proptest! {

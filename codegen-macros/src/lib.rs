@@ -48,6 +48,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `sensitive`: the objects contain sensitive data: never compressed, never quoted in errors. Applies to all informers of the kind
 ///   in a factory after its `foos()` or `foos_with` was called; otherwise set `InformerOptions::sensitive`.
 /// - `external`: the CRD belongs to another project and is not among the operator's manifests.
+/// - `unchecked_fields`: the types of the fields may lack the derives `Deserialize`, `Serialize` and `JsonSchema`, since the struct
+///   implements these traits by hand.
 /// - `crate = "path"`: the path of kubewright if the dependency has another name.
 #[proc_macro_derive(Informer, attributes(informer, kube))]
 pub fn informer(input: TokenStream) -> TokenStream {

@@ -39,6 +39,16 @@ pub(crate) fn snake_plural(kind: &str, plural: &str) -> String {
     snake
 }
 
+/// Returns the name in UpperCamelCase: `FooBar` for `fooBar`, `foo_bar` and `foo-bar`.
+pub(crate) fn upper_camel(name: &str) -> String {
+    let capitalized = |word: &str| {
+        let mut chars = word.chars();
+        let first = chars.next().map(|first| first.to_ascii_uppercase());
+        first.into_iter().chain(chars).collect::<String>()
+    };
+    name.split(['_', '-']).map(capitalized).collect()
+}
+
 /// Returns the identifier with that name, raw if it is a keyword; none if the name is not a valid identifier.
 pub(crate) fn identifier(name: &str) -> Option<Ident> {
     syn::parse_str::<Ident>(name)

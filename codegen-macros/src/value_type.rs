@@ -108,6 +108,34 @@ pub(crate) fn option_inner(ty: &Type) -> Option<&Type> {
     }
 }
 
+/// Returns the type inside of `Option`, `Vec`, `Box` and the values of maps; none if it is a type of the standard library without
+/// parameters, or refers to `Self`.
+pub(crate) fn nested_type(ty: &Type) -> Option<&Type> {
+    let shape = type_shape(ty);
+    match shape {
+        TypeShape::Option(inner) | TypeShape::Vec(inner) => return nested_type(inner),
+        TypeShape::Value(ValueType::Enum(_)) | TypeShape::Other => {}
+        TypeShape::Value(_) | TypeShape::WideInteger => return None,
+    }
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        let unchecked = ["Self", "str", "char", "f32", "f64"]
+            .iter()
+            .any(|name| path.path.is_ident(name));
+        return (!unchecked && path.qself.is_none()).then_some(ty);
+    };
+    let mut types = arguments.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    });
+    match last.ident.to_string().as_str() {
+        "Box" => nested_type(types.next()?),
+        "BTreeMap" | "HashMap" => nested_type(types.nth(1)?),
+        _ => None,
+    }
+}
+
 fn type_shape(ty: &Type) -> TypeShape<'_> {
     let path = match ty {
         // A type from a `macro_rules!` macro.

@@ -120,6 +120,8 @@ mod panics;
 #[doc(hidden)]
 pub mod projection;
 mod registered_kind;
+#[doc(hidden)]
+pub mod spec_types;
 pub mod testing;
 mod token_bucket;
 #[doc(hidden)]

@@ -22,6 +22,18 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
     let project = Project::scaffold("devloop", "Foo", &[]);
     let role = project.root().join("manifests/rbac/role.yaml");
     std::fs::remove_file(&role).expect("`new` has generated the role");
+    // Samples that cannot be applied, before and after the one that can.
+    let add_sample = |name: &str, text: &str| {
+        let path = project.root().join("manifests/samples").join(name);
+        std::fs::write(path, text).expect("the file is written");
+    };
+    let gone = "apiVersion: demo.dev/v1alpha1\nkind: Backup\nmetadata: {name: a}\n";
+    let foreign = "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: a}\n";
+    let rejected = "# Too many.\napiVersion: demo.dev/v1alpha1\nkind: Foo\nmetadata:\n  name: large\nspec:\n  deploymentName: large\n  \
+                    replicas: 11\n";
+    add_sample("backup.yaml", gone);
+    add_sample("certificate.yaml", foreign);
+    add_sample("large.yaml", rejected);
     let mut dev = project.dev(&[]);
 
     // The sample is applied, reconciled under the generated Role, and becomes ready on simulated pods.
@@ -39,6 +51,16 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
         "without a terminal the output contains escape codes"
     );
     assert!(role.exists(), "dev did not generate the manifests");
+
+    for line in [
+        "dev | warning: manifests/samples/backup.yaml:2: kind Backup is gone: delete the sample, or register the kind\n",
+        "dev | error: manifests/samples/certificate.yaml:2: the cluster has no kind Certificate in cert-manager.io/v1: install its CRD",
+        "dev | warning: manifests/samples/large.yaml:8: spec.replicas is 11: must be at most 10\n",
+        "dev | error: manifests/samples/large.yaml:8: cannot apply Foo large: ",
+        "dev | waiting for the next change\n",
+    ] {
+        wait_for(&dev, line);
+    }
 
     // Scale the object as kubectl would.
     let foos = foos(&kubeconfig(&dev)).await;
@@ -86,6 +108,14 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
         .expect("the Foo is scaled");
     wait_for(&dev, "status.availableReplicas 3 → 4");
 
+    assert_eq!(
+        dev.log().matches("kind Backup is gone").count(),
+        1,
+        "the warning is repeated: {}",
+        dev.log()
+    );
+    wait_for(&dev, "dev | 2 warnings as before\n");
+
     // A kind is added and removed again; its objects are deleted with it.
     project.kubewright(&["add", "kind", "Bar"]).expect_success();
     wait_for(&dev, "objects | Bar default/example-bar: created");
@@ -119,12 +149,22 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
     assert_eq!(rejected.kind(), ErrorKind::ConnectionRefused);
 }
 
-/// `--no-simulation` creates no pods; `--pod-start` delays them.
+/// `--no-simulation` creates no pods; `--pod-start` delays them. `--objects` and `--quiet` filter the object log, and the operator gets the
+/// flags after `--`.
 #[tokio::test(flavor = "multi_thread")]
-async fn dev_simulation_can_be_disabled_and_delayed() {
+async fn dev_simulation_and_output_follow_the_flags() {
     let project = Project::scaffold("devpods", "Foo", &[]);
-    let mut dev = project.dev(&["--no-simulation"]);
+    let mut dev = project.dev(&[
+        "--no-simulation",
+        "--objects",
+        "Event,deploy.apps",
+        "--",
+        "--log-format=json",
+    ]);
     wait_for(&dev, "objects | Event Normal Created Foo/example-foo");
+    wait_for(&dev, "objects | Deployment default/example-foo: created");
+    wait_for(&dev, "operator | {\"timestamp\":");
+    assert!(!dev.log().contains("objects | Foo"), "{}", dev.log());
     // A simulation would have created its node before the operator was built.
     let client = client(&kubeconfig(&dev)).await;
     for path in ["/api/v1/nodes", "/api/v1/pods", "/apis/apps/v1/replicasets"] {
@@ -145,6 +185,29 @@ async fn dev_simulation_can_be_disabled_and_delayed() {
     let seconds = started.as_second() - time(&status["startTime"]).as_second();
     assert!((2..30).contains(&seconds), "{status}");
     terminate(&mut dev);
+
+    // All runs append to the same log.
+    std::fs::remove_file(project.root().join(".command.log")).expect("the log is removed");
+    let mut dev = project.dev(&["--quiet"]);
+    wait_for(&dev, "operator | ");
+    wait_for(&dev, "applied manifests/samples/foo.yaml");
+    let client = self::client(&kubeconfig(&dev)).await;
+    wait_until_available(&client).await;
+    assert!(!dev.log().contains("objects | "), "{}", dev.log());
+    terminate(&mut dev);
+
+    let unknown = project
+        .kubewright(&["dev", "--objects", "foos,deploymets"])
+        .expect_failure();
+    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.ends_with(
+            "error: nothing called \"deploymets\" is watched: did you mean deployments? --objects may name deployments, events, foos, \
+             pods\n"
+        ),
+        "{}",
+        unknown.stderr
+    );
 }
 
 #[test]
@@ -342,6 +405,20 @@ fn new_with_dev_brings_the_sample_to_ready() {
         "objects | Foo default/example-foo: status.availableReplicas 0 → 1, Ready False → True",
     );
     terminate(&mut dev);
+}
+
+/// Waits until the sample's Deployment is available: by then, its objects have changed.
+async fn wait_until_available(client: &Client) {
+    let path = "/apis/apps/v1/namespaces/default/deployments";
+    let timeout = tokio::time::Instant::now() + LOG_TIMEOUT;
+    loop {
+        let deployments = get(client, path).await;
+        if deployments["items"][0]["status"]["availableReplicas"] == 1 {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < timeout, "{deployments}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// Terminates dev with SIGTERM and checks that it exits successfully.

@@ -82,3 +82,22 @@ fn manifests(operator: &Path) -> String {
     );
     String::from_utf8(output.stdout).expect("text")
 }
+
+/// A new project's tests have no CEL rules; the error says what the project needs for them.
+#[test]
+fn tests_with_cel_rules_name_the_feature_that_they_need() {
+    let project = Project::scaffold("fresh-rules", "Foo", &[]);
+    let kind = "kind = \"Foo\",";
+    let rule = format!("{kind}\n    validation = \"self.spec.replicas < 9\",");
+    project.edit("src/api/foo.rs", kind, &rule);
+    let test = ["test", "--offline", "becomes_ready_with_its_deployment"];
+    let tested = project.cargo(&test).expect_failure();
+    let line =
+        "in Cargo.toml, under [dev-dependencies], write `kubewright-testkit = { …, features = [\"cel\"] }`";
+    assert!(
+        tested.stdout.contains(line),
+        "{}\n{}",
+        tested.stdout,
+        tested.stderr
+    );
+}

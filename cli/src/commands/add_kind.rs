@@ -10,7 +10,7 @@ use crate::{
     names::Group,
     plan::{Plan, slashed},
     project::Project,
-    source::{self, InsertError},
+    source::{self, InsertError, ProjectKind},
 };
 
 /// Adds the kind. Existing files and lines are kept.
@@ -107,24 +107,18 @@ fn crate_name(project: &Project) -> Result<String, Error> {
 
 /// Returns whether exactly this kind exists. Another kind of the same name is an error, and so is a file at its path.
 fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error> {
-    for file in crate::plan::rust_files(&project.root.join("src"))? {
-        let text = crate::plan::read(&file)?.unwrap_or_default();
-        let Ok(parsed) = syn::parse_file(&text) else {
+    for ProjectKind { path, kind: found } in source::project_kinds(&project.root)? {
+        if found.kind != new.kind.as_str() {
             continue;
-        };
-        for found in source::kinds(&parsed) {
-            if found.kind != new.kind.as_str() {
-                continue;
-            }
-            if found.group == new.group.as_str() && found.version == new.version.as_str() {
-                return Ok(true);
-            }
-            return Err(Error::DuplicateKind {
-                kind: found.kind,
-                path: file.strip_prefix(&project.root).unwrap_or(&file).to_owned(),
-                existing: format!("{}/{}", found.group, found.version),
-            });
         }
+        if found.group == new.group.as_str() && found.version == new.version.as_str() {
+            return Ok(true);
+        }
+        return Err(Error::DuplicateKind {
+            kind: found.kind,
+            path,
+            existing: format!("{}/{}", found.group, found.version),
+        });
     }
     let path = new.api_path();
     match project.read(&path)? {

@@ -1,11 +1,15 @@
 //! `kubewright api-server`: the embedded API server as a standalone program.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kubewright_apiserver::{AdmissionPlugin, ApiServer, StartError, Tls, TlsInput, auth::AuthorizationMode};
 
 use super::signals::termination_signal;
-use crate::{Context, Error, args, plan::IoError};
+use crate::{
+    Context, Error, args,
+    plan::IoError,
+    project::{create_session_folder, find_root},
+};
 
 /// Runs the API server until it is interrupted.
 pub fn run(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), Error> {
@@ -63,14 +67,15 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
         .start()
         .await
         .map_err(|error| start_error(args, &error))?;
+    let kubeconfig = kubeconfig_path(args, &context.cwd)?;
     server
-        .write_kubeconfig(&args.kubeconfig)
-        .map_err(|source| IoError::new("write", args.kubeconfig.as_path(), source))?;
+        .write_kubeconfig(&kubeconfig)
+        .map_err(|source| IoError::new("write", kubeconfig.as_path(), source))?;
     context.message(format_args!(
         "serving at {}, for development and tests only",
         server.url()
     ))?;
-    let line = format!("KUBECONFIG={}\n", args.kubeconfig.display());
+    let line = format!("KUBECONFIG={}\n", kubeconfig.display());
     context.print(&line)?;
     tokio::select! {
         () = server.wait() => {}
@@ -78,6 +83,15 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
     }
     server.stop().await;
     Ok(())
+}
+
+/// Returns where the kubeconfig is written. In a project, git should not see it.
+fn kubeconfig_path(args: &args::ApiServer, cwd: &Path) -> Result<PathBuf, IoError> {
+    match (&args.kubeconfig, find_root(cwd)) {
+        (Some(path), _) => Ok(path.clone()),
+        (None, Some(root)) => Ok(create_session_folder(root)?.join("api-server.kubeconfig")),
+        (None, None) => Ok("kubeconfig.json".into()),
+    }
 }
 
 fn read(path: &Path) -> Result<String, Error> {
@@ -98,4 +112,29 @@ fn start_error(args: &args::ApiServer, error: &StartError) -> Error {
         Some(file) => format!("{}: {error}", file.display()),
         None => error.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[test]
+    fn kubeconfig_is_below_target_in_a_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |arguments: &[&str], cwd: &str| {
+            let line = ["kubewright", "api-server"].iter().chain(arguments);
+            let args::Command::ApiServer(args) = args::Cli::try_parse_from(line).unwrap().command else {
+                panic!("another command");
+            };
+            kubeconfig_path(&args, &folder.path().join(cwd)).unwrap()
+        };
+        assert_eq!(path(&[], "src"), Path::new("kubeconfig.json"));
+        std::fs::write(folder.path().join("kubewright.toml"), "").unwrap();
+        let expected = folder.path().join("target/kubewright/api-server.kubeconfig");
+        assert_eq!(path(&[], "src"), expected);
+        assert!(expected.parent().unwrap().is_dir());
+        assert_eq!(path(&["--kubeconfig=a.yaml"], "src"), Path::new("a.yaml"));
+    }
 }

@@ -42,7 +42,7 @@ async fn run_session(args: &args::Dev, project: Project, context: &mut Context<'
         context.print(&line)?;
     }
     let ended = tokio::select! {
-        ended = print_lines_during(context, &mut lines, session.run()) => ended,
+        ended = print_lines_during(context, &mut lines, session.run()) => ended.and_then(Err),
         () = &mut interrupted => Ok(()),
     };
     let stopped = print_lines_during(context, &mut lines, session.stop()).await;

@@ -24,12 +24,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(super) struct Applier {
     client: Client,
     kinds: HashMap<GroupVersionKind, (ApiResource, Scope)>,
+    /// Group and kind of the applied CRDs, by name of the CRD: discovery may lag behind them.
+    defined: HashMap<String, (String, String)>,
 }
 
 impl Applier {
     pub(super) fn new(client: Client) -> Self {
-        let kinds = HashMap::new();
-        Self { client, kinds }
+        Self {
+            client,
+            kinds: HashMap::new(),
+            defined: HashMap::new(),
+        }
     }
 
     /// Applies an object. Without a namespace it goes into `default`, as with kubectl.
@@ -58,7 +63,10 @@ impl Applier {
     pub(super) async fn apply_crd(&mut self, crd: &Value) -> Result<(), ClusterError> {
         self.apply(crd).await?;
         let (resource, _) = self.resolve_kind(crd).await?;
-        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let name = &text(&crd["metadata"]["name"]);
+        let (group, kind) = (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]));
+        self.defined.insert(name.clone(), (group, kind));
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
         let waiting = async {
             loop {
@@ -89,6 +97,7 @@ impl Applier {
             Ok(_) => {}
         }
         self.kinds.clear();
+        self.defined.remove(name);
         Ok(())
     }
 
@@ -98,7 +107,7 @@ impl Applier {
         self.apply(&namespace).await
     }
 
-    /// Resolves the object's kind to its resource. Retries, since discovery may lag behind a new CRD.
+    /// Resolves the object's kind to its resource. Retries for kinds whose CRD was applied, since discovery may lag behind it.
     async fn resolve_kind(&mut self, document: &Value) -> Result<(ApiResource, Scope), ClusterError> {
         let text = |key: &str| document[key].as_str().unwrap_or_default();
         let (group, version) = text("apiVersion")
@@ -108,6 +117,10 @@ impl Applier {
         if let Some(known) = self.kinds.get(&kind) {
             return Ok(known.clone());
         }
+        let is_defined = self
+            .defined
+            .values()
+            .any(|(group, name)| *group == kind.group && *name == kind.kind);
         let start = tokio::time::Instant::now();
         loop {
             match discovery::pinned_kind(&self.client, &kind).await {
@@ -116,6 +129,12 @@ impl Applier {
                     self.kinds.insert(kind, found.clone());
                     return Ok(found);
                 }
+                Err(source) if !is_defined && is_not_found(&source) => {
+                    return Err(ClusterError::UnknownKind {
+                        kind: kind.kind,
+                        api_version: text("apiVersion").to_owned(),
+                    });
+                }
                 Err(source) if start.elapsed() > SERVED_TIMEOUT => {
                     let action = format!("discover the resource of {}/{}", text("apiVersion"), text("kind"));
                     return Err(ClusterError::request(action, source));
@@ -123,6 +142,15 @@ impl Applier {
                 Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
+    }
+}
+
+/// Whether the server has no such group, version or kind.
+fn is_not_found(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Api(status) => status.code == 404,
+        kube::Error::Discovery(_) => true,
+        _ => false,
     }
 }
 

@@ -8,10 +8,7 @@ use kube::{
 };
 use kubewright_apiserver::ApiServer;
 
-use crate::{Error, plan::IoError};
-
-/// Directory of the session's files in the project: git ignores it, and `cargo clean` removes it.
-const SESSION_FOLDER: &str = "target/kubewright";
+use crate::{Error, plan::IoError, project::create_session_folder};
 
 /// Error of connecting to the cluster, or of a request.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +34,14 @@ pub enum ClusterError {
         /// The error of the request.
         source: Box<kube::Error>,
     },
+    /// The cluster does not serve the kind of an object.
+    #[error("the cluster has no kind {kind} in {api_version}: install its CRD, or correct the object")]
+    UnknownKind {
+        /// The kind.
+        kind: String,
+        /// Group and version.
+        api_version: String,
+    },
     /// The cluster did not reach the expected state, or a response lacks a value.
     #[error("{0}")]
     UnexpectedState(String),
@@ -49,6 +54,21 @@ impl ClusterError {
             action: action.into(),
             source: Box::new(source),
         }
+    }
+
+    /// Returns the field that the API server rejected, as in `spec.replicas`.
+    pub(super) fn field(&self) -> Option<&str> {
+        let Self::Request { source, .. } = self else {
+            return None;
+        };
+        let kube::Error::Api(status) = &**source else {
+            return None;
+        };
+        let causes = &status.details.as_ref()?.causes;
+        causes
+            .iter()
+            .map(|cause| cause.field.as_str())
+            .find(|field| !field.is_empty())
     }
 }
 
@@ -152,12 +172,6 @@ async fn connect(
         .map_err(failed)?;
     let client = Client::try_from(config).map_err(|error| ClusterError::Client(Box::new(error)))?;
     Ok((client, endpoint))
-}
-
-fn create_session_folder(root: &Path) -> Result<PathBuf, IoError> {
-    let folder = root.join(SESSION_FOLDER);
-    std::fs::create_dir_all(&folder).map_err(|source| IoError::new("create", &folder, source))?;
-    Ok(folder)
 }
 
 /// Writes a file atomically, readable by its owner only.

@@ -19,7 +19,9 @@ use super::{
     cluster::ClusterError,
     console::{Console, LineOrigin},
     object_diff::summarize_changes,
+    object_filter::{ObjectFilter, ResourceNames},
 };
+use crate::Error;
 
 /// Delay before a broken watch is restarted.
 const REWATCH_DELAY: Duration = Duration::from_secs(1);
@@ -31,53 +33,109 @@ pub(super) type ResourceName = (String, String);
 pub(super) struct ObjectWatcher {
     client: Client,
     console: Console,
-    watched: BTreeSet<ResourceName>,
+    filter: ObjectFilter,
+    /// Whether the names in the filter were checked.
+    is_checked: bool,
+    discovered: BTreeSet<ResourceName>,
     watches: JoinSet<Infallible>,
 }
 
 impl ObjectWatcher {
-    pub(super) fn new(client: Client, console: Console) -> Self {
+    pub(super) fn new(client: Client, console: Console, filter: ObjectFilter) -> Self {
         Self {
             client,
             console,
-            watched: BTreeSet::new(),
+            filter,
+            is_checked: false,
+            discovered: BTreeSet::new(),
             watches: JoinSet::new(),
         }
     }
 
-    /// Adds watches of these resources. Objects that exist by now are not printed.
+    /// Adds watches of those of these resources that the filter selects. Objects that exist by now are not printed.
+    ///
+    /// The first call that succeeds checks the names in the filter.
     pub(super) async fn watch(
         &mut self,
         resources: impl IntoIterator<Item = ResourceName>,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<(), Error> {
+        if matches!(self.filter, ObjectFilter::Nothing) {
+            return Ok(());
+        }
         let mut wanted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (group, plural) in resources {
-            if !self.watched.contains(&(group.clone(), plural.clone())) {
+            if !self.discovered.contains(&(group.clone(), plural.clone())) {
                 wanted.entry(group).or_default().insert(plural);
             }
         }
+        let mut found = Vec::new();
         for (group, plurals) in wanted {
             let served = discovery::group(&self.client, &group).await;
-            let served = served.map_err(|source| {
-                ClusterError::request(format!("discover the resources of group {group:?}"), source)
-            })?;
+            let served = served.map_err(|source| discovery_error(&group, source))?;
             for (resource, _) in served.recommended_resources() {
                 if plurals.contains(&resource.plural) {
-                    self.watched.insert((group.clone(), resource.plural.clone()));
-                    let mut watch = ResourceWatch {
-                        api: Api::all_with(self.client.clone(), &resource),
-                        resource,
-                        console: self.console.clone(),
-                        last_seen: BTreeMap::new(),
-                    };
-                    // List here and not in the task: changes after this call must be printed.
-                    let version = watch.list(false).await.ok();
-                    self.watches.spawn(watch.run(version));
+                    let names = self.names(&resource).await?;
+                    found.push((resource, names));
                 }
+            }
+        }
+        let (resources, names): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        if !self.is_checked {
+            self.filter.check(&names)?;
+            self.is_checked = true;
+        }
+        for (resource, names) in resources.into_iter().zip(names) {
+            self.discovered
+                .insert((resource.group.clone(), resource.plural.clone()));
+            if self.filter.selects(&names) {
+                self.watch_resource(resource).await;
             }
         }
         Ok(())
     }
+
+    /// Returns the names of a resource, those beside plural and kind only if the filter needs them.
+    async fn names(&self, resource: &ApiResource) -> Result<ResourceNames, ClusterError> {
+        let mut aliases = Vec::new();
+        if matches!(self.filter, ObjectFilter::Named(_)) {
+            let listed = if resource.group.is_empty() {
+                self.client.list_core_api_resources(&resource.version).await
+            } else {
+                self.client.list_api_group_resources(&resource.api_version).await
+            };
+            let listed = listed.map_err(|source| discovery_error(&resource.group, source))?;
+            let own = listed
+                .resources
+                .into_iter()
+                .find(|found| found.name == resource.plural);
+            if let Some(own) = own {
+                aliases.push(own.singular_name);
+                aliases.extend(own.short_names.unwrap_or_default());
+            }
+        }
+        Ok(ResourceNames {
+            group: resource.group.clone(),
+            plural: resource.plural.clone(),
+            kind: resource.kind.clone(),
+            aliases,
+        })
+    }
+
+    async fn watch_resource(&mut self, resource: ApiResource) {
+        let mut watch = ResourceWatch {
+            api: Api::all_with(self.client.clone(), &resource),
+            resource,
+            console: self.console.clone(),
+            last_seen: BTreeMap::new(),
+        };
+        // List here and not in the task: changes after this call must be printed.
+        let version = watch.list(false).await.ok();
+        self.watches.spawn(watch.run(version));
+    }
+}
+
+fn discovery_error(group: &str, source: kube::Error) -> ClusterError {
+    ClusterError::request(format!("discover the resources of group {group:?}"), source)
 }
 
 struct ResourceWatch {

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,
+    ffi::OsString,
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
     time::{Duration, SystemTime},
@@ -15,11 +16,14 @@ use tokio::time::Instant;
 use super::{
     apply::Applier,
     build_progress,
-    cluster::{Cluster, ClusterError},
+    cluster::Cluster,
     console::{Console, LineOrigin},
+    object_filter::ObjectFilter,
     object_watcher::{ObjectWatcher, ResourceName},
     process::Process,
+    recurring_messages::RecurringMessages,
     restart_backoff::RestartBackoff,
+    sample_applier::SampleApplier,
     service_account::OperatorAccount,
     source_watcher::SourceWatcher,
 };
@@ -27,10 +31,10 @@ use crate::{
     Error, args,
     cargo::{CargoError, OperatorTarget},
     generation::{self, Decisions},
-    manifests::{Manifests, rbac},
-    plan::{self, slashed},
+    manifests::{KindManifest, Manifests, rbac},
+    plan::slashed,
     project::Project,
-    samples, yaml,
+    source, yaml,
 };
 
 /// Delay before a failed token renewal is retried.
@@ -48,16 +52,18 @@ pub struct Session {
     simulation: Option<Simulation>,
     account: Option<OperatorAccount>,
     operator: Option<Process>,
+    /// The user's flags for the operator.
+    operator_flags: Vec<OsString>,
     launched: Option<LaunchSpec>,
     started_at: Instant,
     backoff: RestartBackoff,
     /// When an operator that exited is restarted.
     restart_at: Option<Instant>,
+    /// Warnings and problems of the plan of `generate`.
+    plan_messages: RecurringMessages,
     /// Kinds of the applied CRDs, by name of the CRD.
     applied_crds: BTreeMap<String, String>,
-    /// Text of the applied samples, by file: unchanged samples are not applied again, so that changes made in the
-    /// cluster persist.
-    samples: BTreeMap<PathBuf, String>,
+    samples: SampleApplier,
 }
 
 /// The operator's executable and environment; it is restarted if they change.
@@ -92,9 +98,15 @@ impl Session {
         } else {
             None
         };
+        let filter = match &args.objects {
+            _ if args.quiet => ObjectFilter::Nothing,
+            names if names.is_empty() => ObjectFilter::All,
+            names => ObjectFilter::Named(names.clone()),
+        };
         Ok(Self {
             applier: Applier::new(client.clone()),
-            object_watcher: ObjectWatcher::new(client, console.clone()),
+            object_watcher: ObjectWatcher::new(client, console.clone(), filter),
+            samples: SampleApplier::new(cluster.is_embedded(), console.clone()),
             root,
             cargo,
             color,
@@ -103,12 +115,13 @@ impl Session {
             simulation,
             account: None,
             operator: None,
+            operator_flags: args.operator_flags.clone(),
             launched: None,
             started_at: Instant::now(),
             backoff: RestartBackoff::default(),
             restart_at: None,
+            plan_messages: RecurringMessages::default(),
             applied_crds: BTreeMap::new(),
-            samples: BTreeMap::new(),
         })
     }
 
@@ -117,13 +130,17 @@ impl Session {
         self.cluster.kubeconfig.as_deref()
     }
 
-    /// Runs the loop; never returns.
-    pub async fn run(&mut self) {
+    /// Runs the loop. Returns only errors that no change of the source can fix.
+    pub async fn run(&mut self) -> Error {
         let mut sources = SourceWatcher::new(&self.root);
         loop {
-            if let Err(error) = self.rebuild(&mut sources).await {
-                self.log(format_args!("error: {error}")).await;
-                self.log("waiting for the next change").await;
+            match self.rebuild(&mut sources).await {
+                Ok(()) => {}
+                Err(error @ Error::UnknownObjects(_)) => return error,
+                Err(error) => {
+                    self.log(format_args!("error: {error}")).await;
+                    self.log("waiting for the next change").await;
+                }
             }
             self.wait_for_change(&sources).await;
             sources.refresh();
@@ -168,28 +185,36 @@ impl Session {
             .await?;
         self.launch_if_changed(&project, &manifests, executable).await?;
         self.delete_stale_crds(&manifests).await?;
-        self.apply_samples().await
+        if !self
+            .samples
+            .apply(&mut self.applier, &project, &manifests)
+            .await?
+        {
+            self.log("waiting for the next change").await;
+        }
+        Ok(())
     }
 
     /// Writes the files that `generate` would write. Edited files and conflicts are only warnings here: they do not
     /// block the session.
-    async fn write_generated(&self, project: &Project, manifests: &Manifests) -> Result<(), Error> {
+    async fn write_generated(&mut self, project: &Project, manifests: &Manifests) -> Result<(), Error> {
         let outcome = generation::plan(project, manifests, &Decisions::default())?;
-        for warning in manifests.warnings.iter().chain(&outcome.warnings) {
-            self.log(format_args!("warning: {warning}")).await;
-        }
+        let mut warnings = manifests.warnings.clone();
+        warnings.extend(outcome.warnings);
+        let may_write = outcome.edited.is_empty() && outcome.conflicts.is_empty();
         if !outcome.edited.is_empty() {
-            self.log(format_args!("warning: {}", Error::Edited(outcome.edited)))
-                .await;
+            warnings.push(Error::Edited(outcome.edited).to_string());
         } else if !outcome.conflicts.is_empty() {
-            self.log(format_args!("warning: {}", Error::Conflict(outcome.conflicts)))
-                .await;
-        } else if !outcome.plan.is_empty() {
+            warnings.push(Error::Conflict(outcome.conflicts).to_string());
+        }
+        warnings.extend(outcome.problems);
+        let warnings = warnings.into_iter().map(|warning| format!("warning: {warning}"));
+        for message in self.plan_messages.next_round(warnings.collect()) {
+            self.log(message).await;
+        }
+        if may_write && !outcome.plan.is_empty() {
             outcome.plan.apply(&project.root)?;
             self.log(&outcome.plan).await;
-        }
-        for problem in outcome.problems {
-            self.log(format_args!("warning: {problem}")).await;
         }
         Ok(())
     }
@@ -202,17 +227,33 @@ impl Session {
             self.applier.apply_namespace(namespace).await?;
         }
         for (kind, crd) in manifests.defined_crds() {
-            self.applier.apply_crd(&settings.descriptions.apply(crd)).await?;
+            let crd = settings.descriptions.apply(crd);
+            if let Err(error) = self.applier.apply_crd(&crd).await {
+                return Err(self.at_definition(kind, error.into())?);
+            }
             let name = crd["metadata"]["name"].as_str().unwrap_or_default();
             self.applied_crds.insert(name.to_owned(), kind.kind.clone());
             self.log(format_args!("applied the CRD of {}", kind.kind)).await;
         }
-        for (_, text) in rbac::files(manifests, &settings.namespace, settings.watched())? {
-            for document in yaml::read_all(&text)? {
-                self.applier.apply(&document).await?;
+        for (path, text) in rbac::files(manifests, &settings.namespace, settings.watched())? {
+            for document in yaml::documents(&text)? {
+                let applied = self.applier.apply(&document.value).await;
+                applied.map_err(|error| Error::from(error).at(&path, document.line("kind")))?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the error with the place of the struct that defines the kind, if it is in the project's source.
+    fn at_definition(&self, kind: &KindManifest, error: Error) -> Result<Error, Error> {
+        let kinds = source::project_kinds(&self.root)?;
+        let found = kinds
+            .into_iter()
+            .find(|found| found.kind.group == kind.group && found.kind.kind == kind.kind);
+        Ok(match found {
+            Some(found) => error.at(found.path, found.kind.line as u64),
+            None => error,
+        })
     }
 
     /// Deletes the CRDs of kinds that were removed from the project, after the operator that used them has stopped. In a
@@ -292,47 +333,13 @@ impl Session {
         if let Some(launch) = &self.launched {
             let mut command = Command::new(&launch.executable);
             command
+                .args(&self.operator_flags)
                 .current_dir(&self.root)
                 .envs(launch.environment.iter().cloned());
             self.operator = Some(Process::start(&command, LineOrigin::Operator, &self.console)?);
             self.started_at = Instant::now();
         }
         Ok(())
-    }
-
-    /// Applies new and changed samples.
-    async fn apply_samples(&mut self) -> Result<(), Error> {
-        let folder = self.root.join(samples::FOLDER);
-        for file in plan::files_with_extension(&folder, "yaml")?
-            .into_iter()
-            .chain(plan::files_with_extension(&folder, "yml")?)
-        {
-            let text = plan::read(&file)?.unwrap_or_default();
-            if self.samples.get(&file) == Some(&text) {
-                continue;
-            }
-            let path = file.strip_prefix(&self.root).unwrap_or(&file).to_owned();
-            let documents = yaml::read_all(&text).map_err(|source| Error::Yaml {
-                path: path.clone(),
-                source,
-            })?;
-            for document in &documents {
-                self.apply_sample(document).await?;
-            }
-            self.log(format_args!("applied {}", slashed(&path))).await;
-            self.samples.insert(file, text);
-        }
-        Ok(())
-    }
-
-    async fn apply_sample(&mut self, document: &Value) -> Result<(), ClusterError> {
-        // In a cluster, namespaces are the user's; in the embedded API server, create them.
-        if let Some(namespace) = document["metadata"]["namespace"].as_str()
-            && self.cluster.is_embedded()
-        {
-            self.applier.apply_namespace(namespace).await?;
-        }
-        self.applier.apply(document).await
     }
 
     /// Waits for a source change. Restarts the operator if it exits, and renews its token.

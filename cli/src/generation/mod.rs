@@ -1,5 +1,6 @@
 //! Plans all files that `kubewright generate` writes.
 
+mod leftovers;
 mod managed_files;
 
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ pub(crate) fn plan_after(
         },
     };
     planner.check_definitions(manifests)?;
-    planner.plan_managed()?;
+    let managed = planner.plan_managed()?;
     let crd_files = planner.plan_crds(manifests)?;
     let role_files = planner.plan_roles(manifests)?;
     let mut folders = Vec::new();
@@ -85,9 +86,16 @@ pub(crate) fn plan_after(
     })?;
 
     let mut outcome = planner.outcome;
-    let report = samples::plan(&mut outcome.plan, &project.root, manifests)?;
+    outcome
+        .warnings
+        .extend(leftovers::unregistered_kinds(project, manifests)?);
+    let report = samples::plan(&mut outcome.plan, project, manifests)?;
     outcome.problems = report.problems;
     outcome.warnings.extend(report.warnings);
+    let (root, changes) = (&project.root, &outcome.plan);
+    let missing = leftovers::missing_resources(root, changes, &managed)?;
+    let mentions = leftovers::mentions_of_deleted(root, changes, &managed)?;
+    outcome.warnings.extend(missing.into_iter().chain(mentions));
     if manifests.operator != project.settings.name {
         outcome.warnings.push(format!(
             "the operator is called {:?} in main.rs and {:?} in kubewright.toml, so the names of its roles and of its \
@@ -188,13 +196,15 @@ impl Planner<'_> {
         Ok(filled)
     }
 
-    fn plan_managed(&mut self) -> Result<(), Error> {
+    /// Returns the paths of the managed files.
+    fn plan_managed(&mut self) -> Result<Vec<PathBuf>, Error> {
         let settings = &self.project.settings;
         let files = ManagedFiles {
             name: &settings.name,
             namespace: &settings.namespace,
             watched: settings.watched(),
         };
+        let mut paths = Vec::new();
         for (path, rendering) in files.render()? {
             let resolution = if self.may_overwrite(&path) {
                 Resolution::TakeTheirs
@@ -206,8 +216,9 @@ impl Planner<'_> {
             let plan = &mut self.outcome.plan;
             let conflict = managed::plan(plan, &self.project.root, &path, &rendering, resolution)?;
             self.outcome.conflicts.extend(conflict);
+            paths.push(path);
         }
-        Ok(())
+        Ok(paths)
     }
 
     fn may_overwrite(&self, path: &Path) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::similar_name;
+use crate::similar;
 
 /// Checks that a path leads to a field of the schema.
 ///
@@ -61,7 +61,7 @@ pub(super) fn check(schema: &Value, path: &str) -> Result<(), String> {
 
 fn missing(name: &str, walked: &str, names: &[&str]) -> String {
     let place = if walked.is_empty() { "the object" } else { walked };
-    let hint = match names.iter().find(|known| similar_name::is_similar(known, name)) {
+    let hint = match names.iter().find(|known| similar::is_similar(known, name)) {
         Some(known) => format!("did you mean `{known}`?"),
         None if names.is_empty() => "it has no fields".to_owned(),
         None => format!("the fields are {}", names.join(", ")),

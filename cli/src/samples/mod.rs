@@ -5,15 +5,21 @@ mod example;
 mod pattern;
 mod validate;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
+use self::validate::Problem;
 use crate::{
     Error,
     manifests::{KindManifest, Manifests},
-    plan::{self, Plan, slashed},
-    yaml,
+    plan::{self, IoError, Plan, slashed},
+    project::Project,
+    similar::is_similar,
+    yaml::{self, Document, YamlError},
 };
 
 /// Directory of the samples.
@@ -22,47 +28,102 @@ pub const FOLDER: &str = "manifests/samples";
 /// The result of validating the samples.
 #[derive(Debug, Default)]
 pub struct SampleReport {
-    /// Violations of the schema, with file, path and fix.
+    /// Violations of the schema, with file, line, path and fix.
     pub problems: Vec<String>,
-    /// Samples that could not be made or fully validated.
+    /// Samples that could not be made or fully validated, or whose kind is gone.
     pub warnings: Vec<String>,
 }
 
-/// Validates the existing and the planned samples, and plans one for each kind without a sample.
-pub fn plan(plan: &mut Plan, root: &Path, manifests: &Manifests) -> Result<SampleReport, Error> {
-    let mut report = SampleReport::default();
-    let mut texts: Vec<_> = plan
-        .changes()
-        .filter(|change| change.path.starts_with(FOLDER))
-        .filter_map(|change| Some((change.path.clone(), change.after.clone()?)))
-        .collect();
-    for file in plan::files_with_extension(&root.join(FOLDER), "yaml")?
+/// A file with samples.
+#[derive(Debug)]
+pub struct SampleFile {
+    /// Relative to the project.
+    pub path: PathBuf,
+    /// The objects in it.
+    pub documents: Result<Vec<Document>, YamlError>,
+}
+
+/// Reads all sample files of a project.
+pub fn read(root: &Path) -> Result<Vec<SampleFile>, IoError> {
+    let folder = root.join(FOLDER);
+    let mut files = Vec::new();
+    for file in plan::files_with_extension(&folder, "yaml")?
         .into_iter()
-        .chain(plan::files_with_extension(&root.join(FOLDER), "yml")?)
+        .chain(plan::files_with_extension(&folder, "yml")?)
     {
-        let path = Path::new(FOLDER).join(file.file_name().unwrap_or_default());
-        texts.push((path, plan::read(&file)?.unwrap_or_default()));
+        let text = plan::read(&file)?.unwrap_or_default();
+        files.push(SampleFile {
+            path: Path::new(FOLDER).join(file.file_name().unwrap_or_default()),
+            documents: yaml::documents(&text),
+        });
     }
+    Ok(files)
+}
+
+/// Validates the existing and the planned samples, and plans one for each kind without a sample.
+pub fn plan(plan: &mut Plan, project: &Project, manifests: &Manifests) -> Result<SampleReport, Error> {
+    let mut report = SampleReport::default();
     let mut documents = Vec::new();
-    for (path, text) in texts {
-        match yaml::read_all(&text) {
+    let mut has_unreadable = false;
+    let planned = plan.changes().filter(|change| change.path.starts_with(FOLDER));
+    let planned = planned.filter_map(|change| {
+        let text = change.after.as_deref()?;
+        Some(SampleFile {
+            path: change.path.clone(),
+            documents: yaml::documents(text),
+        })
+    });
+    let planned: Vec<_> = planned.collect();
+    for file in planned.into_iter().chain(read(&project.root)?) {
+        let path = slashed(&file.path);
+        match file.documents {
             Ok(found) => documents.extend(found.into_iter().map(|document| (path.clone(), document))),
-            Err(source) => return Err(Error::Yaml { path, source }),
+            Err(error) => {
+                has_unreadable = true;
+                let line = error.line().unwrap_or(1);
+                report
+                    .problems
+                    .push(format!("{path}:{line}: invalid YAML: {error}"));
+            }
         }
     }
     for (path, document) in &documents {
-        for problem in check(manifests, document) {
-            report.problems.push(format!("{}: {problem}", slashed(path)));
+        for problem in check(manifests, &document.value) {
+            let line = document.line(&problem.path);
+            report.problems.push(format!("{path}:{line}: {problem}"));
+        }
+        if is_of_removed_kind(project, manifests, &document.value) {
+            let line = document.line("kind");
+            let kind = document.value["kind"].as_str().unwrap_or_default();
+            let mut known = manifests.kinds.iter().map(|kind| &*kind.kind);
+            report
+                .warnings
+                .push(match known.find(|known| is_similar(known, kind)) {
+                    Some(known) => {
+                        format!("{path}:{line}: kind {kind} is unknown: did you mean {known}?")
+                    }
+                    None => {
+                        format!("{path}:{line}: kind {kind} is gone: delete the sample, or register the kind")
+                    }
+                });
         }
     }
+    if has_unreadable {
+        // Any kind may have its sample there.
+        return Ok(report);
+    }
     for (kind, crd) in manifests.defined_crds() {
-        if documents.iter().any(|(_, document)| is_of_kind(document, kind)) {
+        if documents
+            .iter()
+            .any(|(_, document)| is_of_kind(&document.value, kind))
+        {
             continue;
         }
-        let path = free_path(plan, root, kind);
+        let path = free_path(plan, &project.root, kind);
         let sample = sample(kind, crd);
         let problems = check(manifests, &sample);
         if !problems.is_empty() {
+            let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
             report.warnings.push(format!(
                 "cannot make a sample of {}: {}; write {} by hand",
                 kind.kind,
@@ -83,6 +144,19 @@ pub fn plan(plan: &mut Plan, root: &Path, manifests: &Manifests) -> Result<Sampl
     Ok(report)
 }
 
+/// Whether the operator had the kind of an object: its group is one of the project's own, and it is none of the operator's kinds.
+pub fn is_of_removed_kind(project: &Project, manifests: &Manifests, object: &Value) -> bool {
+    let Some((group, _)) = object["apiVersion"]
+        .as_str()
+        .and_then(|version| version.split_once('/'))
+    else {
+        return false;
+    };
+    let defined = manifests.defined_crds().map(|(kind, _)| kind.group.as_str());
+    let own_groups: BTreeSet<&str> = defined.chain([project.settings.group.as_str()]).collect();
+    own_groups.contains(group) && !manifests.kinds.iter().any(|kind| is_of_kind(object, kind))
+}
+
 fn is_of_kind(document: &Value, kind: &KindManifest) -> bool {
     let group = document["apiVersion"]
         .as_str()
@@ -91,7 +165,18 @@ fn is_of_kind(document: &Value, kind: &KindManifest) -> bool {
 }
 
 /// Validates an object against its CRD and returns the problems; none if the operator does not define its kind.
-fn check(manifests: &Manifests, document: &Value) -> Vec<String> {
+fn check(manifests: &Manifests, document: &Value) -> Vec<Problem> {
+    let missing = ["apiVersion", "kind"]
+        .into_iter()
+        .filter(|field| !document[*field].is_string())
+        .map(|field| Problem {
+            path: field.to_owned(),
+            text: "is missing: it is required".to_owned(),
+        });
+    let missing: Vec<_> = missing.collect();
+    if !missing.is_empty() {
+        return missing;
+    }
     let Some((kind, crd)) = manifests
         .defined_crds()
         .find(|(kind, _)| is_of_kind(document, kind))
@@ -111,12 +196,15 @@ fn check(manifests: &Manifests, document: &Value) -> Vec<String> {
             .iter()
             .filter_map(|version| version["name"].as_str())
             .collect();
-        return vec![format!(
-            "apiVersion is {}, and {} has the versions {}: use one of these",
-            document["apiVersion"],
-            kind.kind,
-            names.join(", ")
-        )];
+        return vec![Problem {
+            path: "apiVersion".to_owned(),
+            text: format!(
+                "is {}, and {} has the versions {}: use one of these",
+                document["apiVersion"],
+                kind.kind,
+                names.join(", ")
+            ),
+        }];
     };
     validate::object(&version["schema"]["openAPIV3Schema"], document)
 }

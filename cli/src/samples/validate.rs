@@ -2,15 +2,29 @@
 //!
 //! CEL rules and formats are not evaluated.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use regex::Regex;
 use serde_json::Value;
 
-use crate::similar_name::is_similar;
+use crate::similar::is_similar;
 
-/// Validates an object. Returns the problems, each with its path and fix.
-pub(super) fn object(schema: &Value, object: &Value) -> Vec<String> {
+/// A violation of the schema.
+pub(super) struct Problem {
+    /// The value's path in the object.
+    pub(super) path: String,
+    /// The violation and the fix.
+    pub(super) text: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.path, self.text)
+    }
+}
+
+/// Validates an object. Returns the problems.
+pub(super) fn object(schema: &Value, object: &Value) -> Vec<Problem> {
     let mut validator = Validator::default();
     let named = |key: &str| {
         object["metadata"][key]
@@ -29,15 +43,18 @@ pub(super) fn object(schema: &Value, object: &Value) -> Vec<String> {
 pub(super) fn value(schema: &Value, value: &Value) -> Vec<String> {
     let mut validator = Validator::default();
     validator.value(schema, "value", value);
-    validator.0
+    validator.0.iter().map(Problem::to_string).collect()
 }
 
 #[derive(Default)]
-struct Validator(Vec<String>);
+struct Validator(Vec<Problem>);
 
 impl Validator {
     fn add(&mut self, path: &str, problem: impl std::fmt::Display) {
-        self.0.push(format!("{path} {problem}"));
+        self.0.push(Problem {
+            path: path.to_owned(),
+            text: problem.to_string(),
+        });
     }
 
     fn value(&mut self, schema: &Value, path: &str, value: &Value) {
@@ -380,9 +397,8 @@ mod tests {
     fn an_object_needs_a_name() {
         let schema = json!({"type": "object", "properties": {"spec": {"type": "object"}}});
         let object = json!({"apiVersion": "a/v1", "kind": "A", "metadata": {}, "spec": {}});
-        assert_eq!(
-            super::object(&schema, &object),
-            ["metadata.name is missing: name the object"]
-        );
+        let problems = super::object(&schema, &object);
+        let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["metadata.name is missing: name the object"]);
     }
 }

@@ -1,10 +1,15 @@
-//! Finds the kinds that a file defines.
+//! Finds the kinds that a project's files define.
+
+use std::path::{Path, PathBuf};
 
 use syn::{
-    Attribute, File, ItemStruct, LitStr,
+    Attribute, File, ItemMod, ItemStruct, LitStr,
     meta::ParseNestedMeta,
+    punctuated::Punctuated,
     visit::{self, Visit},
 };
+
+use crate::plan::{self, IoError};
 
 /// A struct with `#[kube(group = …, version = …, kind = …)]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,15 +20,54 @@ pub struct DefinedKind {
     pub version: String,
     /// The kind.
     pub kind: String,
+    /// The line of the struct's name.
+    pub line: usize,
+    /// Whether the operator can register it: it derives `Informer`, and its CRD belongs to this project.
+    pub is_own: bool,
+}
+
+/// A kind and the file that defines it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectKind {
+    /// Relative to the project.
+    pub path: PathBuf,
+    /// The kind.
+    pub kind: DefinedKind,
+}
+
+/// Returns all kinds that the files in a project's `src` define. Files that do not parse are skipped.
+pub fn project_kinds(root: &Path) -> Result<Vec<ProjectKind>, IoError> {
+    let mut found = Vec::new();
+    for file in plan::rust_files(&root.join("src"))? {
+        let text = plan::read(&file)?.unwrap_or_default();
+        let Ok(parsed) = syn::parse_file(&text) else {
+            continue;
+        };
+        let path = file.strip_prefix(root).unwrap_or(&file);
+        found.extend(kinds(&parsed).into_iter().map(|kind| ProjectKind {
+            path: path.to_owned(),
+            kind,
+        }));
+    }
+    Ok(found)
 }
 
 /// Returns all kinds of a file.
-pub fn kinds(file: &File) -> Vec<DefinedKind> {
+fn kinds(file: &File) -> Vec<DefinedKind> {
     struct KindVisitor(Vec<DefinedKind>);
     impl<'ast> Visit<'ast> for KindVisitor {
         fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
-            self.0.extend(kind(&item.attrs));
+            self.0.extend(kind(item));
             visit::visit_item_struct(self, item);
+        }
+
+        fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+            let before = self.0.len();
+            visit::visit_item_mod(self, item);
+            // The build may leave the module out, as one of tests.
+            if is_conditional(&item.attrs) {
+                self.0[before..].iter_mut().for_each(|kind| kind.is_own = false);
+            }
         }
     }
     let mut visitor = KindVisitor(Vec::new());
@@ -35,9 +79,10 @@ fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
     Ok(Some(meta.value()?.parse::<LitStr>()?.value()))
 }
 
-fn kind(attributes: &[Attribute]) -> Option<DefinedKind> {
+fn kind(item: &ItemStruct) -> Option<DefinedKind> {
     let (mut group, mut version, mut kind) = (None, None, None);
-    for attribute in attributes
+    for attribute in item
+        .attrs
         .iter()
         .filter(|attribute| attribute.path().is_ident("kube"))
     {
@@ -63,7 +108,50 @@ fn kind(attributes: &[Attribute]) -> Option<DefinedKind> {
         group: group?,
         version: version?,
         kind: kind?,
+        line: item.ident.span().start().line,
+        is_own: derives_informer(&item.attrs) && !is_external(&item.attrs) && !is_conditional(&item.attrs),
     })
+}
+
+fn derives_informer(attributes: &[Attribute]) -> bool {
+    let paths = |attribute: &Attribute| {
+        attribute
+            .parse_args_with(Punctuated::<syn::Path, syn::Token![,]>::parse_terminated)
+            .unwrap_or_default()
+    };
+    attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("derive"))
+        .flat_map(paths)
+        .any(|path| path.segments.last().is_some_and(|last| last.ident == "Informer"))
+}
+
+fn is_external(attributes: &[Attribute]) -> bool {
+    let mut external = false;
+    for attribute in attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("informer"))
+    {
+        // Ignore errors: the derive reports them. They end the parsing after the key that matters here.
+        let _ = attribute.parse_nested_meta(|meta| {
+            external |= meta.path.is_ident("external");
+            if meta.input.peek(syn::token::Paren) {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                content.parse::<proc_macro2::TokenStream>()?;
+            } else if meta.input.peek(syn::Token![=]) {
+                meta.value()?.parse::<syn::Expr>()?;
+            }
+            Ok(())
+        });
+    }
+    external
+}
+
+fn is_conditional(attributes: &[Attribute]) -> bool {
+    attributes
+        .iter()
+        .any(|attribute| attribute.path().is_ident("cfg"))
 }
 
 #[cfg(test)]
@@ -85,8 +173,31 @@ mod tests {
         .unwrap();
         let names: Vec<_> = kinds(&file)
             .iter()
-            .map(|k| format!("{}/{} {}", k.group, k.version, k.kind))
+            .map(|k| format!("{}/{} {} in line {}", k.group, k.version, k.kind, k.line))
             .collect();
-        assert_eq!(names, ["demo.dev/v1 Foo", "a.b/v2 Bar"]);
+        assert_eq!(names, ["demo.dev/v1 Foo in line 5", "a.b/v2 Bar in line 7"]);
+    }
+
+    #[test]
+    fn own_kinds_derive_informer_and_are_always_compiled() {
+        let kube = r#"#[kube(group = "demo.dev", version = "v1", kind = "Foo")]"#;
+        for (attributes, expected) in [
+            ("#[derive(Clone, Informer)]", true),
+            (
+                "#[derive(kubewright::Informer)] #[informer(index(a = \"spec.a\"), sensitive)]",
+                true,
+            ),
+            ("#[derive(CustomResource)]", false),
+            (
+                "#[derive(Informer)] #[informer(index(a: String = \"spec.a\"), external)]",
+                false,
+            ),
+            ("#[cfg(test)] #[derive(Informer)]", false),
+        ] {
+            let file = syn::parse_file(&format!("{attributes} {kube} struct FooSpec;")).unwrap();
+            assert_eq!(kinds(&file)[0].is_own, expected, "{attributes}");
+        }
+        let in_tests = format!("#[cfg(test)] mod tests {{ #[derive(Informer)] {kube} struct FooSpec; }}");
+        assert!(!kinds(&syn::parse_file(&in_tests).unwrap())[0].is_own);
     }
 }

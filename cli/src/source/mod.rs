@@ -10,7 +10,7 @@ mod manager_calls;
 mod nested_options;
 
 pub use items::{declare_module, export_controller, export_in_prelude, import_controller};
-pub use kinds::{DefinedKind, kinds};
+pub use kinds::{DefinedKind, ProjectKind, project_kinds};
 pub use manager_calls::register;
 pub use nested_options::{NestedOption, nested_options};
 

@@ -359,20 +359,25 @@ fn samples_are_written_once_and_always_validated() {
     project
         .kubewright("generate")
         .expect(exit::SAMPLE)
-        .stderr_contains("manifests/samples/foo.yaml: spec.replicas is 11: must be at most 10")
-        .stderr_contains("spec.replica is unknown: did you mean replicas?");
+        .stderr_contains("manifests/samples/foo.yaml:5: spec.replicas is 11: must be at most 10")
+        .stderr_contains("manifests/samples/foo.yaml:5: spec.replica is unknown: did you mean replicas?");
     assert_eq!(project.read("manifests/samples/foo.yaml"), sample);
     project.kubewright("generate --check").expect(exit::SAMPLE);
     project.edit("manifests/samples/foo.yaml", "v1alpha1", "v2");
     project
         .kubewright("generate")
         .expect(exit::SAMPLE)
-        .stderr_contains("v1alpha1: use one of these");
-    project.write("manifests/samples/foo.yaml", "a: [\n");
+        .stderr_contains("manifests/samples/foo.yaml:2: apiVersion is \"demo.dev/v2\", and Foo has the versions v1alpha1: use one of these");
+    project.write("manifests/samples/foo.yaml", "# mine\na: [\n");
     project
         .kubewright("generate")
         .expect(exit::SAMPLE)
-        .stderr_contains("manifests/samples/foo.yaml is not valid YAML");
+        .stderr_contains("error: manifests/samples/foo.yaml:2: invalid YAML: unclosed bracket '['\n");
+    project.write("manifests/samples/foo.yaml", "---\nspec: {}\n");
+    project
+        .kubewright("generate --dry-run")
+        .expect(exit::SAMPLE)
+        .stderr_contains("manifests/samples/foo.yaml:2: kind is missing: it is required");
 
     std::fs::remove_file(project.cwd.join("manifests/samples/foo.yaml")).unwrap();
     project
@@ -385,6 +390,91 @@ fn samples_are_written_once_and_always_validated() {
         "apiVersion: demo.dev/v1alpha1\nkind: Foo\nmetadata:\n  name: example-foo\n  namespace: default\n\
          spec:\n  deploymentName: example\n  replicas: 1\n"
     );
+}
+
+#[test]
+fn leftovers_of_unregistered_kinds_are_reported() {
+    let project = Sandbox::project();
+    project.kubewright("add kind Backup --allow-dirty").expect(0);
+    // The operator still prints only Foo, as if `main` did not register Backup.
+    let line = project
+        .read("src/api/backup.rs")
+        .lines()
+        .position(|line| line.starts_with("pub struct BackupSpec"))
+        .unwrap();
+    let unregistered = format!(
+        "warning: src/api/backup.rs:{}: kind Backup is not registered, so it has no CRD: register its controller in main.rs, or delete the \
+         struct\n",
+        line + 1
+    );
+    let gone = "warning: manifests/samples/backup.yaml:2: kind Backup is gone: delete the sample, or register the kind\n";
+    project
+        .kubewright("generate")
+        .expect(0)
+        .stderr_contains(&unregistered)
+        .stderr_contains(gone);
+
+    std::fs::remove_file(project.cwd.join("src/api/backup.rs")).unwrap();
+    let deleted = project
+        .kubewright("generate --check")
+        .expect(0)
+        .stderr_contains(gone);
+    assert!(!deleted.stderr.contains("not registered"), "{}", deleted.stderr);
+    project.edit("manifests/samples/backup.yaml", "kind: Backup", "kind: Fooo");
+    project
+        .kubewright("generate")
+        .expect(0)
+        .stderr_contains("manifests/samples/backup.yaml:2: kind Fooo is unknown: did you mean Foo?");
+    // Kinds of other groups are those of other projects.
+    project.edit(
+        "manifests/samples/backup.yaml",
+        "apiVersion: demo.dev/",
+        "apiVersion: other.dev/",
+    );
+    let foreign = project.kubewright("generate").expect(0);
+    assert!(!foreign.stderr.contains("warning"), "{}", foreign.stderr);
+}
+
+#[test]
+fn names_of_deleted_managed_files_are_reported() {
+    let project = Sandbox::project();
+    let clean = project.kubewright("generate").expect(0);
+    assert!(!clean.stderr.contains("warning"), "{}", clean.stderr);
+    let remove = |path: &str| std::fs::remove_file(project.cwd.join(path)).unwrap();
+    remove("manifests/deploy/operator.yaml");
+    remove("Dockerfile");
+    let workflow = project.read(".github/workflows/ci.yml") + "      - run: docker build -f Dockerfile .\n";
+    let build = workflow.lines().count();
+    project.write(".github/workflows/ci.yml", &workflow);
+    let missing = "does not exist: remove it from the";
+    project
+        .kubewright("generate")
+        .expect(0)
+        .stderr_contains(&format!(
+            "warning: manifests/deploy/Kustomization:4: operator.yaml {missing} list, or restore the file with `kubewright generate \
+             --overwrite manifests/deploy/operator.yaml`\n"
+        ))
+        .stderr_contains(&format!(
+            "warning: .github/workflows/ci.yml:{build}: Dockerfile {missing} line, or restore the file with `kubewright generate \
+             --overwrite Dockerfile`\n"
+        ));
+
+    let fixed = project
+        .kubewright("generate --overwrite manifests/deploy/operator.yaml --overwrite Dockerfile")
+        .expect(0);
+    assert!(!fixed.stderr.contains("warning"), "{}", fixed.stderr);
+    // A user's kustomization may name a file that kubewright never wrote.
+    project.edit(
+        "manifests/deploy/Kustomization",
+        "- operator.yaml\n",
+        "- operator.yaml\n  - ../crds\n  - mine.yaml\n",
+    );
+    project
+        .kubewright("generate --check")
+        .expect(0)
+        .stderr_contains(&format!(
+            "manifests/deploy/Kustomization:6: mine.yaml {missing} list, or restore the file\n"
+        ));
 }
 
 #[test]

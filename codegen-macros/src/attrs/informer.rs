@@ -18,6 +18,8 @@ pub(crate) struct InformerAttrs {
     pub(crate) external: bool,
     #[darling(default)]
     pub(crate) sensitive: bool,
+    #[darling(default)]
+    pub(crate) unchecked_fields: bool,
     #[darling(multiple, rename = "index")]
     indexes: Vec<IndexList>,
 }

@@ -4,7 +4,7 @@ use darling::{
     Error, FromDeriveInput, Result,
     util::{Ignored, SpannedValue},
 };
-use syn::DeriveInput;
+use syn::{DeriveInput, Path};
 
 /// All `#[kube(…)]` attributes of the struct.
 #[derive(FromDeriveInput)]
@@ -16,7 +16,9 @@ struct RawKubeAttrs {
     root: Option<SpannedValue<String>>,
     plural: Option<SpannedValue<String>>,
     singular: Option<String>,
-    status: Option<Ignored>,
+    // kube-derive reports errors in these values.
+    status: Option<Result<Path>>,
+    schema: Option<Result<String>>,
     scale: Option<SpannedValue<Ignored>>,
     #[darling(default)]
     no_spec: bool,
@@ -32,6 +34,10 @@ pub(crate) struct KubeAttrs {
     pub(crate) plural: Option<SpannedValue<String>>,
     pub(crate) singular: Option<String>,
     pub(crate) has_status: bool,
+    /// The type of the status, unless it is malformed.
+    pub(crate) status: Option<Path>,
+    /// Whether the schema is derived from the types, and not disabled or written by hand.
+    pub(crate) derives_schema: bool,
     pub(crate) scale: Option<SpannedValue<Ignored>>,
     pub(crate) no_spec: bool,
     /// Not with `schema = "disabled"`.
@@ -66,6 +72,11 @@ impl KubeAttrs {
             plural: raw.plural,
             singular: raw.singular,
             has_status: raw.status.is_some(),
+            status: raw.status.and_then(Result::ok),
+            derives_schema: raw
+                .schema
+                .and_then(Result::ok)
+                .is_none_or(|mode| mode == "derived"),
             scale: raw.scale,
             no_spec: raw.no_spec,
             has_schema: raw.schema.as_deref() != Some("disabled"),

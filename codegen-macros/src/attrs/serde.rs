@@ -6,31 +6,38 @@ use darling::{
     ast::{Data, NestedMeta},
     util::Ignored,
 };
-use syn::{Ident, Type, ext::IdentExt};
+use syn::{Attribute, Ident, Type, ext::IdentExt};
+
+use crate::names::upper_camel;
 
 /// The serde attributes of the struct.
 #[derive(FromDeriveInput)]
-#[darling(attributes(serde), allow_unknown_fields)]
+#[darling(attributes(serde), allow_unknown_fields, forward_attrs(schemars))]
 pub(crate) struct SpecSerde {
+    attrs: Vec<Attribute>,
     pub(crate) data: Data<Ignored, FieldAttrs>,
     rename_all: Option<DeserializeName>,
     from: Option<Ignored>,
     try_from: Option<Ignored>,
+    into: Option<Ignored>,
     transparent: Option<Ignored>,
 }
 
 /// The serde attributes of a field.
 #[derive(FromField)]
-#[darling(attributes(serde), allow_unknown_fields)]
+#[darling(attributes(serde), allow_unknown_fields, forward_attrs(schemars))]
 pub(crate) struct FieldAttrs {
+    attrs: Vec<Attribute>,
     pub(crate) ident: Option<Ident>,
     pub(crate) ty: Type,
     rename: Option<DeserializeName>,
     pub(crate) flatten: Option<Ignored>,
     skip: Option<Ignored>,
     skip_deserializing: Option<Ignored>,
+    skip_serializing: Option<Ignored>,
     with: Option<Ignored>,
     deserialize_with: Option<Ignored>,
+    serialize_with: Option<Ignored>,
 }
 
 /// `rename = "…"` or `rename(deserialize = "…")`: the name when deserializing.
@@ -56,6 +63,11 @@ impl SpecSerde {
     /// Whether the struct's JSON consists of its fields.
     pub(crate) fn is_plain_struct(&self) -> bool {
         self.from.is_none() && self.try_from.is_none() && self.transparent.is_none()
+    }
+
+    /// Whether the derives of the struct use the traits of its fields' types.
+    pub(crate) fn uses_field_types(&self) -> bool {
+        self.is_plain_struct() && self.into.is_none() && !replaces_schema(&self.attrs)
     }
 
     /// Returns the named fields.
@@ -96,19 +108,33 @@ impl FieldAttrs {
     pub(crate) fn is_converted(&self) -> bool {
         self.with.is_some() || self.deserialize_with.is_some()
     }
+
+    /// Whether the derives of the struct use the traits of the field's type, all of them.
+    pub(crate) fn uses_type(&self) -> bool {
+        let writes_otherwise = self.skip_serializing.is_some() || self.serialize_with.is_some();
+        !self.is_skipped() && !self.is_converted() && !writes_otherwise && !replaces_schema(&self.attrs)
+    }
+}
+
+/// Whether `#[schemars(…)]` takes the schema from somewhere else than the type.
+fn replaces_schema(attributes: &[Attribute]) -> bool {
+    let words = |attribute: &Attribute| match &attribute.meta {
+        syn::Meta::List(list) => list.tokens.clone().into_iter().collect(),
+        _ => Vec::new(),
+    };
+    attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("schemars"))
+        .flat_map(words)
+        .any(|word| {
+            let word = word.to_string();
+            word == "with" || word == "schema_with" || word.starts_with("skip")
+        })
 }
 
 /// Applies serde's `rename_all` to a field's name.
 pub(crate) fn renamed(name: &str, rule: &str) -> Result<String> {
-    let pascal = || {
-        name.split('_')
-            .map(|word| {
-                let mut chars = word.chars();
-                let first = chars.next().map(|first| first.to_ascii_uppercase());
-                first.into_iter().chain(chars).collect::<String>()
-            })
-            .collect::<String>()
-    };
+    let pascal = || upper_camel(name);
     Ok(match rule {
         "lowercase" | "snake_case" => name.to_owned(),
         "UPPERCASE" | "SCREAMING_SNAKE_CASE" => name.to_ascii_uppercase(),

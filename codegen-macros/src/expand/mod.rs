@@ -8,6 +8,7 @@ mod informer;
 mod kind;
 mod lister;
 mod projection;
+mod spec_types;
 
 use darling::Error;
 use proc_macro2::{Ident, TokenStream};
@@ -36,6 +37,7 @@ pub(crate) fn projection(input: &DeriveInput) -> TokenStream {
 
 fn expand(model: &Model) -> TokenStream {
     [
+        spec_types::expand(model),
         kind::expand(model),
         client::expand(model),
         lister::expand(model),

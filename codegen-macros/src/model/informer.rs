@@ -13,6 +13,8 @@ use crate::{
     value_type::ValueType,
 };
 
+use super::spec_types::SpecTypes;
+
 /// A custom kind.
 #[expect(clippy::struct_excessive_bools, reason = "they are independent facts")]
 pub(crate) struct Model {
@@ -32,6 +34,7 @@ pub(crate) struct Model {
     /// Whether the definition has a schema.
     pub(crate) has_schema: bool,
     pub(crate) indexes: Vec<Index>,
+    pub(crate) spec_types: SpecTypes,
 }
 
 /// An index with its lister method.
@@ -74,7 +77,14 @@ impl Model {
             informer,
             serde,
         } = Attrs::read(input, errors)?;
-        let root = errors.handle(root(&kube));
+        let root = match check_kind(&kube, informer.external) {
+            Ok(()) => errors.handle(root(&kube)),
+            // Its message may be the fix of an invalid name, too.
+            Err(error) => {
+                errors.push(error);
+                root(&kube).ok()
+            }
+        };
         let method = errors.handle(factory_method(&kube));
         errors.handle(check_scale(&kube));
         let mut taken = HashSet::new();
@@ -97,6 +107,7 @@ impl Model {
             has_scale: kube.scale.is_some(),
             has_schema: kube.has_schema,
             indexes,
+            spec_types: SpecTypes::of(input, &kube, &informer, &serde),
         })
     }
 }
@@ -109,6 +120,16 @@ fn root(kube: &KubeAttrs) -> Result<Ident> {
     let mut root: Ident = syn::parse_str(name).map_err(invalid_name)?;
     root.set_span(name.span().resolved_at(Span::call_site()));
     Ok(root)
+}
+
+/// Checks that the kind begins with a capital letter, as kinds do everywhere in Kubernetes. Those of other projects are as they are.
+fn check_kind(kube: &KubeAttrs, external: bool) -> Result<()> {
+    if external || !kube.kind.starts_with(|c: char| c.is_ascii_lowercase()) {
+        return Ok(());
+    }
+    let proposed = names::upper_camel(&kube.kind);
+    let message = format!("kinds begin with a capital letter: write `kind = \"{proposed}\"`");
+    Err(Error::custom(message).with_span(&kube.kind.span()))
 }
 
 fn factory_method(kube: &KubeAttrs) -> Result<Ident> {

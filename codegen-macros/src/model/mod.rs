@@ -1,7 +1,8 @@
-//! Validated models of the derives' inputs: all that `expand` needs. One file per derive.
+//! Validated models of the derives' inputs: all that `expand` needs. One file per derive, and `spec_types` for the types in a custom resource.
 
 mod informer;
 mod projection;
+mod spec_types;
 
 pub(crate) use self::{
     informer::{Index, Model},

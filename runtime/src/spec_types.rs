@@ -1,0 +1,67 @@
+//! The derives that the types in a custom resource need. The expansion of `#[derive(Informer)]` requires them, so that a missing one is an
+//! error with its name, at the type; without that, the compiler lists all types that implement the trait.
+
+use std::{fmt::Debug, marker::PhantomData};
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Requires the derives that the types of `spec` and `status` need besides those of every type in them.
+pub struct RootType<T: DerivesClone + DerivesDebug>(PhantomData<T>);
+
+/// Requires the derives with which a type is read and written.
+pub struct SerdeType<T: DerivesDeserialize + DerivesSerialize>(PhantomData<T>);
+
+/// Requires the derive from which the schema is generated.
+pub struct SchemaType<T: DerivesJsonSchema>(PhantomData<T>);
+
+// Each trait is that of the derive under a name of ours, since only the trait's crate can write its error. `do_not_recommend` makes the
+// compiler report our trait rather than the other one.
+
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is the spec or status of a kind and does not implement `Clone`",
+    label = "add `Clone` to the derives of `{Self}`"
+)]
+pub trait DerivesClone {}
+
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is the spec or status of a kind and does not implement `Debug`",
+    label = "add `Debug` to the derives of `{Self}`"
+)]
+pub trait DerivesDebug {}
+
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is part of a custom resource and does not implement `Deserialize`",
+    label = "add `Deserialize` to the derives of `{Self}`",
+    note = "a type of another crate needs that crate's serde feature, or `#[serde(with = \"…\")]` on the field"
+)]
+pub trait DerivesDeserialize {}
+
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is part of a custom resource and does not implement `Serialize`",
+    label = "add `Serialize` to the derives of `{Self}`",
+    note = "a type of another crate needs that crate's serde feature, or `#[serde(with = \"…\")]` on the field"
+)]
+pub trait DerivesSerialize {}
+
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is part of a custom resource and does not implement `JsonSchema`",
+    label = "add `JsonSchema` to the derives of `{Self}`",
+    note = "a type of another crate needs that crate's schemars feature, or `#[schemars(with = \"…\")]` on the field"
+)]
+pub trait DerivesJsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone> DerivesClone for T {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Debug> DerivesDebug for T {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned> DerivesDeserialize for T {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> DerivesSerialize for T {}
+
+#[diagnostic::do_not_recommend]
+impl<T: JsonSchema> DerivesJsonSchema for T {}
