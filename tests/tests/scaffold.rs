@@ -1,6 +1,6 @@
 //! A new project: what users run first after `kubewright new`. It needs nothing but Rust.
 
-use std::{fs, path::Path, process::Command};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use kubewright_tests::Project;
 
@@ -81,6 +81,49 @@ fn manifests(operator: &Path) -> String {
         String::from_utf8_lossy(&output.stderr)
     );
     String::from_utf8(output.stdout).expect("text")
+}
+
+/// Testkit's feature `cel` adds crates, and rebuilds none but ours: a crate that got another feature would rebuild all that depend on it.
+#[test]
+fn switching_on_cel_changes_no_features_of_other_crates() {
+    let project = Project::scaffold("fresh-cel", "Foo", &[]);
+    let crates = || {
+        let arguments = [
+            "tree",
+            "--offline",
+            "--prefix=none",
+            "--edges=normal,build,dev",
+            "--format={p}\t{f}",
+        ];
+        let printed = project.cargo(&arguments).expect_success().stdout;
+        let lines = printed
+            .lines()
+            .filter_map(|line| line.trim_end_matches(" (*)").split_once('\t'));
+        lines
+            .map(|(name, features)| (name.to_owned(), features.to_owned()))
+            .collect::<BTreeSet<_>>()
+    };
+    let before = crates();
+    let text = project.read("Cargo.toml");
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("kubewright-testkit = { path"));
+    let line = line.expect("the dependency on testkit");
+    project.edit(
+        "Cargo.toml",
+        line,
+        &line.replace(" }", ", features = [\"cel\"] }"),
+    );
+    let after = crates();
+    assert!(
+        after.iter().any(|(name, _)| name.starts_with("kube-cel ")),
+        "{after:?}"
+    );
+    let names: BTreeSet<&String> = after.iter().map(|(name, _)| name).collect();
+    let changed = before
+        .difference(&after)
+        .filter(|(name, _)| names.contains(name) && !name.starts_with("kubewright-"));
+    assert_eq!(changed.collect::<Vec<_>>(), Vec::<&(String, String)>::new());
 }
 
 /// A new project's tests have no CEL rules; the error says what the project needs for them.

@@ -22,7 +22,6 @@ struct RawKubeAttrs {
     scale: Option<SpannedValue<Ignored>>,
     #[darling(default)]
     no_spec: bool,
-    schema: Option<String>,
 }
 
 /// [`RawKubeAttrs`] with the required keys present.
@@ -64,6 +63,7 @@ impl KubeAttrs {
                 || Error::custom(format!("`#[kube(…)]` lacks `{key} = \"…\"`")).with_span(attribute.path());
             errors.handle(value.ok_or_else(missing)).unwrap_or_default()
         };
+        let schema = raw.schema.and_then(Result::ok);
         let kube = Self {
             kind: required(raw.kind, "kind"),
             group: required(raw.group, "group"),
@@ -73,13 +73,10 @@ impl KubeAttrs {
             singular: raw.singular,
             has_status: raw.status.is_some(),
             status: raw.status.and_then(Result::ok),
-            derives_schema: raw
-                .schema
-                .and_then(Result::ok)
-                .is_none_or(|mode| mode == "derived"),
+            derives_schema: schema.as_deref().is_none_or(|mode| mode == "derived"),
             scale: raw.scale,
             no_spec: raw.no_spec,
-            has_schema: raw.schema.as_deref() != Some("disabled"),
+            has_schema: schema.as_deref() != Some("disabled"),
         };
         errors.finish_with(kube)
     }

@@ -1,6 +1,6 @@
 //! Tests of the operator without a cluster: single reconciles, and the whole operator against an in-process API server.
 
-use kube::CustomResourceExt;
+use kubewright::CustomKind;
 use kubewright::serde_json::{Value, from_value, json};
 use kubewright::testing::{Harness, TestOperator};
 use kubewright_testkit as testkit;
@@ -55,7 +55,7 @@ async fn does_not_change_a_foreign_deployment() {
 /// Starts an API server, and the operator with exactly its generated permissions.
 async fn start() -> (testkit::Cluster, testkit::Identity, TestOperator) {
     let cluster = testkit::Cluster::embedded().unwrap();
-    cluster.install_crd(&DNSPolicy::crd()).unwrap();
+    cluster.install_crd(&DNSPolicy::definition()).unwrap();
     let permissions = TestOperator::permissions(DNSPolicyController::register);
     let identity = cluster.operator("test", &permissions).unwrap();
     let config = identity.config().await.unwrap();
