@@ -610,3 +610,29 @@ on_embedded_and_real! {
     faults_match_the_impersonated_user: check_user_matching;
     faults_match_names_namespaces_and_groups: check_object_matching;
 }
+
+#[tokio::test]
+async fn wait_until_returns_the_object_that_meets_the_condition() {
+    let cluster = Cluster::embedded().unwrap();
+    let map =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "x": "1" } });
+    assert_eq!(cluster.wait_until(&map, Value::is_null).await, Value::Null);
+    let write_later = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        cluster.apply(&map).unwrap();
+    };
+    let (found, ()) = tokio::join!(
+        cluster.wait_until(&map, |map| map["data"]["x"] == "1"),
+        write_later
+    );
+    assert_eq!(found["metadata"]["name"], "a");
+    cluster.delete(&map).unwrap();
+    cluster.wait_until(&map, Value::is_null).await;
+}
+
+#[tokio::test]
+#[should_panic(expected = "`admin` was not made by `Cluster::operator`")]
+async fn permissions_of_another_identity_are_unknown() {
+    let cluster = Cluster::embedded().unwrap();
+    cluster.assert_exact_permissions(cluster.admin()).await;
+}
