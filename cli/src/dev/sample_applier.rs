@@ -101,3 +101,97 @@ impl SampleApplier {
         self.console.log(LineOrigin::Dev, text).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+    use kube::Api;
+    use serde_json::json;
+
+    use super::*;
+    use crate::dev::cluster::Cluster;
+
+    const PROJECT: &str = "version = 1\nname = \"shop\"\nnamespace = \"shop-system\"\ngroup = \"demo.dev\"\n";
+
+    fn crd() -> Value {
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "backups.demo.dev"},
+            "spec": {
+                "group": "demo.dev",
+                "names": {"kind": "Backup", "plural": "backups"},
+                "scope": "Namespaced",
+                "versions": [{"name": "v1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": {"type": "object"}}}],
+            },
+        })
+    }
+
+    fn manifests(kinds: &Value) -> Manifests {
+        let text = json!({"manifestsVersion": 1, "operator": "shop", "kinds": kinds, "permissions": []});
+        Manifests::parse(&text.to_string()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn failed_samples_are_tried_again_and_applied_ones_are_not_until_their_kind_returns() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("kubewright.toml", PROJECT);
+        write(
+            "manifests/samples/backup.yaml",
+            "apiVersion: demo.dev/v1\nkind: Backup\nmetadata: {name: a}\n",
+        );
+        write(
+            "manifests/samples/broken.yaml",
+            "# two\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: new}\n---\napiVersion: other.dev/v1\nkind: Other\n",
+        );
+        write("manifests/samples/unreadable.yaml", "a: [");
+        let project = Project::find(folder.path()).unwrap();
+        let cluster = Cluster::embedded(folder.path()).await.unwrap();
+        let (console, mut lines) = Console::new();
+        let mut applier = Applier::new(cluster.client.clone());
+        let crds: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+        let mut samples = SampleApplier::new(true, console);
+        let without = manifests(&json!([]));
+        let with = manifests(
+            &json!([{"group": "demo.dev", "kind": "Backup", "plural": "backups",
+            "namespaced": true, "crd": crd()}]),
+        );
+
+        let error = "error: manifests/samples/broken.yaml:7: the cluster has no kind Other in other.dev/v1: install its CRD, or \
+                     correct the object";
+        let success = "applied manifests/samples/backup.yaml";
+        for (manifests, expected) in [
+            (&without, vec![error]),
+            (&with, vec![success, error]),
+            (&with, vec![error]),
+            (&without, vec![error]),
+            (&with, vec![success, error]),
+        ] {
+            if manifests.kinds.is_empty() {
+                applier.delete_crd("backups.demo.dev").await.unwrap();
+                // The server deletes the objects first.
+                while crds.get_opt("backups.demo.dev").await.unwrap().is_some() {
+                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                }
+            } else {
+                applier.apply_crd(&crd()).await.unwrap();
+            }
+            assert!(!samples.apply(&mut applier, &project, manifests).await.unwrap());
+            let mut printed = Vec::new();
+            while let Ok(line) = lines.try_recv() {
+                printed.push(line.render(false));
+            }
+            let expected: Vec<_> = expected.iter().map(|line| format!("     dev | {line}")).collect();
+            assert_eq!(printed, expected);
+        }
+        cluster.stop().await;
+    }
+}
