@@ -168,7 +168,7 @@ fn type_that_contains_itself_has_no_definition() {
 }
 
 #[test]
-#[should_panic(expected = "Enum variant set")]
+#[should_panic(expected = "enum Choice has variants with and without data")]
 fn enum_with_and_without_data_has_no_definition() {
     mixed_enum::Foo::definition();
 }

@@ -133,7 +133,7 @@ fn tests_with_cel_rules_name_the_feature_that_they_need() {
     let kind = "kind = \"Foo\",";
     let rule = format!("{kind}\n    validation = \"self.spec.replicas < 9\",");
     project.edit("src/api/foo.rs", kind, &rule);
-    let test = ["test", "--offline", "becomes_ready_with_its_deployment"];
+    let test = ["test", "--offline", "becomes_ready"];
     let tested = project.cargo(&test).expect_failure();
     let line =
         "in Cargo.toml, under [dev-dependencies], write `kubewright-testkit = { …, features = [\"cel\"] }`";

@@ -21,11 +21,11 @@ pub(super) fn expand(model: &Model) -> TokenStream {
             const SENSITIVE: bool = true;
         )
     });
-    let crd = quote!(<Self as #krate::kube::CustomResourceExt>::crd());
+    let crd = quote!(<Self as #krate::kube::CustomResourceExt>::crd);
     let definition = if model.has_schema {
         quote!(#krate::definition::definition::<Self>(#crd))
     } else {
-        crd
+        quote!(#crd())
     };
     let rust_types = model.has_schema.then(|| {
         quote! {

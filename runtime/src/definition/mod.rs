@@ -25,12 +25,13 @@ use schemars::{
     transform::{AddNullable, Transform as _},
 };
 
-/// Returns the definition with the schema of `K` in place of kube's.
+/// Returns kube's definition with the schema of `K` in place of its own. The schema comes first: its errors name the Rust type.
 ///
 /// # Panics
 /// If the schema cannot be structural, such as that of a type that contains itself, with the reason.
-pub fn definition<K: JsonSchema>(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+pub fn definition<K: JsonSchema>(crd: impl FnOnce() -> CustomResourceDefinition) -> CustomResourceDefinition {
     let schema = schema::<K>().0;
+    let mut crd = crd();
     let schema = serde_json::from_value::<JSONSchemaProps>(schema.to_value());
     let schema = schema.unwrap_or_else(|error| panic!("the schema is not one of a custom resource: {error}"));
     for version in &mut crd.spec.versions {

@@ -62,6 +62,7 @@ impl Transform for Resolver {
             return;
         };
         unwrap_null(fields);
+        self.check_enum(fields);
         let Some(Value::String(reference)) = fields.remove("$ref") else {
             transform_subschemas(self, schema);
             return;
@@ -91,6 +92,26 @@ impl Transform for Resolver {
 }
 
 impl Resolver {
+    /// An enum whose variants are strings and objects has no structural schema.
+    fn check_enum(&mut self, fields: &Map<String, Value>) {
+        let variants = fields
+            .get("oneOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let (objects, others): (Vec<_>, Vec<_>) = variants.partition(|variant| variant["type"] == "object");
+        if objects.is_empty() || others.is_empty() {
+            return;
+        }
+        let name = self.outer.last().cloned().unwrap_or_default();
+        self.error.get_or_insert_with(|| {
+            format!(
+                "enum {name} has variants with and without data, and a schema of a custom resource has one type for all: give each variant \
+                 data (`Name {{}}`), or none"
+            )
+        });
+    }
+
     fn definition(&mut self, name: &str) -> Option<Map<String, Value>> {
         if let Some(first) = self.outer.iter().position(|outer| outer == name) {
             let cycle = self.outer[first..].join(" → ");

@@ -84,7 +84,7 @@ struct RunnerStatus {
 }
 
 fn runner() -> Value {
-    let crd = definition::<Runner>(Runner::crd());
+    let crd = definition::<Runner>(Runner::crd);
     serde_json::to_value(crd).unwrap()["spec"]["versions"][0]["schema"]["openAPIV3Schema"].take()
 }
 
@@ -222,4 +222,23 @@ struct Forest {
 #[should_panic(expected = "type Tree contains itself (Tree → Branch → Tree)")]
 fn type_that_contains_itself_is_an_error() {
     schema::<Forest>();
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum Choice {
+    Nothing,
+    Something { size: i32 },
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Chosen {
+    choice: Option<Choice>,
+}
+
+#[test]
+#[should_panic(expected = "enum Choice has variants with and without data")]
+fn enum_with_and_without_data_is_an_error_with_its_name() {
+    schema::<Chosen>();
 }
