@@ -10,6 +10,7 @@ mod api_texts;
 mod api_types;
 mod bench;
 mod check;
+mod check_book;
 mod control_plane;
 mod fuzz;
 mod go_structs;
@@ -106,6 +107,8 @@ enum Task {
         #[arg(long)]
         base: Option<String>,
     },
+    /// Checks the book in docs/ and the links of the other documents: every included file and anchor, and every link to a file or heading
+    CheckBook,
     /// Builds all test programs once, runs them side by side, and prints their times
     ///
     /// Documentation tests are not included: `cargo test --workspace --doc`.
@@ -134,6 +137,7 @@ fn main() -> ExitCode {
         Task::Bench(options) => bench::run(&options),
         Task::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Task::Check { base } => check::run(base.as_deref()),
+        Task::CheckBook => check_book::run(),
         Task::Test(options) => test::run(&options),
         Task::Soak { seconds, seed } => soak::run(seconds, seed),
     };

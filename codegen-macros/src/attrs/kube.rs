@@ -35,12 +35,20 @@ pub(crate) struct KubeAttrs {
     pub(crate) has_status: bool,
     /// The type of the status, unless it is malformed.
     pub(crate) status: Option<Path>,
-    /// Whether the schema is derived from the types, and not disabled or written by hand.
-    pub(crate) derives_schema: bool,
+    pub(crate) schema: SchemaMode,
     pub(crate) scale: Option<SpannedValue<Ignored>>,
     pub(crate) no_spec: bool,
-    /// Not with `schema = "disabled"`.
-    pub(crate) has_schema: bool,
+}
+
+/// Where the schema of the definition comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SchemaMode {
+    /// From the types.
+    Derived,
+    /// From an implementation of `JsonSchema` by hand.
+    Manual,
+    /// There is none.
+    Disabled,
 }
 
 impl KubeAttrs {
@@ -73,10 +81,13 @@ impl KubeAttrs {
             singular: raw.singular,
             has_status: raw.status.is_some(),
             status: raw.status.and_then(Result::ok),
-            derives_schema: schema.as_deref().is_none_or(|mode| mode == "derived"),
+            schema: match schema.as_deref() {
+                Some("disabled") => SchemaMode::Disabled,
+                Some("manual") => SchemaMode::Manual,
+                _ => SchemaMode::Derived,
+            },
             scale: raw.scale,
             no_spec: raw.no_spec,
-            has_schema: schema.as_deref() != Some("disabled"),
         };
         errors.finish_with(kube)
     }

@@ -7,7 +7,7 @@ use proc_macro2::Span;
 use syn::{DeriveInput, Ident, LitStr, Path, Visibility, ext::IdentExt, parse_quote};
 
 use crate::{
-    attrs::{Attrs, FieldAttrs, IndexEntry, KubeAttrs, SpecSerde},
+    attrs::{Attrs, FieldAttrs, IndexEntry, KubeAttrs, SchemaMode, SpecSerde},
     names,
     path::{JsonPath, Segment},
     value_type::ValueType,
@@ -105,7 +105,7 @@ impl Model {
             sensitive: informer.sensitive,
             has_status: kube.has_status,
             has_scale: kube.scale.is_some(),
-            has_schema: kube.has_schema,
+            has_schema: kube.schema != SchemaMode::Disabled,
             indexes,
             spec_types: SpecTypes::of(input, &kube, &informer, &serde),
         })

@@ -3,7 +3,7 @@
 use syn::{DeriveInput, Type, parse_quote};
 
 use crate::{
-    attrs::{InformerAttrs, KubeAttrs, SpecSerde},
+    attrs::{InformerAttrs, KubeAttrs, SchemaMode, SpecSerde},
     value_type::nested_type,
 };
 
@@ -40,7 +40,7 @@ impl SpecTypes {
         Self {
             roots: [parse_quote!(#spec)].into_iter().chain(status).collect(),
             fields,
-            need_schema: kube.derives_schema,
+            need_schema: kube.schema == SchemaMode::Derived,
         }
     }
 }

@@ -1,0 +1,9 @@
+//! kubebuilder's CronJob tutorial on kubewright: a CronJob creates a Job at each time of a schedule.
+//!
+//! [`api`] has the kind; [`schedule`] reads cron's syntax; [`plan`] decides, without I/O, what a CronJob needs; [`controller`] does it. The
+//! book in `docs/` explains each step.
+
+pub mod api;
+pub mod controller;
+pub mod plan;
+pub mod schedule;

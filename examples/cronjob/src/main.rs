@@ -1,0 +1,14 @@
+//! Runs the CronJob operator: `cronjob --help`.
+
+use cronjob::controller::CronJobController;
+use kubewright::Manager;
+
+// ANCHOR: main
+#[tokio::main]
+async fn main() -> kubewright::Result<()> {
+    Manager::from_args("cronjob")
+        .register(CronJobController::register)
+        .run()
+        .await
+}
+// ANCHOR_END: main
