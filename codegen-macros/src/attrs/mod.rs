@@ -11,7 +11,7 @@ use syn::{Data, DeriveInput};
 
 pub(crate) use self::{
     informer::{IndexEntry, InformerAttrs},
-    kube::KubeAttrs,
+    kube::{KubeAttrs, SchemaMode},
     projection::{ProjectedFieldAttrs, ProjectionAttrs},
     serde::{FieldAttrs, SpecSerde, renamed},
 };

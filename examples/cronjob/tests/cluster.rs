@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 use cronjob::{api::CronJob, controller::CronJobController};
-use kube::CustomResourceExt as _;
 use kubewright::{
+    CustomKind as _,
     serde_json::{Value, json},
     testing::TestOperator,
 };
@@ -13,7 +13,7 @@ use kubewright_testkit::{Cluster, Identity};
 /// Starts an API server with a CronJob whose last run was long ago, and the operator.
 async fn start(spec: Value) -> (Cluster, Identity, TestOperator) {
     let cluster = Cluster::embedded().unwrap();
-    cluster.install_crd(&CronJob::crd()).unwrap();
+    cluster.install_crd(&CronJob::definition()).unwrap();
     let mut cron_job = cron_job();
     let pod = json!({"restartPolicy": "Never", "containers": [{"name": "report", "image": "report"}]});
     cron_job["spec"] = spec;

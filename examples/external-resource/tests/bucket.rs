@@ -9,8 +9,10 @@ use external_resource::{
     controller::{BucketController, FINALIZER},
     storage::{Storage, StoredBucket},
 };
-use kube::CustomResourceExt as _;
-use kubewright::testing::{Harness, TestOperator};
+use kubewright::{
+    CustomKind as _,
+    testing::{Harness, TestOperator},
+};
 use kubewright_testkit::{Cluster, Identity};
 use serde_json::{Value, json};
 use support::FakeStorage;
@@ -100,7 +102,7 @@ async fn bucket_without_a_known_id_is_deleted_by_its_token() {
 /// Starts an API server, the fake service and the operator.
 async fn start() -> (Cluster, Identity, FakeStorage, TestOperator) {
     let cluster = Cluster::embedded().unwrap();
-    cluster.install_crd(&Bucket::crd()).unwrap();
+    cluster.install_crd(&Bucket::definition()).unwrap();
     let (fake, storage) = FakeStorage::start().await;
     let of_permissions = storage.clone();
     let permissions = TestOperator::permissions(|setup| BucketController::register(setup, of_permissions));
