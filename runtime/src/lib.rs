@@ -119,7 +119,6 @@ mod namespaced_name;
 mod panics;
 #[doc(hidden)]
 pub mod projection;
-mod registered_kind;
 #[doc(hidden)]
 pub mod spec_types;
 pub mod testing;

@@ -19,15 +19,7 @@
 //!
 //! # Behavior of pods
 //!
-//! Annotations of a pod, usually from a workload's template, control its behavior:
-//!
-//! | annotation `simulation.kubewright.dev/` | |
-//! |---|---|
-//! | `start` | milliseconds from scheduling until the pod runs; default: [`Timing::pod_start`] |
-//! | `run` | milliseconds until the containers exit; default: [`Timing::pod_run`], or never if the restart policy is `Always` |
-//! | `exit-code` | exit code of the containers; default: 0. They are restarted according to the restart policy |
-//! | `waiting` | the containers never start, for this reason, such as `ImagePullBackOff` |
-//! | `never-ready` | `true`: the pod runs but does not become ready |
+#![doc = include_str!("annotations.md")]
 //!
 //! # Limitations
 //!

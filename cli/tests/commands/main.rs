@@ -6,4 +6,5 @@ mod add_kind;
 mod generate;
 mod golden;
 mod new;
+mod reference;
 mod support;

@@ -9,13 +9,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     AddIndexError, IndexSpec, InformerHandle, InformerStats, ListerWatcher, QueueKind, ReflectorOptions,
     SharedInformer, StorageMode, api_list_watch::ApiListWatch, cached_objects::InformerCaches,
-    decoded_cache::DecodedCacheHandle, fifo::Namespace, thread::InformerThread,
-    untyped_informer::UntypedInformer,
+    decoded_cache::DecodedCacheHandle, fifo::Namespace, registered_kind::RegisteredKind,
+    thread::InformerThread, untyped_informer::UntypedInformer,
 };
 use crate::{
     ApiResource, CustomKind, Kind, Projection, Scope, View,
     client::{CachedObjects, Connection},
-    registered_kind::RegisteredKind,
 };
 
 /// The options of an informer: namespaces, selectors and storage mode. Informers of one kind with equal options are shared; others have

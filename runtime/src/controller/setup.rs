@@ -13,10 +13,9 @@ use super::{
 };
 use crate::{
     Clock, CustomKind, Kind, Scope,
-    cache::SharedInformerFactory,
+    cache::{RegisteredKind, SharedInformerFactory},
     client::{Connection, TypedClient, Verbs},
     events::{EventsApi, Recorder},
-    registered_kind::RegisteredKind,
 };
 
 /// Records the registrations of an operator: informers, clients, controllers, runnables. Registering does no I/O: the same calls run the

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ManifestError, schema};
-use crate::{Scope, controller::Setup, panics::caught, registered_kind::RegisteredKind};
+use crate::{Scope, cache::RegisteredKind, controller::Setup, panics::caught};
 
 /// One custom kind of the document, with all its versions.
 #[derive(Debug, Serialize)]

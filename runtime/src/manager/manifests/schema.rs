@@ -8,11 +8,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 
 use crate::{
     cache::{
-        IndexSpec, IndexType,
+        IndexSpec, IndexType, RegisteredKind,
         index::{IndexPath, PathSegment},
     },
     manager::did_you_mean::did_you_mean,
-    registered_kind::RegisteredKind,
 };
 
 /// An index that does not match its kind's schema.

@@ -1,5 +1,5 @@
-//! Serves `/metrics`, with the names of controller-runtime and client-go where they have one. The documentation of the parent module lists
-//! all metrics.
+//! Serves `/metrics`, with the names of controller-runtime and client-go where they have one. `metrics.md` beside this
+//! folder lists all, for the documentation and the book.
 
 mod collectors;
 mod controller;

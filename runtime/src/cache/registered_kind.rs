@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
-use crate::{ApiResource, CustomKind, cache::IndexSpec};
+use super::IndexSpec;
+use crate::{ApiResource, CustomKind};
 
 /// A custom kind that an operator registers.
 #[derive(Clone, Debug)]
