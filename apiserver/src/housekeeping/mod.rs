@@ -14,7 +14,8 @@ use crate::registry::Registry;
 use futures::future::select_all;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::watch::{self, error::RecvError};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// A background task of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +55,11 @@ impl HousekeepingTask {
     }
 }
 
-/// Calls `reconcile` at once, and after each of these changes when the delay has passed; if it returns true, also after the interval. Changes
-/// during the delay are processed together.
+/// A task waits at most this many delays while changes follow each other: a server that is always written to must not hold it up.
+const MAX_DELAYS: u32 = 4;
+
+/// Calls `reconcile` at once, and after these changes when none came for the delay, or [`MAX_DELAYS`] of it have passed; if it returns true,
+/// also after the interval.
 async fn reconcile_on_changes<const N: usize>(
     mut changes: [watch::Receiver<u64>; N],
     delay: Duration,
@@ -65,14 +69,28 @@ async fn reconcile_on_changes<const N: usize>(
     loop {
         changes.iter_mut().for_each(watch::Receiver::mark_unchanged);
         let needs_retry = reconcile();
-        let next = select_all(changes.iter_mut().map(|changes| Box::pin(changes.changed())));
+        let next = next_change(&mut changes);
         if needs_retry {
-            let _ = tokio::time::timeout(retry_interval, next).await;
-        } else if next.await.0.is_err() {
+            let _ = timeout(retry_interval, next).await;
+        } else if next.await.is_err() {
             return;
         }
-        if !delay.is_zero() {
-            tokio::time::sleep(delay).await;
+        let latest = Instant::now() + delay * MAX_DELAYS;
+        loop {
+            changes.iter_mut().for_each(watch::Receiver::mark_unchanged);
+            let quiet = (Instant::now() + delay).min(latest);
+            match timeout_at(quiet, next_change(&mut changes)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return,
+                Err(_) => break,
+            }
         }
     }
+}
+
+/// Waits for a change of any of them.
+async fn next_change<const N: usize>(changes: &mut [watch::Receiver<u64>; N]) -> Result<(), RecvError> {
+    select_all(changes.iter_mut().map(|changes| Box::pin(changes.changed())))
+        .await
+        .0
 }

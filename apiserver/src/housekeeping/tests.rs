@@ -104,6 +104,40 @@ async fn settle() {
     }
 }
 
+/// A client that deletes an object, then its namespace, and finalizes the namespace itself.
+#[tokio::test(start_paused = true)]
+async fn delay_starts_again_at_each_change() {
+    let cluster = Cluster::start(&[HousekeepingTask::Namespaces]).await;
+    cluster.create("configmaps", json!({ "metadata": { "name": "settings" } }));
+    wait(DELAY * 2).await;
+    cluster.delete("configmaps", "settings");
+    wait(DELAY / 2).await;
+    cluster.delete("namespaces", "shop");
+    wait(BEFORE).await;
+    let namespace = cluster.0.get(&cluster.target("namespaces", "shop")).unwrap();
+    assert_eq!(namespace.value()["spec"]["finalizers"], json!(["kubernetes"]));
+    cluster
+        .expect_deletion_within("namespaces", "shop", DELAY * 4)
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_that_never_end_do_not_hold_up_the_deletion() {
+    let cluster = Cluster::start(&[HousekeepingTask::Namespaces]).await;
+    cluster.create("namespaces", json!({ "metadata": { "name": "other" } }));
+    cluster.delete("namespaces", "shop");
+    let mut changes = 0;
+    while cluster.exists("namespaces", "shop") {
+        assert!(changes < 40, "the namespace was not deleted");
+        changes += 1;
+        cluster.change("namespaces", "other", |namespace| {
+            namespace["metadata"]["labels"] = json!({ "change": changes.to_string() });
+        });
+        wait(DELAY / 3).await;
+    }
+    assert!(changes > 10, "the delay was not extended: {changes}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn deleted_namespace_is_finalized_after_the_delay() {
     let cluster = Cluster::start(&[HousekeepingTask::Namespaces]).await;

@@ -138,8 +138,9 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Sets how long housekeeping waits after a change before it acts on it; the default is 30 ms, about what a real cluster's controllers
-    /// need. Without a delay, clients do not see the states in between: a namespace is gone before its owner can finalize it.
+    /// Sets how long housekeeping waits after a change before it acts on it; the default is 30 ms. While changes follow each other, it waits
+    /// for the last one, up to four times as long. Without a delay, clients do not see the states in between: a namespace is gone before its
+    /// owner can finalize it. A real cluster's controllers need about as long, but seconds for a namespace.
     pub fn housekeeping_delay(mut self, delay: Duration) -> Self {
         self.housekeeping_delay = delay;
         self
