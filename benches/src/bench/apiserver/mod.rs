@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Divide the amount of work by this number
     #[arg(long, default_value_t = 1)]
     part: usize,
+    /// Measure only definitions, and print the figures of each round
+    #[arg(long, conflicts_with = "write")]
+    definitions: bool,
     /// Write the table into this file, between its marks
     #[arg(long)]
     write: Option<PathBuf>,
@@ -153,11 +156,19 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
                 "kubewright" => MeasuredServer::embedded(&arguments.kubewright).await,
                 _ => MeasuredServer::real().await,
             };
+            if arguments.definitions {
+                let measured = run::measure_definitions(start, arguments.part).await;
+                println!("{name}: {:?}", measured.with_context(|| (*name).to_owned())?);
+                continue;
+            }
             let measured = run::measure(start, arguments.part, round == 0).await;
             let measured = measured.with_context(|| (*name).to_owned())?;
             eprintln!("{name}: {measured:?}");
             figures.push(measured);
         }
+    }
+    if arguments.definitions {
+        return Ok(());
     }
     let text = format!(
         "{}\n\n{}; rows from \"objects stored\" on were measured once.\n\n{}",

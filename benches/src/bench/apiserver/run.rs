@@ -98,12 +98,23 @@ pub(crate) async fn measure(
         .await?;
     }
     drop(server);
+    [figures.first_definitions, figures.more_definitions] = measure_definitions(start, divisor).await?;
+    Ok(figures)
+}
+
+/// Measures definitions, on a server of their own.
+pub(crate) async fn measure_definitions(
+    start: impl AsyncFn() -> Result<MeasuredServer>,
+    divisor: usize,
+) -> Result<[OperationCost; 2]> {
     let server = start().await?;
+    server.wait_until_idle().await?;
     let mut writers = Writers::new(&server, NAMESPACE).await?;
     let [first, more] = DEFINITIONS.map(|count| count / divisor);
-    figures.first_definitions = definitions::create(&server, &mut writers, "first.bench.dev", first).await?;
-    figures.more_definitions = definitions::create(&server, &mut writers, "more.bench.dev", more).await?;
-    Ok(figures)
+    Ok([
+        definitions::create(&server, &mut writers, "first.bench.dev", first).await?,
+        definitions::create(&server, &mut writers, "more.bench.dev", more).await?,
+    ])
 }
 
 /// Creates the rest of the objects, and lists them all.
