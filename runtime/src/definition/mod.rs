@@ -1,8 +1,8 @@
 //! Makes the CustomResourceDefinition of a kind: kube's, with a schema of our own. Only the code of `#[derive(Informer)]` calls this.
 //!
-//! The schema comes from schemars in these steps. [`nulls`] decides which fields are nullable. [`references`] replaces references by what they refer to, and types of Kubernetes by a
-//! mark with their name. kube's transforms make it structural. [`finish`] replaces the marks by the schemas that Kubernetes publishes
-//! (package `kubewright-api-types`), and removes what the API server does not know.
+//! The schema comes from schemars in these steps. `nulls` decides which fields are nullable. `references` replaces references by what they refer
+//! to, and types of Kubernetes by a mark with their name. kube's transforms make it structural. `finish` replaces the marks by the schemas that
+//! Kubernetes publishes (package `kubewright-api-types`), and removes what the API server does not know.
 //!
 //! It differs from kube's schema in this:
 //! - Types of Kubernetes have their list types, map keys, formats and required fields. A list of conditions is a map by `type`.
