@@ -13,7 +13,7 @@ mod structural;
 pub use descriptions::description;
 pub use structural::{custom_resource_schema, list_map_keys};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
@@ -62,6 +62,20 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// Returns type and format, which OpenAPI documents and custom resources share. Quantities and integers or strings differ between them;
+    /// here they are strings, as is what has no type.
+    pub fn schema(self) -> Value {
+        match self {
+            Self::Boolean => json!({ "type": "boolean" }),
+            Self::Int32 => json!({ "type": "integer", "format": "int32" }),
+            Self::Int64 => json!({ "type": "integer", "format": "int64" }),
+            Self::Double => json!({ "type": "number", "format": "double" }),
+            Self::Bytes => json!({ "type": "string", "format": "byte" }),
+            Self::DateTime | Self::MicroTime => json!({ "type": "string", "format": "date-time" }),
+            Self::String | Self::Quantity | Self::IntOrString | Self::Untyped => json!({ "type": "string" }),
+        }
+    }
+
     /// Whether the Go type has its own JSON decoder. If that decoder rejects a value, decoding stops there.
     pub fn has_custom_decoder(self) -> bool {
         matches!(

@@ -197,13 +197,6 @@ fn add_condition_rules(schema: &mut Value) {
 
 fn scalar_schema(scalar: Scalar) -> Value {
     match scalar {
-        Scalar::Boolean => json!({ "type": "boolean" }),
-        Scalar::Int32 => json!({ "type": "integer", "format": "int32" }),
-        Scalar::Int64 => json!({ "type": "integer", "format": "int64" }),
-        Scalar::Double => json!({ "type": "number", "format": "double" }),
-        Scalar::String => json!({ "type": "string" }),
-        Scalar::Bytes => json!({ "type": "string", "format": "byte" }),
-        Scalar::DateTime | Scalar::MicroTime => json!({ "type": "string", "format": "date-time" }),
         Scalar::Quantity => json!({
             "anyOf": [{ "type": "integer" }, { "type": "string" }], "pattern": QUANTITY_PATTERN, "x-kubernetes-int-or-string": true,
         }),
@@ -211,6 +204,7 @@ fn scalar_schema(scalar: Scalar) -> Value {
             "anyOf": [{ "type": "integer" }, { "type": "string" }], "x-kubernetes-int-or-string": true,
         }),
         Scalar::Untyped => any_value(),
+        _ => scalar.schema(),
     }
 }
 

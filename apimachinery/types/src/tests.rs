@@ -1,6 +1,4 @@
 use super::*;
-use serde_json::json;
-
 fn field(ty: &str, name: &str) -> &'static Field {
     let (map, _) = definition(ty).expect(ty).as_map().expect(ty);
     &map.fields[name]

@@ -107,7 +107,7 @@ fn crate_name(project: &Project) -> Result<String, Error> {
 
 /// Returns whether exactly this kind exists. Another kind of the same name is an error, and so is a file at its path.
 fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error> {
-    for ProjectKind { path, kind: found } in source::project_kinds(&project.root)? {
+    for ProjectKind { path, kind: found } in source::project_kinds(&source::read_files(&project.root)?) {
         if found.kind != new.kind.as_str() {
             continue;
         }

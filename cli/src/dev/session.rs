@@ -246,7 +246,7 @@ impl Session {
 
     /// Returns the error with the place of the struct that defines the kind, if it is in the project's source.
     fn at_definition(&self, kind: &KindManifest, error: Error) -> Result<Error, Error> {
-        let kinds = source::project_kinds(&self.root)?;
+        let kinds = source::project_kinds(&source::read_files(&self.root)?);
         let found = kinds
             .into_iter()
             .find(|found| found.kind.group == kind.group && found.kind.kind == kind.kind);

@@ -8,17 +8,17 @@ use crate::{
     manifests::Manifests,
     ownership::{generated, managed},
     plan::{self, IoError, Plan, slashed},
-    project::Project,
-    source, yaml,
+    source::{self, SourceFile},
+    yaml,
 };
 
 /// Names of a kustomization's file.
 const KUSTOMIZATION_NAMES: [&str; 3] = ["Kustomization", "kustomization.yaml", "kustomization.yml"];
 
 /// Returns a warning for each kind in the source that the operator does not register.
-pub(super) fn unregistered_kinds(project: &Project, manifests: &Manifests) -> Result<Vec<String>, IoError> {
+pub(super) fn unregistered_kinds(sources: &[SourceFile], manifests: &Manifests) -> Vec<String> {
     let mut warnings = Vec::new();
-    for found in source::project_kinds(&project.root)? {
+    for found in source::project_kinds(sources) {
         let kind = &found.kind;
         let is_registered = manifests
             .kinds
@@ -33,7 +33,7 @@ pub(super) fn unregistered_kinds(project: &Project, manifests: &Manifests) -> Re
             ));
         }
     }
-    Ok(warnings)
+    warnings
 }
 
 /// Returns a warning for each file that a kustomization lists and that does not exist after the plan. Generated kustomizations list only

@@ -12,9 +12,10 @@ use crate::{
         generated::{self, EditedFile},
         managed::{self, ConflictedFile, Resolution},
     },
-    plan::{self, Plan},
+    plan::{Plan, slashed},
     project::Project,
-    samples, source,
+    samples,
+    source::{self, SourceFile},
 };
 
 use managed_files::ManagedFiles;
@@ -55,6 +56,8 @@ pub(crate) fn plan_after(
     manifests: &Manifests,
     decisions: &Decisions,
 ) -> Result<Outcome, Error> {
+    let sources = source::read_files(&project.root)?;
+    check_definitions(manifests, &sources)?;
     let mut planner = Planner {
         project,
         decisions,
@@ -63,7 +66,6 @@ pub(crate) fn plan_after(
             ..Outcome::default()
         },
     };
-    planner.check_definitions(manifests)?;
     let managed = planner.plan_managed()?;
     let crd_files = planner.plan_crds(manifests)?;
     let role_files = planner.plan_roles(manifests)?;
@@ -88,7 +90,7 @@ pub(crate) fn plan_after(
     let mut outcome = planner.outcome;
     outcome
         .warnings
-        .extend(leftovers::unregistered_kinds(project, manifests)?);
+        .extend(leftovers::unregistered_kinds(&sources, manifests));
     let report = samples::plan(&mut outcome.plan, project, manifests)?;
     outcome.problems = report.problems;
     outcome.warnings.extend(report.warnings);
@@ -107,21 +109,30 @@ pub(crate) fn plan_after(
 }
 
 /// Returns the fields of type `Option<Option<T>>` in the project's types of the API, with their places.
-fn nested_options(root: &Path) -> Result<Vec<String>, Error> {
-    let mut problems = Vec::new();
-    for path in plan::rust_files(&root.join("src"))? {
-        let Ok(file) = syn::parse_file(&plan::read(&path)?.unwrap_or_default()) else {
-            continue;
-        };
-        let shown = plan::slashed(path.strip_prefix(root).unwrap_or(&path));
-        problems.extend(source::nested_options(&file).into_iter().map(|field| {
+fn nested_options(sources: &[SourceFile]) -> impl Iterator<Item = String> + '_ {
+    sources.iter().flat_map(|file| {
+        source::nested_options(&file.syntax).into_iter().map(|field| {
             format!(
-                "{shown}:{}: field {} of {} is an `Option` in an `Option`, and the API has no value for `Some(None)`: use one `Option`",
-                field.line, field.name, field.parent
+                "{}:{}: field {} of {} is an `Option` in an `Option`, and the API has no value for `Some(None)`: use one `Option`",
+                slashed(&file.path),
+                field.line,
+                field.name,
+                field.parent
             )
-        }));
+        })
+    })
+}
+
+/// Fails if the API server would refuse what the code defines.
+fn check_definitions(manifests: &Manifests, sources: &[SourceFile]) -> Result<(), Error> {
+    let kinds = manifests.defined_crds();
+    let problems = kinds.flat_map(|(kind, crd)| definition_check::problems(kind, crd));
+    let problems: Vec<String> = problems.chain(nested_options(sources)).collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Definitions(problems))
     }
-    Ok(problems)
 }
 
 struct Planner<'a> {
@@ -142,19 +153,6 @@ impl Planner<'_> {
         let edited = generated::plan_write(plan, &self.project.root, path, text, overwrite, notes)?;
         self.outcome.edited.extend(edited);
         Ok(())
-    }
-
-    fn check_definitions(&self, manifests: &Manifests) -> Result<(), Error> {
-        let kinds = manifests.defined_crds();
-        let mut problems: Vec<String> = kinds
-            .flat_map(|(kind, crd)| definition_check::problems(kind, crd))
-            .collect();
-        problems.extend(nested_options(&self.project.root)?);
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::Definitions(problems))
-        }
     }
 
     fn plan_crds(&mut self, manifests: &Manifests) -> Result<Vec<PathBuf>, Error> {

@@ -1,6 +1,6 @@
 //! Finds the kinds that a project's files define.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use syn::{
     Attribute, File, ItemMod, ItemStruct, LitStr,
@@ -9,7 +9,7 @@ use syn::{
     visit::{self, Visit},
 };
 
-use crate::plan::{self, IoError};
+use super::SourceFile;
 
 /// A struct with `#[kube(group = …, version = …, kind = …)]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,21 +35,16 @@ pub struct ProjectKind {
     pub kind: DefinedKind,
 }
 
-/// Returns all kinds that the files in a project's `src` define. Files that do not parse are skipped.
-pub fn project_kinds(root: &Path) -> Result<Vec<ProjectKind>, IoError> {
-    let mut found = Vec::new();
-    for file in plan::rust_files(&root.join("src"))? {
-        let text = plan::read(&file)?.unwrap_or_default();
-        let Ok(parsed) = syn::parse_file(&text) else {
-            continue;
-        };
-        let path = file.strip_prefix(root).unwrap_or(&file);
-        found.extend(kinds(&parsed).into_iter().map(|kind| ProjectKind {
-            path: path.to_owned(),
+/// Returns all kinds that the files define.
+pub fn project_kinds(files: &[SourceFile]) -> Vec<ProjectKind> {
+    let of_file = |file: &SourceFile| {
+        let path = file.path.clone();
+        kinds(&file.syntax).into_iter().map(move |kind| ProjectKind {
+            path: path.clone(),
             kind,
-        }));
-    }
-    Ok(found)
+        })
+    };
+    files.iter().flat_map(of_file).collect()
 }
 
 /// Returns all kinds of a file.

@@ -3,12 +3,14 @@
 //! Each function takes a text and returns it with one more line, or unchanged if the line exists. All other bytes are
 //! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`.
 
+mod files;
 mod insertion;
 mod items;
 mod kinds;
 mod manager_calls;
 mod nested_options;
 
+pub use files::{SourceFile, read_files};
 pub use items::{declare_module, export_controller, export_in_prelude, import_controller};
 pub use kinds::{DefinedKind, ProjectKind, project_kinds};
 pub use manager_calls::register;

@@ -227,7 +227,7 @@ impl Schemas {
         match ty {
             Type::Scalar(scalar) => match scalar_definition_name(*scalar) {
                 Some(name) => self.built_in(name),
-                None => with_values(scalar_schema(*scalar), field),
+                None => with_values(scalar.schema(), field),
             },
             Type::List(list) => {
                 let mut schema = json!({ "type": "array", "items": self.nested_schema(&list.items, field) });
@@ -396,17 +396,6 @@ fn scalar_definition(name: &str) -> Value {
         // Any JSON.
         _ if name.starts_with(ANY_JSON) => json!({}),
         _ => json!({ "type": "object" }),
-    }
-}
-
-fn scalar_schema(scalar: Scalar) -> Value {
-    match scalar {
-        Scalar::Boolean => json!({ "type": "boolean" }),
-        Scalar::Int32 => json!({ "type": "integer", "format": "int32" }),
-        Scalar::Int64 => json!({ "type": "integer", "format": "int64" }),
-        Scalar::Double => json!({ "type": "number", "format": "double" }),
-        Scalar::Bytes => json!({ "type": "string", "format": "byte" }),
-        _ => json!({ "type": "string" }),
     }
 }
 

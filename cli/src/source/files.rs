@@ -1,0 +1,27 @@
+//! Reads and parses the Rust files of a project.
+
+use std::path::{Path, PathBuf};
+
+use syn::File;
+
+use crate::plan::{self, IoError};
+
+/// A file of the project's source.
+pub struct SourceFile {
+    /// Relative to the project.
+    pub path: PathBuf,
+    /// Its syntax tree.
+    pub syntax: File,
+}
+
+/// Reads the files in a project's `src`. Files that do not parse are skipped: rustc reports them.
+pub fn read_files(root: &Path) -> Result<Vec<SourceFile>, IoError> {
+    let mut found = Vec::new();
+    for file in plan::rust_files(&root.join("src"))? {
+        if let Ok(syntax) = syn::parse_file(&plan::read(&file)?.unwrap_or_default()) {
+            let path = file.strip_prefix(root).unwrap_or(&file).to_owned();
+            found.push(SourceFile { path, syntax });
+        }
+    }
+    Ok(found)
+}
