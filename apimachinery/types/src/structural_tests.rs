@@ -41,7 +41,7 @@ fn lists_have_their_type_and_keys() {
         at(&template, "metadata.finalizers")["x-kubernetes-list-type"],
         "set"
     );
-    // A key that is not required has a default, an empty one too; elsewhere there are no empty defaults.
+    // Optional keys keep their default, even an empty one. Other fields have no empty default.
     assert_eq!(at(&template, "spec.imagePullSecrets[].name")["default"], "");
     assert_eq!(at(&template, "spec")["default"], Value::Null);
     assert_eq!(

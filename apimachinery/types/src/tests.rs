@@ -1,4 +1,5 @@
 use super::*;
+
 fn field(ty: &str, name: &str) -> &'static Field {
     let (map, _) = definition(ty).expect(ty).as_map().expect(ty);
     &map.fields[name]

@@ -1,7 +1,7 @@
 //! Makes the CustomResourceDefinition of a kind: kube's, with a schema of our own. Only the code of `#[derive(Informer)]` calls this.
 //!
-//! The schema comes from schemars in these steps. `nulls` decides which fields are nullable. `references` replaces references by what they refer
-//! to, and types of Kubernetes by a mark with their name. kube's transforms make it structural. `finish` replaces the marks by the schemas that
+//! schemars generates the schema, in these steps. `nulls` decides which fields are nullable. `references` inlines references, and replaces
+//! types of Kubernetes by a mark with their name. kube's transforms make it structural. `finish` replaces the marks by the schemas that
 //! Kubernetes publishes (package `kubewright-api-types`), and removes what the API server does not know.
 //!
 //! It differs from kube's schema in this:
