@@ -117,7 +117,8 @@ impl Cluster {
         .await
     }
 
-    /// Installs a CustomResourceDefinition and waits until its kind is served and accepted in owner references.
+    /// Installs a CustomResourceDefinition and waits until its kind is served, found in discovery and accepted in owner references. The real
+    /// API server begins each of them at another time.
     ///
     /// # Panics
     ///
@@ -126,15 +127,24 @@ impl Cluster {
     pub fn install_crd(&self, definition: &impl Serialize) -> Result<(), ClusterError> {
         let definition = self.apply(definition)?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let spec = &definition["spec"];
-        let (group, version) = (text(&spec["group"]), text(&spec["versions"][0]["name"]));
-        let plural = text(&spec["names"]["plural"]);
-        let path = format!("/apis/{group}/{version}/{plural}?limit=1");
-        eventually(&format!("{plural}.{group} is served"), CRD_SERVED_TIMEOUT, || {
-            self.request(Method::GET, &path, "application/json", None)
-        });
+        let (spec, names) = (&definition["spec"], &definition["spec"]["names"]);
+        let group_version = format!("{}/{}", text(&spec["group"]), text(&spec["versions"][0]["name"]));
+        let plural = text(&names["plural"]);
+        let get = |path: &str| self.request(Method::GET, path, "application/json", None);
+        let listed = || -> Result<(), String> {
+            get(&format!("/apis/{group_version}/{plural}?limit=1")).map_err(|error| error.to_string())?;
+            let discovered = get(&format!("/apis/{group_version}")).map_err(|error| error.to_string())?;
+            let mut resources = discovered["resources"].as_array().into_iter().flatten();
+            let is_found = resources.any(|resource| resource["name"] == names["plural"]);
+            is_found.then_some(()).ok_or_else(|| discovered.to_string())
+        };
+        eventually(
+            &format!("{plural} of {group_version} are served"),
+            CRD_SERVED_TIMEOUT,
+            listed,
+        );
         if let Some(plane) = self.control_plane() {
-            plane.wait_until_ownable(&format!("{group}/{version}"), &text(&spec["names"]["kind"]));
+            plane.wait_until_ownable(&group_version, &text(&names["kind"]));
         }
         Ok(())
     }
