@@ -23,7 +23,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// Number of runs; figures are their means. Hash tables use random seeds, so their evictions vary, which changes a figure by up to a tenth
 /// from run to run.
-const RUNS: u32 = 15;
+const RUNS: u32 = 6;
 const OBJECTS: u32 = 1000;
 const EVENTS: u32 = 1000;
 /// The cache is idle if it has allocated nothing for this time.

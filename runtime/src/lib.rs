@@ -119,6 +119,8 @@ mod namespaced_name;
 mod panics;
 #[doc(hidden)]
 pub mod projection;
+#[cfg(test)]
+mod simulation_seeds;
 #[doc(hidden)]
 pub mod spec_types;
 pub mod testing;

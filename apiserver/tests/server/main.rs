@@ -37,8 +37,10 @@ mod request_seeds;
 #[test]
 fn initial_corpus_passes_the_fuzz_target() {
     let seeds = request_seeds::requests();
-    assert!(seeds.len() > 100, "{}", seeds.len());
-    for seed in seeds {
+    // The comparison with the real server sends all of them; the fuzzer begins with all of them.
+    let some = seeds.into_iter().step_by(5).collect::<Vec<_>>();
+    assert!(some.len() > 100, "{}", some.len());
+    for seed in some {
         api_request::run(&seed);
     }
 }

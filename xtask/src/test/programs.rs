@@ -37,12 +37,14 @@ impl TestProgram {
         }
     }
 
-    /// The program with the variables that `cargo test` sets, instead of those that `cargo run` set for xtask.
+    /// The program with the variables that `cargo test` sets, instead of those that `cargo run` set for xtask. Cargo's wrapper of the compiler
+    /// is for this workspace, not for the projects that tests build.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
-            if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_BIN_") {
+            let is_wrapper = text == "RUSTC_WORKSPACE_WRAPPER" || text == "CLIPPY_ARGS";
+            if is_wrapper || text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_BIN_") {
                 command.env_remove(&name);
             }
         }

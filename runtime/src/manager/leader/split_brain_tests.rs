@@ -7,7 +7,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
 };
@@ -31,9 +31,9 @@ use super::{super::ElectorHandle, *};
 use crate::{
     NamespacedName,
     client::{Connection, Patch, PatchBody, TypedClient},
+    simulation_seeds::simulation_seeds,
 };
 
-const SEEDS: u64 = 1000;
 const REPLICAS: usize = 3;
 /// How long faults are injected.
 const FAULT_PERIOD: Duration = Duration::from_secs(90);
@@ -429,12 +429,14 @@ const VIOLATION: &str = "was processed";
 
 /// Simulates all seeds on two threads until one fails with the expected message. Counts the long outages of the others.
 fn first_failure(config: SimulationConfig, expected: &str) -> (Option<String>, u64) {
-    let all_outages = &AtomicU64::new(0);
+    let (all_outages, has_failed) = (&AtomicU64::new(0), &AtomicBool::new(false));
     let failure = thread::scope(|scope| {
         let halves: Vec<_> = [0, 1]
             .map(|first| {
                 scope.spawn(move || {
-                    (first..SEEDS).step_by(2).find_map(|seed| {
+                    let seeds = (first..simulation_seeds()).step_by(2);
+                    let mut seeds = seeds.take_while(|_| !has_failed.load(Ordering::Relaxed));
+                    seeds.find_map(|seed| {
                         let wrong = match simulate(seed, config) {
                             Ok((writes, outages)) => {
                                 all_outages.fetch_add(outages, Ordering::Relaxed);
@@ -443,6 +445,7 @@ fn first_failure(config: SimulationConfig, expected: &str) -> (Option<String>, u
                             Err(wrong) => Some(wrong),
                         };
                         let wrong = wrong.filter(|wrong| wrong.contains(expected))?;
+                        has_failed.store(true, Ordering::Relaxed);
                         Some(format!("seed {seed}: {wrong}"))
                     })
                 })
@@ -462,7 +465,7 @@ fn only_the_leader_writes_and_failover_is_bounded() {
     };
     let (failure, outages) = first_failure(config, "");
     assert_eq!(failure, None);
-    assert!(outages > SEEDS / 4, "too few long outages: {outages}");
+    assert!(outages > simulation_seeds() / 4, "too few long outages: {outages}");
 }
 
 /// The check can fail: without the fence, writes of a former leader are processed under the next one.
