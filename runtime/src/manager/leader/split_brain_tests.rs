@@ -465,7 +465,10 @@ fn only_the_leader_writes_and_failover_is_bounded() {
     };
     let (failure, outages) = first_failure(config, "");
     assert_eq!(failure, None);
-    assert!(outages > simulation_seeds() / 4, "too few long outages: {outages}");
+    assert!(
+        outages > simulation_seeds() / 4,
+        "too few long outages: {outages}"
+    );
 }
 
 /// The check can fail: without the fence, writes of a former leader are processed under the next one.
