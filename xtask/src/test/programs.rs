@@ -39,8 +39,15 @@ impl TestProgram {
 
     /// The program with the variables that `cargo test` sets, instead of those that `cargo run` set for xtask. Cargo's wrapper of the compiler
     /// is for this workspace, not for the projects that tests build.
-    pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(&self.executable);
+    /// With a lower priority it leaves the cores to programs that have none.
+    pub(crate) fn command(&self, has_low_priority: bool) -> Command {
+        let mut command = if has_low_priority {
+            let mut nice = Command::new("nice");
+            nice.args(["-n", "10"]).arg(&self.executable);
+            nice
+        } else {
+            Command::new(&self.executable)
+        };
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             let is_wrapper = text == "RUSTC_WORKSPACE_WRAPPER" || text == "CLIPPY_ARGS";
@@ -59,7 +66,7 @@ impl TestProgram {
 
     fn list(&self, arguments: &[&str], libraries: &OsString) -> anyhow::Result<usize> {
         let output = self
-            .command()
+            .command(false)
             .env("LD_LIBRARY_PATH", libraries)
             .args(["--list", "--format", "terse"])
             .args(arguments)

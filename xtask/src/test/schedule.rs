@@ -18,6 +18,13 @@ pub(crate) enum Load {
     Alone(&'static str),
 }
 
+impl Load {
+    /// Whether the programs leave the cores to others. Scaffolds are built one after the other: all wait for the last, so they come first.
+    pub(crate) fn has_low_priority(self) -> bool {
+        self == Self::Computes
+    }
+}
+
 /// How many programs that wait run side by side: each may have a control plane of its own, of some hundred megabytes.
 pub(crate) const MAX_WAITING: usize = 4;
 /// While one builds, the other runs what it built.
