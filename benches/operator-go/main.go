@@ -71,11 +71,13 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	// ANCHOR: setup
 	err = ctrl.NewControllerManagedBy(manager).
 		For(&Widget{}).
 		Owns(&appsv1.Deployment{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
 		Complete(&reconciler{manager.GetClient(), manager.GetScheme(), manager.GetEventRecorder("widgets")})
+	// ANCHOR_END: setup
 	if err != nil {
 		return err
 	}
@@ -92,6 +94,7 @@ func answerCountRequests() {
 	os.Exit(0)
 }
 
+// ANCHOR: reconcile
 type reconciler struct {
 	client.Client
 	scheme *runtime.Scheme
@@ -138,6 +141,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		"%d of %d replicas are ready", status.ReadyReplicas, status.Replicas)
 	return ctrl.Result{}, nil
 }
+
+// ANCHOR_END: reconcile
 
 func newDeployment(widget *Widget) appsv1.Deployment {
 	labels := map[string]string{"widget": widget.Name}

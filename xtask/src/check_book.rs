@@ -113,7 +113,15 @@ fn check_include(folder: &Path, target: &str) -> anyhow::Result<()> {
     let Some(anchor) = anchor else { return Ok(()) };
     let has = |marker: &str| {
         let marker = format!("{marker}: {anchor}");
-        text.lines().any(|line| line.trim_end().ends_with(&marker))
+        // In Markdown the marker is a comment.
+        let is_marked = |line: &str| {
+            let line = line.trim_end();
+            line.strip_suffix("-->")
+                .unwrap_or(line)
+                .trim_end()
+                .ends_with(&marker)
+        };
+        text.lines().any(is_marked)
     };
     if !has("ANCHOR") || !has("ANCHOR_END") {
         bail!("the file has no `ANCHOR: {anchor}` with its `ANCHOR_END`");

@@ -16,6 +16,11 @@ fn errors_of(page: &str) -> Vec<String> {
         "// ANCHOR: part\nfn part() {}\n// ANCHOR_END: part\n// ANCHOR: open\n",
     )
     .unwrap();
+    fs::write(
+        folder.path().join("table.md"),
+        "<!-- ANCHOR: rows -->\n| a |\n<!-- ANCHOR_END: rows -->\n",
+    )
+    .unwrap();
     fs::write(book.join("page.md"), page).unwrap();
     let errors = check_book(&book).unwrap();
     let prefix = format!("{}/page.md:", book.display());
@@ -28,7 +33,7 @@ fn errors_of(page: &str) -> Vec<String> {
 #[test]
 fn correct_page_has_no_errors() {
     let page = "# Page\n[a](other.md) [b](other.md#what-it-is-a-test_1) [c](#page) [d](https://example.com/x#y) `[e](f)`\n\
-        ```rust\n{{#include ../../code.rs:part}}\n```\n```text\n[g](h)\n```\n";
+        ```rust\n{{#include ../../code.rs:part}}\n```\n{{#include ../../table.md:rows}}\n```text\n[g](h)\n```\n";
     assert_eq!(errors_of(page), Vec::<String>::new());
 }
 

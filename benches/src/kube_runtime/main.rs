@@ -2,6 +2,7 @@
 
 mod idle;
 mod operator;
+mod topics;
 
 use anyhow::{Result, bail};
 use kubewright_benches::subject;

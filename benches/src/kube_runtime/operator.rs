@@ -22,6 +22,7 @@ use kubewright_benches::{
     widget::{WORKERS, Widget, WidgetStatus, new_deployment, with_requested_replicas},
 };
 
+// ANCHOR: setup
 struct Context {
     client: Client,
     deployments: Store<Deployment>,
@@ -52,7 +53,9 @@ pub(crate) async fn run() -> Result<()> {
         .await;
     Ok(())
 }
+// ANCHOR_END: setup
 
+// ANCHOR: reconcile
 async fn reconcile(widget: Arc<Widget>, context: Arc<Context>) -> Result<Action, kube::Error> {
     count_reconcile();
     // Without this, the first reconciles after a start would not find existing Deployments.
@@ -97,3 +100,4 @@ async fn reconcile(widget: Arc<Widget>, context: Arc<Context>) -> Result<Action,
     context.events.publish(&event, &widget.object_ref(&())).await?;
     Ok(Action::await_change())
 }
+// ANCHOR_END: reconcile

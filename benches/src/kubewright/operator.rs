@@ -16,6 +16,7 @@ use kubewright_benches::{
     },
 };
 
+// ANCHOR: setup
 struct Widgets {
     lister: WidgetLister,
     deployments: Lister<Deployment>,
@@ -23,6 +24,7 @@ struct Widgets {
     writer: TypedClient<Deployment, (Create, Update)>,
     events: Recorder,
 }
+// ANCHOR_END: setup
 
 pub(crate) async fn run(own_events: OwnEvents) -> kubewright::Result<()> {
     Manager::from_args("widgets")
@@ -32,6 +34,7 @@ pub(crate) async fn run(own_events: OwnEvents) -> kubewright::Result<()> {
         .await
 }
 
+// ANCHOR: register
 fn register(setup: &mut Setup, own_events: OwnEvents) {
     let (widgets, deployments) = (setup.informers().widgets(), setup.informers().of::<Deployment>());
     let reconciler = Widgets {
@@ -48,7 +51,9 @@ fn register(setup: &mut Setup, own_events: OwnEvents) {
         .workers(usize::from(WORKERS))
         .own_events(own_events);
 }
+// ANCHOR_END: register
 
+// ANCHOR: reconcile
 impl Reconciler for Widgets {
     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         count_reconcile();
@@ -80,3 +85,4 @@ impl Reconciler for Widgets {
         Ok(Action::await_change())
     }
 }
+// ANCHOR_END: reconcile

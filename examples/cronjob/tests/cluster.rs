@@ -10,6 +10,7 @@ use kubewright::{
 };
 use kubewright_testkit::{Cluster, Identity};
 
+// ANCHOR: start
 /// Starts an API server with a CronJob whose last run was long ago, and the operator.
 async fn start(spec: Value) -> (Cluster, Identity, TestOperator) {
     let cluster = Cluster::embedded().unwrap();
@@ -30,6 +31,7 @@ async fn start(spec: Value) -> (Cluster, Identity, TestOperator) {
     let operator = TestOperator::start(config, CronJobController::register);
     (cluster, identity, operator)
 }
+// ANCHOR_END: start
 
 fn cron_job() -> Value {
     let metadata = json!({"name": "report", "namespace": "default"});

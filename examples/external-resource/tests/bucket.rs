@@ -13,7 +13,7 @@ use kubewright::{
     CustomKind as _,
     testing::{Harness, TestOperator},
 };
-use kubewright_testkit::{Cluster, Identity};
+use kubewright_testkit::{Cluster, Fault, Identity, RequestMatcher};
 use serde_json::{Value, json};
 use support::FakeStorage;
 
@@ -139,6 +139,21 @@ async fn bucket_is_created_updated_and_deleted() {
     assert!(fake.state().buckets.is_empty());
     assert_eq!(fake.state().failures, 0);
 }
+
+// ANCHOR: failed_write
+#[tokio::test]
+async fn failed_status_write_is_retried() {
+    let (cluster, identity, fake, _operator) = start().await;
+    let write = RequestMatcher::verb("patch")
+        .resource("buckets/status")
+        .user(identity.user());
+    let failure = cluster.faults().once(write, Fault::DropRequest);
+    cluster.apply(&bucket()).unwrap();
+    cluster.wait_until(&bucket(), is_ready).await;
+    assert_eq!(failure.hits(), 1);
+    assert_eq!(fake.state().creations, 1, "the retry finds the bucket");
+}
+// ANCHOR_END: failed_write
 
 #[tokio::test]
 async fn outage_of_the_service_is_retried_with_exactly_the_permissions() {

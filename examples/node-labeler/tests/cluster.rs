@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 use kubewright::testing::TestOperator;
-use kubewright_testkit::{Cluster, Identity};
+use kubewright_testkit::{Cluster, Identity, RequestMatcher};
 use node_labeler::controller::{NodeLabeler, SIZE_CLASS};
 use serde_json::{Value, json};
 
@@ -57,3 +57,20 @@ async fn changed_label_is_set_again() {
     };
     cluster.wait_until(&node(), is_repaired).await;
 }
+
+// ANCHOR: broken_watch
+#[tokio::test]
+async fn label_that_changed_during_a_broken_watch_is_set_again() {
+    let (cluster, identity, _operator) = start().await;
+    cluster.wait_until(&node(), is_large).await;
+
+    // The watch delivers nothing, then its version expires: only a relist shows the change.
+    let watch = RequestMatcher::watch("nodes").user(identity.user());
+    cluster.faults().hold_events(watch.clone());
+    let change = json!({"metadata": {"labels": {SIZE_CLASS: "tiny"}}});
+    cluster.merge_patch(&node(), &change).unwrap();
+    assert_eq!(cluster.expire_watches(&watch).unwrap(), 1);
+    cluster.faults().release_events(&watch);
+    cluster.wait_until(&node(), is_large).await;
+}
+// ANCHOR_END: broken_watch

@@ -13,6 +13,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_sample-controller");
 const TIMEOUT: Duration = Duration::from_mins(1);
 const NAMESPACE: &str = "sample";
 
+// ANCHOR: both_servers
 #[test]
 fn reconciles_under_its_own_role() {
     run(&Cluster::embedded().unwrap());
@@ -23,6 +24,7 @@ fn reconciles_under_its_own_role() {
 fn reconciles_under_its_own_role_on_the_real_server() {
     run(&Cluster::start_real(ControlPlane::builder()).unwrap());
 }
+// ANCHOR_END: both_servers
 
 fn run(cluster: &Cluster) {
     cluster.create_namespace(NAMESPACE).unwrap();
