@@ -28,6 +28,24 @@ pub struct UnknownController {
 pub const CONTROLLERS: &[Controller] = &[
     #[cfg(feature = "core")]
     Controller {
+        name: "serviceaccount-token-controller",
+        aliases: &["serviceaccount-token"],
+        register: crate::service_account_token::register,
+    },
+    #[cfg(feature = "core")]
+    Controller {
+        name: "root-ca-certificate-publisher-controller",
+        aliases: &["root-ca-cert-publisher"],
+        register: crate::root_ca::register,
+    },
+    #[cfg(feature = "core")]
+    Controller {
+        name: "legacy-serviceaccount-token-cleaner-controller",
+        aliases: &["legacy-service-account-token-cleaner"],
+        register: crate::legacy_token_cleaner::register,
+    },
+    #[cfg(feature = "core")]
+    Controller {
         name: "serviceaccount-controller",
         aliases: &["serviceaccount"],
         register: crate::service_account::register,

@@ -7,8 +7,8 @@ use std::time::Duration;
 #[error("{0:?} is no duration: write one such as 100ms, 30s or 1h30m")]
 pub struct InvalidDuration(String);
 
-/// Parses a duration that is not negative.
-pub(crate) fn parse(text: &str) -> Result<Duration, InvalidDuration> {
+/// Parses a duration that is not negative, as kube-controller-manager's flags have it.
+pub fn parse(text: &str) -> Result<Duration, InvalidDuration> {
     let invalid = || InvalidDuration(text.to_owned());
     if text == "0" {
         return Ok(Duration::ZERO);

@@ -22,15 +22,21 @@ mod feature_gates;
 mod go_duration;
 mod knobs;
 mod options;
-#[cfg(feature = "workloads")]
+#[cfg(any(feature = "core", feature = "workloads"))]
 mod shared;
 
 #[cfg(feature = "core")]
+mod legacy_token_cleaner;
+#[cfg(feature = "core")]
+mod root_ca;
+#[cfg(feature = "core")]
 mod service_account;
+#[cfg(feature = "core")]
+mod service_account_token;
 
 pub use catalog::{Controller, UnknownController};
 pub use feature_gates::{FeatureGates, InvalidGates};
-pub use go_duration::InvalidDuration;
+pub use go_duration::{InvalidDuration, parse as parse_duration};
 pub use knobs::{InvalidKnobs, Knobs};
 pub use options::Options;
 

@@ -1,10 +1,9 @@
 //! The controller of default service accounts.
 
 use k8s_openapi::{
-    api::core::v1::{Namespace, ServiceAccount},
+    api::core::v1::ServiceAccount,
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
-use kube::core::PartialObjectMeta;
 use kubewright::{
     NamespacedName,
     cache::{Change, Lister},
@@ -13,18 +12,21 @@ use kubewright::{
 };
 
 use super::plan::missing_accounts;
-use crate::Options;
+use crate::{
+    Options,
+    shared::{namespace::NamespaceView, service_account::ServiceAccountView},
+};
 
 struct ServiceAccounts {
-    namespaces: Lister<Namespace>,
-    accounts: Lister<PartialObjectMeta<ServiceAccount>>,
+    namespaces: Lister<NamespaceView>,
+    accounts: Lister<ServiceAccountView>,
     creator: TypedClient<ServiceAccount, (Create,)>,
 }
 
 /// Registers the controller. Its keys are namespaces.
 pub(crate) fn register(setup: &mut Setup, _: &Options) {
-    let namespaces = setup.informers().of::<Namespace>();
-    let accounts = setup.informers().metadata_only::<ServiceAccount>();
+    let namespaces = setup.informers().projected::<NamespaceView>();
+    let accounts = setup.informers().projected::<ServiceAccountView>();
     let reconciler = ServiceAccounts {
         namespaces: namespaces.lister(),
         accounts: accounts.lister(),
@@ -47,12 +49,11 @@ impl Reconciler for ServiceAccounts {
             return Ok(Action::await_change());
         };
         let namespace = namespace.decode()?;
-        let phase = namespace.status.as_ref().and_then(|status| status.phase.as_deref());
         let exists = |name: &str| {
             let name = NamespacedName::namespaced(key.name(), name);
             self.accounts.object(&name).is_some()
         };
-        for name in missing_accounts(phase.unwrap_or_default(), exists) {
+        for name in missing_accounts(&namespace.phase, exists) {
             let account = ServiceAccount {
                 metadata: ObjectMeta {
                     name: Some(name.to_owned()),

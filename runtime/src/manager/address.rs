@@ -61,6 +61,11 @@ impl fmt::Display for BindAddress {
 }
 
 impl BindAddress {
+    /// Whether it names a port, which only one server can have.
+    pub(crate) fn has_port(&self) -> bool {
+        matches!(self, Self::At { port, .. } if *port != 0)
+    }
+
     /// Binds the address; returns none if it is off.
     pub(crate) async fn listen(&self) -> std::io::Result<Option<TcpListener>> {
         match self {

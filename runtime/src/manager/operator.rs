@@ -10,6 +10,7 @@ use tracing::{info, warn};
 
 use super::{
     Error,
+    address::BindAddress,
     args::ManagerArgs,
     debug_page::DebugPage,
     did_you_mean::did_you_mean,
@@ -19,7 +20,7 @@ use super::{
     lifecycle::{OperatorTasks, StopReason},
     metrics::{Metrics, QueueStatsReader},
     runnable_group::RunnableGroups,
-    servers::{ManagerServers, NotReadyReason, health_handler},
+    servers::{ManagerServers, NotReadyReason, either, health_handler},
     task_group::TaskGroup,
 };
 use crate::{
@@ -208,24 +209,21 @@ impl Operator {
                 metrics
             }
         };
+        let (health_address, metrics_address) = (self.args.health_bind_address, self.args.metrics_bind_address);
+        // kube-controller-manager, for example, serves both on one port.
+        let is_one_server = health_address.as_ref().is_some_and(BindAddress::has_port) && health_address == metrics_address;
         let started = async {
+            if is_one_server {
+                let both = |address: SocketAddr| either(health, metrics(address));
+                return servers
+                    .start("health checks and metrics", health_address, in_cluster, DEFAULT_HEALTH_PORT, both)
+                    .await;
+            }
             servers
-                .start(
-                    "health checks",
-                    self.args.health_bind_address,
-                    in_cluster,
-                    DEFAULT_HEALTH_PORT,
-                    |_| health,
-                )
+                .start("health checks", health_address, in_cluster, DEFAULT_HEALTH_PORT, |_| health)
                 .await?;
             servers
-                .start(
-                    "metrics",
-                    self.args.metrics_bind_address,
-                    in_cluster,
-                    DEFAULT_METRICS_PORT,
-                    metrics,
-                )
+                .start("metrics", metrics_address, in_cluster, DEFAULT_METRICS_PORT, metrics)
                 .await
         };
         if let Err(error) = started.await {

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
+use http::StatusCode;
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -82,6 +83,17 @@ impl ManagerServers {
         self.stop.cancel();
         self.group.drain(Instant::now() + CLOSE_TIMEOUT).await;
     }
+}
+
+/// Handles with `first`, and with `then` what `first` does not find.
+pub(super) fn either(first: HttpHandler, then: HttpHandler) -> HttpHandler {
+    Arc::new(move |uri| {
+        let response = first(uri);
+        if response.status == StatusCode::NOT_FOUND {
+            return then(uri);
+        }
+        response
+    })
 }
 
 /// How long an informer's watch may be down before its controllers are unready. A lost watch usually reopens within 30 s.

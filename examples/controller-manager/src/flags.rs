@@ -1,0 +1,205 @@
+//! The flags, under kube-controller-manager's names.
+
+use std::{env, fs, path::{Path, PathBuf}, sync::Arc};
+
+use anyhow::Context as _;
+use clap::Parser;
+use kubewright::kube::{Config, config::{KubeConfigOptions, Kubeconfig}};
+use kubewright_controllers::{FeatureGates, Knobs, Options, parse_duration};
+
+// Not a doc comment: clap would print it.
+#[derive(Debug, Parser)]
+#[command(name = "controller-manager", about = "Runs Kubernetes' controllers: replica sets, deployments, service accounts")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of upstream's")]
+pub(crate) struct Flags {
+    /// Print the roles that the controllers need, and end
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    /// Path of the kubeconfig. Default: $KUBECONFIG, else the pod's service account
+    #[arg(long, value_name = "PATH")]
+    kubeconfig: Option<PathBuf>,
+    /// Address of the API server; overrides the kubeconfig's
+    #[arg(long, value_name = "URL")]
+    master: Option<String>,
+    /// Controllers to run: `*` is all, `foo` adds one, `-foo` removes one
+    #[arg(long, value_name = "NAMES", default_value = "*", allow_hyphen_values = true)]
+    controllers: String,
+
+    /// Deployments that are synced concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    concurrent_deployment_syncs: usize,
+    /// ReplicaSets that are synced concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    concurrent_replicaset_syncs: usize,
+    /// ReplicationControllers that are synced concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    concurrent_rc_syncs: usize,
+    /// Token Secrets that are synced concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    concurrent_serviceaccount_token_syncs: usize,
+
+    /// Average requests per second. Default: no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.0)]
+    kube_api_qps: f64,
+    /// Maximum burst of requests, if --kube-api-qps is set
+    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
+    kube_api_burst: u32,
+
+    /// Only one of several replicas works
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = clap::ArgAction::Set)]
+    leader_elect: bool,
+    /// How long other replicas wait before they take over
+    #[arg(long, value_name = "DURATION", default_value = "15s")]
+    leader_elect_lease_duration: String,
+    /// How long the leader retries a renewal before it ends
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    leader_elect_renew_deadline: String,
+    /// Interval between attempts to become or stay leader
+    #[arg(long, value_name = "DURATION", default_value = "2s")]
+    leader_elect_retry_period: String,
+    /// Namespace of the lease
+    #[arg(long, value_name = "NAME", default_value = "kube-system")]
+    leader_elect_resource_namespace: String,
+
+    /// PEM file of the key that signs service account tokens
+    #[arg(long, value_name = "PATH")]
+    service_account_private_key_file: Option<PathBuf>,
+    /// PEM file of the CA that pods trust
+    #[arg(long, value_name = "PATH")]
+    root_ca_file: Option<PathBuf>,
+    /// How long a token that Kubernetes once made is unused before it is deleted
+    #[arg(long, value_name = "DURATION", default_value = "8760h0m0s")]
+    legacy_service_account_token_clean_up_period: String,
+
+    /// Feature gates: `Gate=true,Other=false`
+    #[arg(long, value_name = "GATES", default_value = "")]
+    feature_gates: String,
+    /// Version of Kubernetes to emulate: `kube=1.33`
+    #[arg(long, value_name = "VERSION")]
+    emulated_version: Option<String>,
+
+    /// Port of /healthz, /readyz and /metrics, over plain HTTP; 0: none
+    #[arg(long, value_name = "PORT", default_value_t = 10257)]
+    secure_port: u16,
+    /// Address of that port
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    bind_address: String,
+    /// Verbosity of the log: 4 and more print debug messages
+    #[arg(short, long, value_name = "LEVEL", default_value_t = 0)]
+    v: u8,
+
+    /// Ignored: informers do not resync
+    #[arg(long, value_name = "DURATION", hide = true)]
+    min_resync_period: Option<String>,
+    /// Ignored: requests and responses are JSON
+    #[arg(long, value_name = "TYPE", hide = true)]
+    kube_api_content_type: Option<String>,
+    /// Ignored
+    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    profiling: Option<bool>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Print the roles that the controllers need
+    Manifests {
+        /// As YAML, for people
+        #[arg(long)]
+        yaml: bool,
+    },
+}
+
+impl Flags {
+    /// Returns the options of the controllers. Reads the files that the flags name, and the variables that upstream's tests set.
+    pub(crate) fn options(&self) -> anyhow::Result<Options> {
+        let variable = |name: &str| env::var(name).unwrap_or_default();
+        // The variable also knows versions that a command line of upstream's refuses.
+        let gates = match variable("KUBEWRIGHT_GATES") {
+            gates if !gates.is_empty() => FeatureGates::parse(&gates)?,
+            _ => {
+                let gates = FeatureGates::parse(&self.feature_gates)?;
+                match &self.emulated_version {
+                    Some(version) => gates.emulate(version)?,
+                    None => gates,
+                }
+            }
+        };
+        let file = |flag: &str, path: Option<&Path>| -> anyhow::Result<Option<Arc<[u8]>>> {
+            let Some(path) = path else { return Ok(None) };
+            let content = fs::read(path).with_context(|| format!("{flag}: cannot read {}", path.display()))?;
+            Ok(Some(content.into()))
+        };
+        let options = Options {
+            gates,
+            knobs: Knobs::parse(&variable("KUBEWRIGHT_KNOBS"))?,
+            concurrent_deployment_syncs: self.concurrent_deployment_syncs,
+            concurrent_replicaset_syncs: self.concurrent_replicaset_syncs,
+            concurrent_rc_syncs: self.concurrent_rc_syncs,
+            concurrent_serviceaccount_token_syncs: self.concurrent_serviceaccount_token_syncs,
+            service_account_private_key: file(
+                "--service-account-private-key-file",
+                self.service_account_private_key_file.as_deref(),
+            )?,
+            root_ca: file("--root-ca-file", self.root_ca_file.as_deref())?,
+            legacy_token_clean_up_period: parse_duration(&self.legacy_service_account_token_clean_up_period)
+                .context("--legacy-service-account-token-clean-up-period")?,
+            ..Options::default()
+        };
+        options.select(&self.controllers).context("--controllers")
+    }
+
+    /// Returns the client configuration if `--master` overrides the kubeconfig's address.
+    pub(crate) async fn config(&self) -> anyhow::Result<Option<Config>> {
+        let Some(master) = &self.master else { return Ok(None) };
+        let master = master.parse().with_context(|| format!("--master: {master:?} is no URL"))?;
+        let Some(path) = &self.kubeconfig else {
+            return Ok(Some(Config::new(master)));
+        };
+        let kubeconfig = Kubeconfig::read_from(path).with_context(|| format!("--kubeconfig {}", path.display()))?;
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+        config.cluster_url = master;
+        Ok(Some(config))
+    }
+
+    /// Returns the command line of kubewright's manager that does the same.
+    pub(crate) fn manager_args(&self) -> Vec<String> {
+        let address = match (self.secure_port, self.bind_address.contains(':')) {
+            (0, _) => "0".to_owned(),
+            (port, true) => format!("[{}]:{port}", self.bind_address),
+            (port, false) => format!("{}:{port}", self.bind_address),
+        };
+        let level = if self.v >= 4 { "debug" } else { "info" };
+        let mut args = vec![
+            format!("--leader-elect={}", self.leader_elect),
+            format!("--leader-election-namespace={}", self.leader_elect_resource_namespace),
+            format!("--leader-elect-lease-duration={}", self.leader_elect_lease_duration),
+            format!("--leader-elect-renew-deadline={}", self.leader_elect_renew_deadline),
+            format!("--leader-elect-retry-period={}", self.leader_elect_retry_period),
+            format!("--kube-api-qps={}", self.kube_api_qps),
+            format!("--kube-api-burst={}", self.kube_api_burst),
+            format!("--health-bind-address={address}"),
+            format!("--metrics-bind-address={address}"),
+            format!("--log-level={level}"),
+        ];
+        if let Some(path) = &self.kubeconfig {
+            args.push(format!("--kubeconfig={}", path.display()));
+        }
+        if let Some(Command::Manifests { yaml }) = &self.command {
+            args.truncate(0);
+            args.push("manifests".to_owned());
+            args.extend(yaml.then(|| "--yaml".to_owned()));
+        }
+        args
+    }
+
+    /// Returns the flags that were given and change nothing.
+    pub(crate) fn ignored(&self) -> Vec<&'static str> {
+        let given = [
+            ("--min-resync-period", self.min_resync_period.is_some()),
+            ("--kube-api-content-type", self.kube_api_content_type.is_some()),
+            ("--profiling", self.profiling.is_some()),
+        ];
+        given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+    }
+}
