@@ -9,7 +9,8 @@ use kubewright_testkit::{Cluster, Identity};
 use serde_json::{Value, json};
 
 fn options() -> Options {
-    let controllers = "serviceaccount,serviceaccount-token,root-ca-cert-publisher,legacy-service-account-token-cleaner";
+    let controllers =
+        "serviceaccount,serviceaccount-token,root-ca-cert-publisher,legacy-service-account-token-cleaner";
     let options = Options::default().select(controllers).unwrap();
     Options {
         service_account_private_key: Some(Arc::from(
@@ -52,11 +53,15 @@ async fn namespaces_have_a_default_account_and_the_ca_again_after_a_deletion() {
         cluster.delete(&object).unwrap();
         let uid = first["metadata"]["uid"].clone();
         cluster
-            .wait_until(&object, |second| second.is_object() && second["metadata"]["uid"] != uid)
+            .wait_until(&object, |second| {
+                second.is_object() && second["metadata"]["uid"] != uid
+            })
             .await;
     }
     let map = object("ConfigMap", "shop", "kube-root-ca.crt");
-    cluster.merge_patch(&map, &json!({"data": {"ca.crt": "forged", "other": "x"}})).unwrap();
+    cluster
+        .merge_patch(&map, &json!({"data": {"ca.crt": "forged", "other": "x"}}))
+        .unwrap();
     let restored = |map: &Value| map["data"] == json!({"ca.crt": "the CA"});
     cluster.wait_until(&map, restored).await;
 }
@@ -69,16 +74,31 @@ async fn token_secret_is_filled_and_follows_its_account() {
     let created = cluster.apply(&account).unwrap();
     let secret = token_secret("robot-token", "robot");
     cluster.apply(&secret).unwrap();
-    let filled = cluster.wait_until(&secret, |secret| !secret["data"]["token"].is_null()).await;
+    let filled = cluster
+        .wait_until(&secret, |secret| !secret["data"]["token"].is_null())
+        .await;
     let annotations = &filled["metadata"]["annotations"];
-    assert_eq!(annotations["kubernetes.io/service-account.uid"], created["metadata"]["uid"]);
-    assert_eq!((&filled["data"]["ca.crt"], &filled["data"]["namespace"]), (&json!("dGhlIENB"), &json!("c2hvcA==")));
+    assert_eq!(
+        annotations["kubernetes.io/service-account.uid"],
+        created["metadata"]["uid"]
+    );
+    assert_eq!(
+        (&filled["data"]["ca.crt"], &filled["data"]["namespace"]),
+        (&json!("dGhlIENB"), &json!("c2hvcA=="))
+    );
 
     // The account lists a second Secret: deleting it removes it from the list.
     let listed = token_secret("listed", "robot");
     cluster.apply(&listed).unwrap();
-    cluster.merge_patch(&account, &json!({"secrets": [{"name": "listed"}, {"name": "kept"}]})).unwrap();
-    cluster.wait_until(&listed, |secret| !secret["data"]["token"].is_null()).await;
+    cluster
+        .merge_patch(
+            &account,
+            &json!({"secrets": [{"name": "listed"}, {"name": "kept"}]}),
+        )
+        .unwrap();
+    cluster
+        .wait_until(&listed, |secret| !secret["data"]["token"].is_null())
+        .await;
     cluster.delete(&listed).unwrap();
     let only_kept = |account: &Value| account["secrets"] == json!([{"name": "kept"}]);
     cluster.wait_until(&account, only_kept).await;
@@ -124,14 +144,19 @@ async fn unused_token_is_marked_and_a_mounted_one_is_not() {
     // Unused for a millisecond, and looked at every 20 ms.
     let quick = Options {
         legacy_token_clean_up_period: std::time::Duration::from_millis(1),
-        knobs: kubewright_controllers::Knobs::parse(r#"{"legacysatokencleaner.syncInterval": "20ms"}"#).unwrap(),
+        knobs: kubewright_controllers::Knobs::parse(r#"{"legacysatokencleaner.syncInterval": "20ms"}"#)
+            .unwrap(),
         ..options()
     };
     let config = cluster.admin().config().await.unwrap();
     let _operator = TestOperator::start(config, move |setup| register(setup, &quick));
     let unused = object("Secret", "shop", "unused");
-    let marked = |secret: &Value| secret["metadata"]["labels"]["kubernetes.io/legacy-token-invalid-since"].is_string();
+    let marked =
+        |secret: &Value| secret["metadata"]["labels"]["kubernetes.io/legacy-token-invalid-since"].is_string();
     cluster.wait_until(&unused, marked).await;
-    let mounted = cluster.get(&object("Secret", "shop", "mounted")).unwrap().unwrap();
+    let mounted = cluster
+        .get(&object("Secret", "shop", "mounted"))
+        .unwrap()
+        .unwrap();
     assert!(!marked(&mounted), "{mounted}");
 }

@@ -6,12 +6,16 @@ use std::{
 };
 
 use jiff::civil::Date;
-use k8s_openapi::api::{core::v1::{ConfigMap, Secret}, rbac::v1::PolicyRule};
+use k8s_openapi::api::{
+    core::v1::{ConfigMap, Secret},
+    rbac::v1::PolicyRule,
+};
 use kubewright::{
     Clock, NamespacedName, Projection,
     cache::{InformerOptions, Lister, Metadata, Object},
     client::{
-        ClientError, Delete, DeleteParams, Get, List, ListParams, Patch, PatchBody, Preconditions, TypedClient,
+        ClientError, Delete, DeleteParams, Get, List, ListParams, Patch, PatchBody, Preconditions,
+        TypedClient,
     },
     controller::{ReconcileError, Setup},
 };
@@ -52,10 +56,12 @@ struct Cleaner {
 
 /// Registers the cleaner.
 pub(crate) fn register(setup: &mut Setup, options: &Options) {
-    let secrets = setup.informers().projected_with::<TokenSecretView>(InformerOptions {
-        field_selector: Some("type=kubernetes.io/service-account-token".to_owned()),
-        ..InformerOptions::default()
-    });
+    let secrets = setup
+        .informers()
+        .projected_with::<TokenSecretView>(InformerOptions {
+            field_selector: Some("type=kubernetes.io/service-account-token".to_owned()),
+            ..InformerOptions::default()
+        });
     let cleaner = Cleaner {
         secrets: secrets.lister(),
         accounts: setup.informers().projected::<ServiceAccountView>().lister(),
@@ -73,7 +79,9 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         verbs: vec!["get".to_owned()],
         ..PolicyRule::default()
     });
-    let interval = options.knobs.duration("legacysatokencleaner.syncInterval", SYNC_INTERVAL);
+    let interval = options
+        .knobs
+        .duration("legacysatokencleaner.syncInterval", SYNC_INTERVAL);
     let run = async move |stop: tokio_util::sync::CancellationToken| {
         loop {
             if let Err(error) = cleaner.clean().await {
@@ -129,18 +137,24 @@ impl Cleaner {
     }
 
     fn facts<'s>(&self, metadata: &'s Metadata, view: &TokenSecretView) -> TokenSecret<'s> {
-        let account = view.account.as_ref().map(|account| metadata.name().sibling(account.as_str()));
-        let account = account.and_then(|name| self.accounts.object(&name)).filter(|account| {
-            let uid = view.account_uid.as_deref().filter(|uid| !uid.is_empty());
-            uid.is_none_or(|uid| uid == account.metadata().uid())
-        });
+        let account = view
+            .account
+            .as_ref()
+            .map(|account| metadata.name().sibling(account.as_str()));
+        let account = account
+            .and_then(|name| self.accounts.object(&name))
+            .filter(|account| {
+                let uid = view.account_uid.as_deref().filter(|uid| !uid.is_empty());
+                uid.is_none_or(|uid| uid == account.metadata().uid())
+            });
         let account = account.and_then(|account| account.decode().ok());
         TokenSecret {
             created: view.created,
             is_deleting: metadata.is_deleting(),
             last_used: metadata.label(LAST_USED),
             invalid_since: metadata.label(INVALID_SINCE),
-            is_referenced: account.is_some_and(|account| account.secrets.iter().any(|name| name == metadata.name().name())),
+            is_referenced: account
+                .is_some_and(|account| account.secrets.iter().any(|name| name == metadata.name().name())),
         }
     }
 

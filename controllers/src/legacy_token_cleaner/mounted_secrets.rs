@@ -106,8 +106,8 @@ mod tests {
         let mut names: Vec<_> = mounted.names().collect();
         names.sort();
         let expected = [
-            "azure", "ceph", "cinder", "csi", "debug-1", "debug-2", "flex", "init-1", "init-2", "iscsi", "main-1", "main-2", "p",
-            "pull", "rbd", "s", "scale", "storage",
+            "azure", "ceph", "cinder", "csi", "debug-1", "debug-2", "flex", "init-1", "init-2", "iscsi",
+            "main-1", "main-2", "p", "pull", "rbd", "s", "scale", "storage",
         ];
         assert_eq!(names, expected);
     }

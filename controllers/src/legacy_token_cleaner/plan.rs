@@ -61,7 +61,9 @@ pub(super) struct TokenSecret<'s> {
 
 /// Decides about a Secret, unless pods use it. A date that does not parse says nothing: the Secret stays.
 pub(super) fn decide(secret: &TokenSecret<'_>, period: &Period) -> Decision {
-    let is_old = secret.created.is_some_and(|created| created < period.unused_before);
+    let is_old = secret
+        .created
+        .is_some_and(|created| created < period.unused_before);
     let unused_before = day(period.unused_before);
     let is_unused = match secret.last_used {
         None => true,
@@ -90,7 +92,12 @@ mod tests {
     }
 
     fn period() -> Period {
-        Period::new(time("2026-06-10T12:00:00Z"), parse_day("2024-01-01").unwrap(), YEAR).unwrap()
+        Period::new(
+            time("2026-06-10T12:00:00Z"),
+            parse_day("2024-01-01").unwrap(),
+            YEAR,
+        )
+        .unwrap()
     }
 
     fn unused() -> TokenSecret<'static> {
@@ -121,17 +128,24 @@ mod tests {
         assert_eq!(period().today(), "2026-06-10");
         assert_eq!(decide(|_| {}), Decision::MarkInvalid);
         assert_eq!(decide(|secret| secret.last_used = None), Decision::MarkInvalid);
-        assert_eq!(decide(|secret| secret.invalid_since = Some("soon")), Decision::MarkInvalid);
-        assert_eq!(decide(|secret| secret.invalid_since = Some("2025-06-09")), Decision::Delete);
-        for kept in [
-            |secret: &mut TokenSecret<'static>| secret.invalid_since = Some("2025-06-10"),
+        assert_eq!(
+            decide(|secret| secret.invalid_since = Some("soon")),
+            Decision::MarkInvalid
+        );
+        assert_eq!(
+            decide(|secret| secret.invalid_since = Some("2025-06-09")),
+            Decision::Delete
+        );
+        let kept: [fn(&mut TokenSecret<'static>); 7] = [
+            |secret| secret.invalid_since = Some("2025-06-10"),
             |secret| secret.created = Some(time("2025-06-10T12:00:00Z")),
             |secret| secret.created = None,
             |secret| secret.is_deleting = true,
             |secret| secret.is_referenced = false,
             |secret| secret.last_used = Some("2025-06-10"),
             |secret| secret.last_used = Some("yesterday"),
-        ] {
+        ];
+        for kept in kept {
             assert_eq!(decide(kept), Decision::Keep);
         }
     }

@@ -24,7 +24,10 @@ struct RootCaPublisher {
 pub(crate) fn register(setup: &mut Setup, options: &Options) {
     const NAME: &str = "root-ca-certificate-publisher-controller";
     let Some(root_ca) = &options.root_ca else {
-        tracing::warn!(controller = NAME, "controller is disabled: it needs --root-ca-file");
+        tracing::warn!(
+            controller = NAME,
+            "controller is disabled: it needs --root-ca-file"
+        );
         return;
     };
     let namespaces = setup.informers().projected::<NamespaceView>();
@@ -55,7 +58,11 @@ impl Reconciler for RootCaPublisher {
             return Ok(Action::await_change());
         }
         let name = NamespacedName::namespaced(key.name(), CONFIG_MAP);
-        let existing = self.config_maps.object(&name).map(|object| object.decode()).transpose()?;
+        let existing = self
+            .config_maps
+            .object(&name)
+            .map(|object| object.decode())
+            .transpose()?;
         let written = match plan(key.name(), existing.as_deref(), &self.root_ca) {
             None => return Ok(Action::await_change()),
             Some(Write::Create(created)) => self.writer.create(&created).await,

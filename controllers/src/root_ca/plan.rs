@@ -73,7 +73,12 @@ mod tests {
         let mut more = created();
         more.data.as_mut().unwrap().insert("other".into(), "x".into());
         let mut described = created();
-        described.metadata.annotations.as_mut().unwrap().insert(DESCRIPTION.into(), "mine".into());
+        described
+            .metadata
+            .annotations
+            .as_mut()
+            .unwrap()
+            .insert(DESCRIPTION.into(), "mine".into());
         assert_eq!(plan("shop", Some(&described), "ca"), None);
         let mut bare = created();
         bare.metadata.annotations = Some(BTreeMap::from([("note".to_owned(), "kept".to_owned())]));
@@ -81,7 +86,10 @@ mod tests {
             let Some(Write::Update(updated)) = plan("shop", Some(&existing), ca) else {
                 panic!("{existing:?} needs an update");
             };
-            assert_eq!(updated.data, Some(BTreeMap::from([("ca.crt".to_owned(), ca.to_owned())])));
+            assert_eq!(
+                updated.data,
+                Some(BTreeMap::from([("ca.crt".to_owned(), ca.to_owned())]))
+            );
             assert_eq!(plan("shop", Some(&updated), ca), None);
         }
         let Some(Write::Update(updated)) = plan("shop", Some(&bare), "ca") else {

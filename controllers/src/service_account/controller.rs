@@ -1,9 +1,6 @@
 //! The controller of default service accounts.
 
-use k8s_openapi::{
-    api::core::v1::ServiceAccount,
-    apimachinery::pkg::apis::meta::v1::ObjectMeta,
-};
+use k8s_openapi::{api::core::v1::ServiceAccount, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kubewright::{
     NamespacedName,
     cache::{Change, Lister},
@@ -36,7 +33,12 @@ pub(crate) fn register(setup: &mut Setup, _: &Options) {
         .controller("serviceaccount-controller", reconciler)
         .reconciles(&namespaces)
         .watches(&accounts, |change| match change {
-            Change::Deleted { old, .. } => old.name().namespace().map(NamespacedName::cluster).into_iter().collect(),
+            Change::Deleted { old, .. } => old
+                .name()
+                .namespace()
+                .map(NamespacedName::cluster)
+                .into_iter()
+                .collect(),
             _ => Vec::new(),
         })
         // One call creates everything.

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kubewright::{
     NamespacedName,
-    cache::{Change, IndexSpec, IndexType, InformerOptions, Lister, Metadata},
+    cache::{Change, IndexSpec, IndexType, InformerOptions, Items, Lister, Metadata},
     client::{Delete, DeleteParams, Get, Preconditions, TypedClient, Update, retry_on_conflict},
     controller::{Action, OwnEvents, ReconcileError, Reconciler, Setup},
 };
@@ -38,7 +38,10 @@ struct TokenSecrets {
 pub(crate) fn register(setup: &mut Setup, options: &Options) {
     const NAME: &str = "serviceaccount-token-controller";
     let Some(pem) = &options.service_account_private_key else {
-        tracing::warn!(controller = NAME, "controller is disabled: it needs --service-account-private-key-file");
+        tracing::warn!(
+            controller = NAME,
+            "controller is disabled: it needs --service-account-private-key-file"
+        );
         return;
     };
     let signer = match TokenSigner::from_pem(pem) {
@@ -97,7 +100,7 @@ fn secrets_of(secrets: &Lister<Secret>, account: &Metadata) -> Vec<NamespacedNam
     let found = secrets
         .namespace(namespace)
         .by_index(BY_ACCOUNT.name, account.name().name());
-    let found = found.into_iter().flat_map(|items| items.objects());
+    let found = found.into_iter().flat_map(Items::objects);
     found.map(|secret| secret.name().clone()).collect()
 }
 
@@ -118,7 +121,10 @@ impl Reconciler for TokenSecrets {
             return Ok(Action::await_change());
         };
         self.references.lock().insert(key.clone(), reference.clone());
-        match self.account_uid(&key.sibling(reference.name.as_str()), &reference).await? {
+        match self
+            .account_uid(&key.sibling(reference.name.as_str()), &reference)
+            .await?
+        {
             None => self.delete(key, &secret).await?,
             Some(uid) if needs_update(&secret, self.root_ca.as_deref()) => {
                 self.fill(key, &secret, &uid).await?;
@@ -164,7 +170,12 @@ impl TokenSecrets {
     }
 
     /// Fills the Secret as the API server has it, since an update replaces all of it. If it changed since, its event leads to another call.
-    async fn fill(&self, key: &NamespacedName, cached: &Secret, account_uid: &str) -> Result<(), ReconcileError> {
+    async fn fill(
+        &self,
+        key: &NamespacedName,
+        cached: &Secret,
+        account_uid: &str,
+    ) -> Result<(), ReconcileError> {
         let mut live = match self.secret_client.get(key).await {
             Ok(live) => live,
             Err(error) if error.is_not_found() => return Ok(()),
@@ -184,7 +195,11 @@ impl TokenSecrets {
     }
 
     /// Removes a deleted Secret from the list of its account.
-    async fn remove_reference(&self, key: &NamespacedName, reference: &AccountReference) -> Result<(), ReconcileError> {
+    async fn remove_reference(
+        &self,
+        key: &NamespacedName,
+        reference: &AccountReference,
+    ) -> Result<(), ReconcileError> {
         let name = key.sibling(reference.name.as_str());
         let is_cached = self.accounts.object(&name);
         if !is_cached.is_some_and(|account| reference.is_of(Some(account.metadata().uid()))) {
@@ -197,8 +212,14 @@ impl TokenSecrets {
                 Err(error) if error.is_not_found() => return Ok(()),
                 Err(error) => return Err(error),
             };
-            let is_removed = |secret: &k8s_openapi::api::core::v1::ObjectReference| secret.name.as_deref() == Some(key.name());
-            let Some(secrets) = account.secrets.as_mut().filter(|secrets| secrets.iter().any(is_removed)) else {
+            let is_removed = |secret: &k8s_openapi::api::core::v1::ObjectReference| {
+                secret.name.as_deref() == Some(key.name())
+            };
+            let Some(secrets) = account
+                .secrets
+                .as_mut()
+                .filter(|secrets| secrets.iter().any(is_removed))
+            else {
                 return Ok(());
             };
             secrets.retain(|secret| !is_removed(secret));

@@ -7,4 +7,3 @@ mod plan;
 mod signer;
 
 pub(crate) use controller::register;
-pub use signer::InvalidKey;

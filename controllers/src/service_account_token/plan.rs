@@ -50,7 +50,13 @@ struct Missing {
 
 impl Missing {
     fn of(secret: &Secret, root_ca: Option<&[u8]>) -> Self {
-        let value = |key| secret.data.as_ref().and_then(|data| data.get(key)).map(|value| value.0.as_slice());
+        let value = |key| {
+            secret
+                .data
+                .as_ref()
+                .and_then(|data| data.get(key))
+                .map(|value| value.0.as_slice())
+        };
         let is_empty = |key| value(key).is_none_or(<[u8]>::is_empty);
         Self {
             ca: root_ca.is_some_and(|ca| !ca.is_empty() && value("ca.crt") != Some(ca)),
@@ -135,23 +141,38 @@ mod tests {
             (&[("token", "t")], None, true),
         ] {
             let secret = secret(&json!({}), data);
-            assert_eq!(needs_update(&secret, ca.map(str::as_bytes)), expected, "{data:?} {ca:?}");
+            assert_eq!(
+                needs_update(&secret, ca.map(str::as_bytes)),
+                expected,
+                "{data:?} {ca:?}"
+            );
         }
     }
 
     #[test]
     fn secret_gets_what_it_lacks_and_keeps_what_it_has() {
-        let mut secret = secret(&json!({ACCOUNT_NAME: "robot", "other": "kept"}), &[("namespace", "mine"), ("extra", "kept")]);
-        let signed = fill(&mut secret, "uid-1", Some(b"ca"), |claims| Ok::<_, Infallible>(claims.to_string()));
+        let mut secret = secret(
+            &json!({ACCOUNT_NAME: "robot", "other": "kept"}),
+            &[("namespace", "mine"), ("extra", "kept")],
+        );
+        let signed = fill(&mut secret, "uid-1", Some(b"ca"), |claims| {
+            Ok::<_, Infallible>(claims.to_string())
+        });
         signed.unwrap();
         let data = secret.data.as_ref().unwrap();
         let text = |key: &str| String::from_utf8(data[key].0.clone()).unwrap();
-        assert_eq!((text("namespace"), text("extra"), text("ca.crt")), ("mine".into(), "kept".into(), "ca".into()));
+        assert_eq!(
+            (text("namespace"), text("extra"), text("ca.crt")),
+            ("mine".into(), "kept".into(), "ca".into())
+        );
         let claims: Value = serde_json::from_str(&text("token")).unwrap();
         assert_eq!(claims["sub"], "system:serviceaccount:shop:robot");
         assert_eq!(claims["kubernetes.io/serviceaccount/secret.name"], "token-1");
         let account = AccountReference::of(&secret).unwrap();
-        assert_eq!((account.name.as_str(), account.uid.as_deref()), ("robot", Some("uid-1")));
+        assert_eq!(
+            (account.name.as_str(), account.uid.as_deref()),
+            ("robot", Some("uid-1"))
+        );
         assert!(!needs_update(&secret, Some(b"ca")));
     }
 

@@ -5,8 +5,8 @@ use ring::{
     digest::{SHA256, digest},
     rand::SystemRandom,
     signature::{
-        ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm,
-        KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair,
+        ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair,
+        EcdsaSigningAlgorithm, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair,
     },
 };
 use rustls_pki_types::{PrivateKeyDer, pem::PemObject as _};
@@ -21,12 +21,14 @@ pub(super) struct TokenSigner {
 
 /// A file that has no key with which tokens can be signed.
 #[derive(Debug, thiserror::Error)]
-pub enum InvalidKey {
+pub(super) enum InvalidKey {
     /// The file is no PEM file with a private key.
     #[error("it has no private key in PEM format: {0}")]
     Pem(String),
     /// The key is of another type, or damaged.
-    #[error("its key cannot sign tokens: use an RSA key of at least 2048 bits, or an ECDSA key on P-256 or P-384 ({0})")]
+    #[error(
+        "its key cannot sign tokens: use an RSA key of at least 2048 bits, or an ECDSA key on P-256 or P-384 ({0})"
+    )]
     Key(String),
 }
 
@@ -48,8 +50,8 @@ const P256: Curve = Curve {
     jwt_algorithm: "ES256",
     signing: &ECDSA_P256_SHA256_FIXED_SIGNING,
     identifier: &[
-        0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01,
-        0x07,
+        0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
+        0x3d, 0x03, 0x01, 0x07,
     ],
 };
 
@@ -57,7 +59,8 @@ const P384: Curve = Curve {
     jwt_algorithm: "ES384",
     signing: &ECDSA_P384_SHA384_FIXED_SIGNING,
     identifier: &[
-        0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22,
+        0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00,
+        0x22,
     ],
 };
 
@@ -153,7 +156,11 @@ fn sec1_as_pkcs8(sec1: &[u8], curve: Curve) -> Vec<u8> {
 fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut der = vec![tag];
     let length = content.len().to_be_bytes();
-    let significant = &length[length.iter().take_while(|byte| **byte == 0).count().min(length.len() - 1)..];
+    let significant = &length[length
+        .iter()
+        .take_while(|byte| **byte == 0)
+        .count()
+        .min(length.len() - 1)..];
     match significant {
         [short] if *short < 0x80 => der.push(*short),
         long => {

@@ -6,7 +6,12 @@ use ring::signature::{
 use super::*;
 
 /// A key in a format, its algorithm, the hash of its public key as openssl computes it, and what verifies its signatures.
-type Case = (&'static str, &'static str, &'static str, &'static dyn VerificationAlgorithm);
+type Case = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static dyn VerificationAlgorithm,
+);
 
 /// Made for these tests with openssl.
 const RSA_ID: &str = "w_QnO6dOv3rqfw6QBOu0HY1iPeLjYR2oluMJKmo_0Mw";
@@ -15,12 +20,42 @@ const P384_ID: &str = "u6Ji4DoRx9F4TcyBItQZ8guJnHJI-Qd79Pn7B1DLld4";
 
 fn cases() -> [Case; 6] {
     [
-        (include_str!("testdata/rsa-pkcs1.pem"), "RS256", RSA_ID, &RSA_PKCS1_2048_8192_SHA256),
-        (include_str!("testdata/rsa-pkcs8.pem"), "RS256", RSA_ID, &RSA_PKCS1_2048_8192_SHA256),
-        (include_str!("testdata/prime256v1-sec1.pem"), "ES256", P256_ID, &ECDSA_P256_SHA256_FIXED),
-        (include_str!("testdata/prime256v1-pkcs8.pem"), "ES256", P256_ID, &ECDSA_P256_SHA256_FIXED),
-        (include_str!("testdata/secp384r1-sec1.pem"), "ES384", P384_ID, &ECDSA_P384_SHA384_FIXED),
-        (include_str!("testdata/secp384r1-pkcs8.pem"), "ES384", P384_ID, &ECDSA_P384_SHA384_FIXED),
+        (
+            include_str!("testdata/rsa-pkcs1.pem"),
+            "RS256",
+            RSA_ID,
+            &RSA_PKCS1_2048_8192_SHA256,
+        ),
+        (
+            include_str!("testdata/rsa-pkcs8.pem"),
+            "RS256",
+            RSA_ID,
+            &RSA_PKCS1_2048_8192_SHA256,
+        ),
+        (
+            include_str!("testdata/prime256v1-sec1.pem"),
+            "ES256",
+            P256_ID,
+            &ECDSA_P256_SHA256_FIXED,
+        ),
+        (
+            include_str!("testdata/prime256v1-pkcs8.pem"),
+            "ES256",
+            P256_ID,
+            &ECDSA_P256_SHA256_FIXED,
+        ),
+        (
+            include_str!("testdata/secp384r1-sec1.pem"),
+            "ES384",
+            P384_ID,
+            &ECDSA_P384_SHA384_FIXED,
+        ),
+        (
+            include_str!("testdata/secp384r1-pkcs8.pem"),
+            "ES384",
+            P384_ID,
+            &ECDSA_P384_SHA384_FIXED,
+        ),
     ]
 }
 
@@ -49,8 +84,14 @@ fn tokens_have_a_valid_signature_and_name_their_key() {
 fn other_files_are_refused_with_the_reason() {
     for (pem, expected) in [
         ("", "no private key in PEM format"),
-        ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "cannot sign tokens"),
-        ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "no private key in PEM format"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+            "cannot sign tokens",
+        ),
+        (
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "no private key in PEM format",
+        ),
     ] {
         let error = TokenSigner::from_pem(pem.as_bytes()).err().unwrap().to_string();
         assert!(error.contains(expected), "{error}");
@@ -59,7 +100,12 @@ fn other_files_are_refused_with_the_reason() {
 
 #[test]
 fn lengths_are_encoded_as_der_has_them() {
-    for (length, expected) in [(0, &[4, 0][..]), (0x7f, &[4, 0x7f]), (0x80, &[4, 0x81, 0x80]), (0x100, &[4, 0x82, 1, 0])] {
+    for (length, expected) in [
+        (0, &[4, 0][..]),
+        (0x7f, &[4, 0x7f]),
+        (0x80, &[4, 0x81, 0x80]),
+        (0x100, &[4, 0x82, 1, 0]),
+    ] {
         let der = tagged(OCTET_STRING, &vec![7; length]);
         assert_eq!(&der[..expected.len()], expected);
         assert_eq!(der.len(), expected.len() + length);

@@ -25,9 +25,20 @@ pub(crate) enum Claim {
 }
 
 /// Decides about an object. An owner that is being deleted neither adopts nor releases.
-pub(crate) fn decide(owner_uid: &str, owner_is_deleting: bool, object: &Metadata, is_selected: bool) -> Claim {
+pub(crate) fn decide(
+    owner_uid: &str,
+    owner_is_deleting: bool,
+    object: &Metadata,
+    is_selected: bool,
+) -> Claim {
     let controller = object.controller().map(|controller| &*controller.uid);
-    decide_by(owner_uid, owner_is_deleting, controller, object.is_deleting(), is_selected)
+    decide_by(
+        owner_uid,
+        owner_is_deleting,
+        controller,
+        object.is_deleting(),
+        is_selected,
+    )
 }
 
 fn decide_by(
@@ -74,7 +85,12 @@ where
     let (mut kept, mut adopted, mut released) = (Vec::with_capacity(objects.len()), Vec::new(), Vec::new());
     for object in objects {
         let metadata = object.metadata();
-        match decide(&owner.reference.uid, owner.is_deleting, metadata, is_selected(metadata)) {
+        match decide(
+            &owner.reference.uid,
+            owner.is_deleting,
+            metadata,
+            is_selected(metadata),
+        ) {
             Claim::Keep => kept.push(object),
             Claim::Adopt => adopted.push(object),
             Claim::Release => released.push(object),
@@ -124,7 +140,8 @@ fn adoption(owner: &ClaimOwner<'_>, uid: &str) -> Value {
 }
 
 fn release(owner: &ClaimOwner<'_>, uid: &str) -> Value {
-    let mut metadata = json!({"uid": uid, "ownerReferences": [{"$patch": "delete", "uid": owner.reference.uid}]});
+    let mut metadata =
+        json!({"uid": uid, "ownerReferences": [{"$patch": "delete", "uid": owner.reference.uid}]});
     if !owner.finalizers.is_empty() {
         metadata["$deleteFromPrimitiveList/finalizers"] = json!(owner.finalizers);
     }

@@ -1,15 +1,25 @@
 //! The flags, under kube-controller-manager's names.
 
-use std::{env, fs, path::{Path, PathBuf}, sync::Arc};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::Context as _;
 use clap::Parser;
-use kubewright::kube::{Config, config::{KubeConfigOptions, Kubeconfig}};
+use kubewright::kube::{
+    Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
 use kubewright_controllers::{FeatureGates, Knobs, Options, parse_duration};
 
 // Not a doc comment: clap would print it.
 #[derive(Debug, Parser)]
-#[command(name = "controller-manager", about = "Runs Kubernetes' controllers: replica sets, deployments, service accounts")]
+#[command(
+    name = "controller-manager",
+    about = "Runs Kubernetes' controllers: replica sets, deployments, service accounts"
+)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of upstream's")]
 pub(crate) struct Flags {
     /// Print the roles that the controllers need, and end
@@ -127,7 +137,8 @@ impl Flags {
         };
         let file = |flag: &str, path: Option<&Path>| -> anyhow::Result<Option<Arc<[u8]>>> {
             let Some(path) = path else { return Ok(None) };
-            let content = fs::read(path).with_context(|| format!("{flag}: cannot read {}", path.display()))?;
+            let content =
+                fs::read(path).with_context(|| format!("{flag}: cannot read {}", path.display()))?;
             Ok(Some(content.into()))
         };
         let options = Options {
@@ -151,12 +162,17 @@ impl Flags {
 
     /// Returns the client configuration if `--master` overrides the kubeconfig's address.
     pub(crate) async fn config(&self) -> anyhow::Result<Option<Config>> {
-        let Some(master) = &self.master else { return Ok(None) };
-        let master = master.parse().with_context(|| format!("--master: {master:?} is no URL"))?;
+        let Some(master) = &self.master else {
+            return Ok(None);
+        };
+        let master = master
+            .parse()
+            .with_context(|| format!("--master: {master:?} is no URL"))?;
         let Some(path) = &self.kubeconfig else {
             return Ok(Some(Config::new(master)));
         };
-        let kubeconfig = Kubeconfig::read_from(path).with_context(|| format!("--kubeconfig {}", path.display()))?;
+        let kubeconfig =
+            Kubeconfig::read_from(path).with_context(|| format!("--kubeconfig {}", path.display()))?;
         let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
         config.cluster_url = master;
         Ok(Some(config))
@@ -172,9 +188,18 @@ impl Flags {
         let level = if self.v >= 4 { "debug" } else { "info" };
         let mut args = vec![
             format!("--leader-elect={}", self.leader_elect),
-            format!("--leader-election-namespace={}", self.leader_elect_resource_namespace),
-            format!("--leader-elect-lease-duration={}", self.leader_elect_lease_duration),
-            format!("--leader-elect-renew-deadline={}", self.leader_elect_renew_deadline),
+            format!(
+                "--leader-election-namespace={}",
+                self.leader_elect_resource_namespace
+            ),
+            format!(
+                "--leader-elect-lease-duration={}",
+                self.leader_elect_lease_duration
+            ),
+            format!(
+                "--leader-elect-renew-deadline={}",
+                self.leader_elect_renew_deadline
+            ),
             format!("--leader-elect-retry-period={}", self.leader_elect_retry_period),
             format!("--kube-api-qps={}", self.kube_api_qps),
             format!("--kube-api-burst={}", self.kube_api_burst),
@@ -200,6 +225,10 @@ impl Flags {
             ("--kube-api-content-type", self.kube_api_content_type.is_some()),
             ("--profiling", self.profiling.is_some()),
         ];
-        given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+        given
+            .into_iter()
+            .filter(|(_, given)| *given)
+            .map(|(name, _)| name)
+            .collect()
     }
 }

@@ -209,21 +209,41 @@ impl Operator {
                 metrics
             }
         };
-        let (health_address, metrics_address) = (self.args.health_bind_address, self.args.metrics_bind_address);
+        let (health_address, metrics_address) =
+            (self.args.health_bind_address, self.args.metrics_bind_address);
         // kube-controller-manager, for example, serves both on one port.
-        let is_one_server = health_address.as_ref().is_some_and(BindAddress::has_port) && health_address == metrics_address;
+        let is_one_server =
+            health_address.as_ref().is_some_and(BindAddress::has_port) && health_address == metrics_address;
         let started = async {
             if is_one_server {
                 let both = |address: SocketAddr| either(health, metrics(address));
                 return servers
-                    .start("health checks and metrics", health_address, in_cluster, DEFAULT_HEALTH_PORT, both)
+                    .start(
+                        "health checks and metrics",
+                        health_address,
+                        in_cluster,
+                        DEFAULT_HEALTH_PORT,
+                        both,
+                    )
                     .await;
             }
             servers
-                .start("health checks", health_address, in_cluster, DEFAULT_HEALTH_PORT, |_| health)
+                .start(
+                    "health checks",
+                    health_address,
+                    in_cluster,
+                    DEFAULT_HEALTH_PORT,
+                    |_| health,
+                )
                 .await?;
             servers
-                .start("metrics", metrics_address, in_cluster, DEFAULT_METRICS_PORT, metrics)
+                .start(
+                    "metrics",
+                    metrics_address,
+                    in_cluster,
+                    DEFAULT_METRICS_PORT,
+                    metrics,
+                )
                 .await
         };
         if let Err(error) = started.await {
