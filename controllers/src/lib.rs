@@ -1,0 +1,44 @@
+//! The controllers of kube-controller-manager on kubewright's runtime: what Kubernetes does in the documents that describe it, as operators
+//! would be written.
+//!
+//! Each controller has a folder. Its `plan.rs` is pure: from what the caches hold it computes what to do. Its `controller.rs` registers
+//! sources and clients, and carries the plan out. Behaviour is that of Kubernetes v1.36, whose source under `pkg/controller` is the specification.
+//!
+//! Read in this order: [`catalog`] (which controllers there are), [`Options`], `shared` (what several of them need), then a controller:
+//! `service_account` is the smallest, `replica_set` the one that the others resemble.
+//!
+//! ```no_run
+//! # async fn run() -> kubewright::Result<()> {
+//! use kubewright::Manager;
+//! use kubewright_controllers::{Options, register};
+//!
+//! let options = Options::default().select("replicaset-controller,deployment-controller")?;
+//! Manager::new("controllers").register(move |setup| register(setup, &options)).run().await
+//! # }
+//! ```
+
+pub mod catalog;
+mod feature_gates;
+mod go_duration;
+mod knobs;
+mod options;
+#[cfg(feature = "workloads")]
+mod shared;
+
+#[cfg(feature = "core")]
+mod service_account;
+
+pub use catalog::{Controller, UnknownController};
+pub use feature_gates::{FeatureGates, InvalidGates};
+pub use go_duration::InvalidDuration;
+pub use knobs::{InvalidKnobs, Knobs};
+pub use options::Options;
+
+use kubewright::controller::Setup;
+
+/// Registers the selected controllers. They share the informers of the operator; each has a client of its own.
+pub fn register(setup: &mut Setup, options: &Options) {
+    for controller in &options.controllers {
+        controller.register(setup, options);
+    }
+}
