@@ -66,7 +66,9 @@ impl Knobs {
             let (is_valid, expected) = match kind {
                 KnobType::Number => (value.is_u64(), "a number"),
                 KnobType::Duration => (
-                    value.as_str().is_some_and(|text| go_duration::parse(text).is_ok()),
+                    value
+                        .as_str()
+                        .is_some_and(|text| go_duration::parse(text).is_ok()),
                     "a duration such as \"100ms\"",
                 ),
             };
@@ -85,14 +87,17 @@ impl Knobs {
     pub(crate) fn number(&self, name: &str, default: usize) -> usize {
         debug_assert!(KNOWN.contains_name(name, KnobType::Number), "{name}");
         let number = self.0.get(name).and_then(Value::as_u64);
-        number.and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
+        number
+            .and_then(|number| usize::try_from(number).ok())
+            .unwrap_or(default)
     }
 
     /// Returns a duration, or what upstream uses.
     pub(crate) fn duration(&self, name: &str, default: Duration) -> Duration {
         debug_assert!(KNOWN.contains_name(name, KnobType::Duration), "{name}");
         let text = self.0.get(name).and_then(Value::as_str);
-        text.and_then(|text| go_duration::parse(text).ok()).unwrap_or(default)
+        text.and_then(|text| go_duration::parse(text).ok())
+            .unwrap_or(default)
     }
 }
 

@@ -25,6 +25,8 @@ mod options;
 #[cfg(feature = "workloads")]
 mod shared;
 
+#[cfg(feature = "workloads")]
+mod replica_set;
 #[cfg(feature = "core")]
 mod service_account;
 
