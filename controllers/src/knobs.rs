@@ -17,8 +17,11 @@ pub enum InvalidKnobs {
     #[error("KUBEWRIGHT_KNOBS is no JSON object: {0}")]
     Json(serde_json::Error),
     /// No controller reads the knob.
-    #[error("KUBEWRIGHT_KNOBS has {0:?}, which no controller reads: the knobs are {}", KNOWN.map(|(name, _)| name).join(", "))]
-    Unknown(String),
+    #[error("KUBEWRIGHT_KNOBS has {name:?}, which no controller reads: the knobs are {}", KNOWN.map(|(name, _)| name).join(", "))]
+    Unknown {
+        /// Its name.
+        name: String,
+    },
     /// The value has the wrong type.
     #[error("KUBEWRIGHT_KNOBS: {name} is {value}: write {expected}")]
     Value {
@@ -61,7 +64,7 @@ impl Knobs {
         let knobs: BTreeMap<String, Value> = serde_json::from_str(text).map_err(InvalidKnobs::Json)?;
         for (name, value) in &knobs {
             let Some((_, kind)) = KNOWN.iter().find(|(known, _)| known == name) else {
-                return Err(InvalidKnobs::Unknown(name.clone()));
+                return Err(InvalidKnobs::Unknown { name: name.clone() });
             };
             let (is_valid, expected) = match kind {
                 KnobType::Number => (value.is_u64(), "a number"),

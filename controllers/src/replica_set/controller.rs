@@ -113,7 +113,7 @@ impl<O: ReplicaOwner> Reconciler for ReplicaController<O> {
         let (active, others) = self.pods(&owner, &selector)?;
         let terminating = self
             .counts_terminating
-            .then(|| terminating(&owner, &selector, &others));
+            .then(|| terminating(&*owner, &selector, &others));
         let active = self.claim(key, &owner, &selector, active).await?;
         let mut scaled = Ok(());
         if is_satisfied && !is_deleting(&*owner) {

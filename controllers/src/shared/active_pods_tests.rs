@@ -150,7 +150,7 @@ fn any_pod() -> impl Strategy<Value = PodView> {
             if !is_ready {
                 pod.condition_types.clear();
             }
-            pod.deletion_cost = cost.map(|cost| cost.to_string());
+            pod.deletion_cost = cost.map(|cost: i32| cost.to_string());
             pod
         },
     )
