@@ -492,7 +492,7 @@ async fn replication_controllers_have_the_same_controller() {
     let expected = [
         "get replicationcontrollers default/web",
         "patch pods default/a",
-        "create pods default/web-",
+        "create pods default",
         "update replicationcontrollers/status default/web",
     ];
     assert_eq!(texts, expected);
