@@ -451,14 +451,17 @@ async fn deletion_cost_comes_before_restarts() {
                 let annotations = json!({"controller.kubernetes.io/pod-deletion-cost": costs[position]});
                 scenario.patch(&pod, &json!({"metadata": {"annotations": annotations}}));
             }
-            let container = json!({"name": "web", "image": "web", "imageID": "", "ready": false, "restartCount": restarts});
-            scenario
-                .cluster
-                .patch_status(&pod, &json!({"containerStatuses": [container]}))
-                .unwrap();
+            let container = json!({
+                "name": "web", "image": "web", "imageID": "", "ready": true, "restartCount": restarts,
+            });
+            let ready =
+                json!({"type": "Ready", "status": "True", "lastTransitionTime": "2026-05-01T00:00:00Z"});
+            let status = json!({"containerStatuses": [container], "conditions": [ready]});
+            scenario.cluster.patch_status(&pod, &status).unwrap();
         }
-        // Watches of pods and of owners are not ordered.
-        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        // Then the controller has seen the pods: watches of pods and of owners are not ordered.
+        let is_ready = |found: &Value| found["status"]["readyReplicas"] == 2;
+        scenario.cluster.wait_until(&owner, is_ready).await;
         let left = scenario.scale(&owner, 1).await;
         assert_eq!(
             left[0]["metadata"]["uid"], pods[remaining]["metadata"]["uid"],
@@ -602,4 +605,65 @@ async fn selector_of_a_replication_controller_may_change() {
     scenario.apply(&orphan);
     let is_adopted_or_deleted = |found: &Value| found.is_null() || is_owned_by(found, &owner);
     scenario.cluster.wait_until(&orphan, is_adopted_or_deleted).await;
+}
+
+/// A linear congruential generator: the same numbers in each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+#[tokio::test]
+async fn random_changes_converge() {
+    for seed in [1, 2, 3] {
+        let (scenario, mut numbers) = (Scenario::start().await, Numbers(seed));
+        let owner = scenario.apply(&owner(REPLICA_SET, "web", 3));
+        let mut replicas = 3;
+        for step in 0..60 {
+            let pods = scenario.cluster.list(&pod("any")).unwrap();
+            let chosen = (!pods.is_empty()).then(|| typed_pod(&pods[numbers.below(pods.len())]));
+            // A pod that is gone in the meantime is no failure.
+            match (numbers.below(8), chosen) {
+                (0, _) => {
+                    replicas = numbers.below(9);
+                    scenario.patch(&owner, &json!({"spec": {"replicas": replicas}}));
+                }
+                (1, Some(pod)) => drop(scenario.cluster.delete(&pod)),
+                (2, Some(pod)) => drop(scenario.cluster.patch_status(&pod, &json!({"phase": "Failed"}))),
+                (3, Some(pod)) => {
+                    let label = ["web", "other"][numbers.below(2)];
+                    let change = json!({"metadata": {"labels": {"app": label}}});
+                    drop(scenario.cluster.merge_patch(&pod, &change));
+                }
+                (4, Some(pod)) => {
+                    let change = json!({"metadata": {"ownerReferences": null}});
+                    drop(scenario.cluster.merge_patch(&pod, &change));
+                }
+                (5, _) => drop(scenario.apply(&pod(&format!("orphan-{step}")))),
+                (6, _) => drop(
+                    scenario
+                        .cluster
+                        .faults()
+                        .close_watches(&RequestMatcher::watch("pods")),
+                ),
+                (7, _) => drop(scenario.cluster.expire_watches(&RequestMatcher::any()).unwrap()),
+                _ => {}
+            }
+        }
+        let found = scenario.stable(&owner).await;
+        assert_eq!(found["spec"]["replicas"], replicas);
+        let is_active = |pod: &&Value| pod["status"]["phase"] != "Failed";
+        let is_converged = |pods: &[Value]| {
+            let mut active = pods.iter().filter(is_active);
+            active.clone().count() == replicas && active.all(|pod| is_owned_by(pod, &owner))
+        };
+        scenario.pods_until(is_converged).await;
+    }
 }

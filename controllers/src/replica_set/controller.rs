@@ -78,7 +78,7 @@ fn register<O: ReplicaOwner>(setup: &mut Setup, options: &Options) {
         counts_terminating: O::COUNTS_TERMINATING
             && options.gates.is_on(Gate::DeploymentReplicaSetTerminatingReplicas),
     };
-    // Before the change enqueues the key: another owner of the same name begins without the expectations of this one.
+    // Before the change enqueues the key: a new owner of the same name must not inherit expectations.
     let (owner_expectations, owner_selectors) = (expectations.clone(), selectors.clone());
     owners.add_sink(move |change| {
         if let Some(owner) = ended(change) {
@@ -91,7 +91,7 @@ fn register<O: ReplicaOwner>(setup: &mut Setup, options: &Options) {
         .workers(O::workers(options))
         .reconciles(&owners)
         .owns(Source::of(&pods).with_expectations(&expectations))
-        // Orphans are nobody's expected creations.
+        // A source of its own, because expectations must not count orphans as created pods.
         .watches(&pods, move |change| selectors.adopters(change));
 }
 
@@ -105,7 +105,7 @@ impl<O: ReplicaOwner> Reconciler for ReplicaController<O> {
             }
             Err(error) => return Err(error.into()),
         };
-        // Before the pods are read, which then show what was expected.
+        // Checked before the pods are read: if they are satisfied, the cache shows the expected changes.
         let is_satisfied = self.expectations.are_satisfied(key);
         let Some(selector) = self.selectors.of(&owner) else {
             return Ok(Action::await_change());
@@ -147,7 +147,7 @@ impl<O: ReplicaOwner> ReplicaController<O> {
     ) -> Result<(Vec<ReplicaPod>, Vec<ReplicaPod>), ReconcileError> {
         let mut pods = Vec::new();
         for pod in self.pods.owned_by(owner)?.objects() {
-            // A pod that does not decode exists: without it, another one would be created.
+            // A pod that does not decode is an error: if it were left out, another one would be created.
             pods.push(ReplicaPod::decode(pod)?);
         }
         let namespace = owner.meta().namespace.as_deref().unwrap_or_default();
@@ -187,14 +187,14 @@ impl<O: ReplicaOwner> ReplicaController<O> {
         check_adopter(owner, fresh.meta())
     }
 
-    /// Writes the status unless the owner has it. A failed write is tried once more, on the owner as it is then.
+    /// Writes the status unless it is unchanged. After a failure, reads the owner from the API server and tries once more.
     async fn write_status(
         &self,
         key: &NamespacedName,
         owner: &O,
         mut status: ReplicaStatus,
     ) -> Result<(), ClientError> {
-        // The generation that was acted on, also if the owner has changed when it is written.
+        // The generation of the spec that was reconciled; the retry may write to a newer one.
         status.observed_generation = owner.meta().generation.unwrap_or_default();
         if owner.replica_status() == status {
             return Ok(());

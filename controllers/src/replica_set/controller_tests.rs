@@ -136,7 +136,7 @@ async fn surplus_pods_are_deleted_by_name() {
         .iter()
         .filter(|request| request.verb == "delete")
         .collect();
-    deleted.sort_by_key(|request| request.to_string());
+    deleted.sort_by_key(ToString::to_string);
     let names: Vec<_> = deleted.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["delete pods default/b", "delete pods default/c"]);
     assert!(
@@ -292,6 +292,30 @@ async fn orphans_are_adopted_after_a_live_read_and_others_released() {
 }
 
 #[tokio::test]
+async fn failed_claim_does_not_stop_the_others() {
+    for (code, reason, released, adopted) in [
+        (404, "NotFound", true, true),
+        (422, "Invalid", true, false),
+        (409, "Conflict", false, false),
+        (500, "InternalError", false, false),
+    ] {
+        for (failing, is_ok) in [("default/a", adopted), ("default/b", released)] {
+            let test = harness();
+            test.seed(&replica_set(0));
+            test.seed(&pod("a", "web", None));
+            test.seed(&pod("b", "shop", Some("owner")));
+            let is_failing = move |request: &Request| request.to_string() == format!("patch pods {failing}");
+            test.reply_with(is_failing, refused("no", reason, code));
+            assert_eq!(test.reconcile(KEY).await.is_ok(), is_ok, "{failing} {reason}");
+            let patches = sent(&test)
+                .into_iter()
+                .filter(|request| request.starts_with("patch"));
+            assert_eq!(patches.count(), 2);
+        }
+    }
+}
+
+#[tokio::test]
 async fn owner_that_was_deleted_or_replaced_meanwhile_adopts_nothing() {
     for change in [
         json!({"deletionTimestamp": "2026-05-01T00:00:00Z"}),
@@ -359,7 +383,7 @@ async fn key_is_called_again_when_the_next_pod_becomes_available() {
     let now = "2026-05-01T12:00:00Z".parse().unwrap();
     let options = Options::default();
     let test = Harness::with_clock(Clock::starting_at(now), move |setup| {
-        register_replica_sets(setup, &options)
+        register_replica_sets(setup, &options);
     });
     let mut owner = replica_set(4);
     owner["spec"]["minReadySeconds"] = json!(5);

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// A kind that owns pods, all alike.
+/// A kind that owns replicas of one pod.
 pub(super) trait ReplicaOwner:
     Kind + Selects + WithStatus + kube::Resource<DynamicType = ()> + Serialize + Clone
 {
@@ -26,7 +26,7 @@ pub(super) trait ReplicaOwner:
     const CONTROLLER: &'static str;
     /// Whether the status has a count of terminating replicas.
     const COUNTS_TERMINATING: bool;
-    /// Whether owners with the same controller share their pods' application: the ReplicaSets of a Deployment.
+    /// Whether the pods of owners with the same controller are related, as those of a Deployment's ReplicaSets.
     const HAS_SIBLINGS: bool;
 
     /// The number of workers.

@@ -38,8 +38,8 @@ pub(super) trait Deletable {
     fn view(&self) -> &PodView;
 }
 
-/// Returns the `count` pods to delete. `related` are the pods of the same application, those of the owner included: of pods that are alike,
-/// those with many neighbours on their node go first.
+/// Returns the `count` pods to delete. `related` are the pods of the same application, including the owner's: among otherwise equal pods,
+/// those with more related pods on their node are deleted first.
 pub(super) fn pods_to_delete<'p, P: Deletable>(
     pods: &'p [P],
     related: impl IntoIterator<Item = &'p PodView>,

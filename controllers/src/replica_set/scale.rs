@@ -20,7 +20,7 @@ use crate::shared::{
     pod_control::{is_outcome_unknown, message, pod_from_template, reasons},
 };
 
-/// Pods could not be created or deleted: the first error, and what the status says of it.
+/// The first error of creating or deleting pods, and its condition in the status.
 pub(super) struct ScalingError {
     pub(super) failure: Failure,
     pub(super) error: ReconcileError,
@@ -63,7 +63,7 @@ impl<O: ReplicaOwner> ReplicaController<O> {
         let create = |_| async move {
             match self.pod_control.create(owner, pod).await {
                 Ok(_) => Ok(()),
-                // The creation stays expected, so that the changes of pods that are deleted do not lead to further ones.
+                // Still expected: otherwise each pod that is deleted with the namespace would cause another attempt.
                 Err(error) if error.is_namespace_terminating() => Ok(()),
                 Err(error) => {
                     if is_outcome_unknown(&error) {
@@ -105,7 +105,7 @@ impl<O: ReplicaOwner> ReplicaController<O> {
         })
     }
 
-    /// Returns the pods of all owners that have the same controller: of a Deployment's ReplicaSets. None without a controller.
+    /// Returns the pods of all owners with the same controller, as of all ReplicaSets of a Deployment. Empty for owners without a controller.
     fn siblings_pods(&self, owner: &O) -> Vec<Arc<PodView>> {
         let Some(controller) = ControllerOf::of(owner).filter(|_| O::HAS_SIBLINGS) else {
             return Vec::new();

@@ -6,7 +6,7 @@ use k8s_openapi::{
 
 use crate::shared::pod::PodView;
 
-/// The condition of an owner whose pods could not be created or deleted.
+/// The type of the condition that creating or deleting pods failed.
 pub(super) const REPLICA_FAILURE: &str = "ReplicaFailure";
 
 /// The status of both kinds of owners. Conditions have the same fields in both.
@@ -56,8 +56,8 @@ pub(super) struct Failure {
 }
 
 impl ReplicaStatus {
-    /// Returns the status that follows this one. `terminating` is none where it is not counted. A failure is not reported again while the
-    /// condition of an earlier one exists.
+    /// Returns the next status. `terminating` is none where it is not counted. While there is a condition of an earlier failure, a further
+    /// failure does not change it.
     pub(super) fn next(
         &self,
         pods: PodCounts,
