@@ -174,3 +174,7 @@ pub(crate) fn ended<'c>(change: &Change<'c>) -> Option<&'c Metadata> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "orphans_tests.rs"]
+mod tests;
