@@ -131,10 +131,9 @@ impl<O: ReplicaOwner> Reconciler for ReplicaController<O> {
         }
         let views = active.iter().map(|pod| &*pod.view);
         let check = next_availability_check(views, owner.min_ready_seconds(), now, self.clock.now());
-        let latest = u64::from(owner.min_ready_seconds().unsigned_abs());
-        Ok(Action::requeue_after(
-            check.unwrap_or(Duration::from_secs(latest)),
-        ))
+        // Without a check, no pod has a known time at which it became ready.
+        let fallback = Duration::from_secs(owner.min_ready_seconds().unsigned_abs().into());
+        Ok(Action::requeue_after(check.unwrap_or(fallback)))
     }
 }
 

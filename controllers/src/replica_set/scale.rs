@@ -47,8 +47,9 @@ impl<O: ReplicaOwner> ReplicaController<O> {
             Scaling::Keep => Ok(()),
             Scaling::Create(count) => self.create_pods(key, owner, count).await,
             Scaling::Delete(count) => {
-                let siblings = self.siblings_pods(owner);
-                let related = siblings.iter().map(|pod| &**pod);
+                // If all go, their order does not matter.
+                let siblings = (count < active.len()).then(|| self.siblings_pods(owner));
+                let related = siblings.iter().flatten().map(|pod| &**pod);
                 let now = self.clock.now();
                 let chosen = pods_to_delete(active, related, count, self.uses_deletion_cost, now);
                 self.delete_pods(key, owner, &chosen).await
