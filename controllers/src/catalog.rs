@@ -50,6 +50,18 @@ pub const CONTROLLERS: &[Controller] = &[
         aliases: &["serviceaccount"],
         register: crate::service_account::register,
     },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "replicaset-controller",
+        aliases: &["replicaset"],
+        register: crate::replica_set::register_replica_sets,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "replicationcontroller-controller",
+        aliases: &["replicationcontroller"],
+        register: crate::replica_set::register_replication_controllers,
+    },
 ];
 
 impl Controller {

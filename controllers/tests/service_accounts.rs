@@ -1,5 +1,6 @@
 //! The controllers of service accounts, their tokens and the root CA, with exactly their permissions.
 #![cfg(feature = "core")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::sync::Arc;
 

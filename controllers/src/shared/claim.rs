@@ -1,8 +1,8 @@
 //! Claiming: an owner adopts orphans that its selector matches, and releases dependents that it no longer matches. Upstream's
 //! `ControllerRefManager`.
 
-use futures::future::try_join_all;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use futures::{StreamExt as _, stream};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kubewright::{
     Kind, NamespacedName, View,
     cache::{Metadata, Object},
@@ -10,6 +10,9 @@ use kubewright::{
     controller::ReconcileError,
 };
 use serde_json::{Value, json};
+
+/// How many patches of one owner are sent concurrently.
+const MAX_CONCURRENT_PATCHES: usize = 16;
 
 /// What is to be done about one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +23,7 @@ pub(crate) enum Claim {
     Adopt,
     /// It is the owner's, and the selector does not match any more.
     Release,
-    /// It is another's, or nobody's.
+    /// It has another controller, or the selector does not match.
     Ignore,
 }
 
@@ -67,19 +70,32 @@ pub(crate) struct ClaimOwner<'o> {
     pub(crate) finalizers: &'o [&'o str],
 }
 
+/// What is claimed: a cached object, or a value that has one.
+pub(crate) trait Claimable {
+    fn metadata(&self) -> &Metadata;
+}
+
+impl<K: View> Claimable for Object<K> {
+    fn metadata(&self) -> &Metadata {
+        Object::metadata(self)
+    }
+}
+
 /// Claims objects: returns those that are the owner's, adopted ones included.
 ///
 /// `can_adopt` reads the owner from the API server, once and only before the first adoption: the cache may not show yet that it is being
-/// deleted, or replaced by another of the same name. An object that is gone, or changed its owner meanwhile, is left out.
-pub(crate) async fn claim<K, F>(
+/// deleted, or replaced by another of the same name; see [`check_adopter`]. An object that is gone is left out. A failed patch does not
+/// stop the others.
+pub(crate) async fn claim<K, T, F>(
     owner: &ClaimOwner<'_>,
-    objects: Vec<Object<K>>,
+    objects: Vec<T>,
     is_selected: impl Fn(&Metadata) -> bool,
     client: &TypedClient<K, (Patch,)>,
     can_adopt: impl FnOnce() -> F,
-) -> Result<Vec<Object<K>>, ReconcileError>
+) -> Result<Vec<T>, ReconcileError>
 where
-    K: Kind + View,
+    K: Kind,
+    T: Claimable,
     F: Future<Output = Result<(), ReconcileError>>,
 {
     let (mut kept, mut adopted, mut released) = (Vec::with_capacity(objects.len()), Vec::new(), Vec::new());
@@ -97,22 +113,58 @@ where
             Claim::Ignore => {}
         }
     }
-    if !adopted.is_empty() {
-        can_adopt().await?;
+    if adopted.is_empty() && released.is_empty() {
+        return Ok(kept);
     }
-    let adopted = try_join_all(adopted.into_iter().map(async |object| {
-        let patch = adoption(owner, object.metadata().uid());
-        let is_adopted = send(client, object.name(), patch, false).await?;
-        Ok::<_, ClientError>(is_adopted.then_some(object))
-    }));
-    let released = try_join_all(released.into_iter().map(async |object| {
-        let patch = release(owner, object.metadata().uid());
-        send(client, object.name(), patch, true).await
-    }));
-    let (adopted, released) = futures::future::join(adopted, released).await;
-    kept.extend(adopted?.into_iter().flatten());
-    released?;
-    Ok(kept)
+    let mut failure = None;
+    if !adopted.is_empty()
+        && let Err(error) = can_adopt().await
+    {
+        failure = Some(error);
+        adopted.clear();
+    }
+    let released = released.into_iter().map(|object| (object, Claim::Release));
+    let adopted = adopted.into_iter().map(|object| (object, Claim::Adopt));
+    let patches = released.chain(adopted).map(|(object, claim)| async move {
+        let name = object.metadata().name();
+        let patched = match claim {
+            Claim::Release => {
+                let patch = release(owner, object.metadata().uid());
+                send(client, name, patch, true).await.map(|_| false)
+            }
+            _ => send(client, name, adoption(owner, object.metadata().uid()), false).await,
+        };
+        patched.map(|is_owned| is_owned.then_some(object))
+    });
+    let mut patches = stream::iter(patches).buffer_unordered(MAX_CONCURRENT_PATCHES);
+    while let Some(patched) = patches.next().await {
+        match patched {
+            Ok(object) => kept.extend(object),
+            Err(error) => {
+                failure.get_or_insert(error.into());
+            }
+        }
+    }
+    drop(patches);
+    failure.map_or(Ok(kept), Err)
+}
+
+/// Checks the owner as the API server has it: it must be the same object, and not be deleted.
+pub(crate) fn check_adopter(owner: &OwnerReference, fresh: &ObjectMeta) -> Result<(), ReconcileError> {
+    let OwnerReference { kind, name, uid, .. } = owner;
+    let fresh_uid = fresh.uid.as_deref().unwrap_or_default();
+    if fresh_uid != uid {
+        return Err(ReconcileError::new(format_args!(
+            "original {kind} {name} is gone: got uid {fresh_uid}, wanted {uid}"
+        )));
+    }
+    match &fresh.deletion_timestamp {
+        Some(time) => Err(ReconcileError::new(format_args!(
+            "{kind} {name} has just been deleted at {}",
+            time.0
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Sends a patch; false if the object is gone. A release of an object that lost its reference, or was replaced, is invalid: nothing is left to do.
@@ -150,7 +202,20 @@ fn release(owner: &ClaimOwner<'_>, uid: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
     use super::*;
+
+    fn reference() -> OwnerReference {
+        OwnerReference {
+            api_version: "apps/v1".to_owned(),
+            kind: "ReplicaSet".to_owned(),
+            name: "web".to_owned(),
+            uid: "owner".to_owned(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }
+    }
 
     #[test]
     fn objects_are_claimed_as_upstream_does() {
@@ -175,15 +240,34 @@ mod tests {
     }
 
     #[test]
-    fn patches_have_the_uid_as_a_precondition() {
-        let reference = OwnerReference {
-            api_version: "apps/v1".to_owned(),
-            kind: "ReplicaSet".to_owned(),
-            name: "web".to_owned(),
-            uid: "owner".to_owned(),
-            controller: Some(true),
-            block_owner_deletion: Some(true),
+    fn only_the_same_owner_that_is_not_deleted_may_adopt() {
+        let owner = reference();
+        let fresh = |uid: &str, deleted: Option<&str>| ObjectMeta {
+            uid: Some(uid.to_owned()),
+            deletion_timestamp: deleted.map(|time| Time(time.parse().unwrap())),
+            ..ObjectMeta::default()
         };
+        assert!(check_adopter(&owner, &fresh("owner", None)).is_ok());
+        for (uid, deleted, expected) in [
+            (
+                "other",
+                None,
+                "original ReplicaSet web is gone: got uid other, wanted owner",
+            ),
+            (
+                "owner",
+                Some("2026-05-01T00:00:00Z"),
+                "ReplicaSet web has just been deleted at 2026-05-01T00:00:00Z",
+            ),
+        ] {
+            let error = check_adopter(&owner, &fresh(uid, deleted)).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn patches_have_the_uid_as_a_precondition() {
+        let reference = reference();
         let owner = ClaimOwner {
             reference: &reference,
             is_deleting: false,

@@ -75,6 +75,7 @@ impl LabelMatcher {
     }
 
     /// Whether these labels match all requirements.
+    #[cfg(test)]
     pub(crate) fn matches_labels(&self, labels: &BTreeMap<String, String>) -> bool {
         self.matches(|key| labels.get(key).map(String::as_str))
     }
@@ -117,8 +118,8 @@ mod tests {
             ("DoesNotExist", &[], [true, false, false]),
         ] {
             let matcher = LabelMatcher::new(&selector("app", operator, values)).unwrap();
-            let selected = objects.each_ref().map(|labels| matcher.matches_labels(labels));
-            assert_eq!(selected, expected, "{operator} {values:?}");
+            let found = objects.each_ref().map(|labels| matcher.matches_labels(labels));
+            assert_eq!(found, expected, "{operator} {values:?}");
         }
         let everything = LabelMatcher::new(&LabelSelector::default()).unwrap();
         assert!(everything.is_empty() && everything.matches_labels(&objects[0]));

@@ -1,6 +1,9 @@
 //! What several controllers share. Of pods, namespaces and service accounts the informers keep what the controllers read: [`pod`],
-//! [`namespace`], [`service_account`]. [`claim`] finds the objects that belong to an owner, [`label_matcher`] those that a selector matches.
+//! [`namespace`], [`service_account`]. A reconcile uses the others in this order: [`orphans`] (objects that may be adopted),
+//! [`label_matcher`], [`claim`] (which objects belong to an owner), [`active_pods`] (which pods to delete first), [`pod_control`] (writes pods).
 
+#[cfg(feature = "workloads")]
+pub(crate) mod active_pods;
 #[cfg(feature = "workloads")]
 pub(crate) mod claim;
 #[cfg(feature = "workloads")]
@@ -8,6 +11,10 @@ pub(crate) mod label_matcher;
 #[cfg(feature = "core")]
 pub(crate) mod namespace;
 #[cfg(feature = "workloads")]
+pub(crate) mod orphans;
+#[cfg(feature = "workloads")]
 pub(crate) mod pod;
+#[cfg(feature = "workloads")]
+pub(crate) mod pod_control;
 #[cfg(feature = "core")]
 pub(crate) mod service_account;

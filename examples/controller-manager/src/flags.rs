@@ -20,7 +20,6 @@ use kubewright_controllers::{FeatureGates, Knobs, Options, parse_duration};
     name = "controller-manager",
     about = "Runs Kubernetes' controllers: replica sets, deployments, service accounts"
 )]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of upstream's")]
 pub(crate) struct Flags {
     /// Print the roles that the controllers need, and end
     #[command(subcommand)]
