@@ -231,3 +231,7 @@ impl Flags {
             .collect()
     }
 }
+
+#[cfg(test)]
+#[path = "flags_tests.rs"]
+mod tests;
