@@ -15,7 +15,7 @@ fn harness() -> Harness {
     })
 }
 
-fn replication_controller(uid: &str, generation: i64, selector: Value) -> Value {
+fn replication_controller(uid: &str, generation: i64, selector: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ReplicationController",
         "metadata": {"name": "web", "namespace": "shop", "uid": uid, "generation": generation},
@@ -60,19 +60,19 @@ async fn selectors_are_compiled_once_for_a_generation() {
         test.seed(object);
         selectors.of_cached(&owners.object(&name).unwrap())
     };
-    let first = selector(&replication_controller("1", 1, json!({"app": "a"}))).unwrap();
+    let first = selector(&replication_controller("1", 1, &json!({"app": "a"}))).unwrap();
     assert!(first.matches(|_| Some("a")));
-    let same = selector(&replication_controller("1", 1, json!({"app": "a"}))).unwrap();
+    let same = selector(&replication_controller("1", 1, &json!({"app": "a"}))).unwrap();
     assert!(Arc::ptr_eq(&first, &same));
-    let second = selector(&replication_controller("1", 2, json!({"app": "b"}))).unwrap();
+    let second = selector(&replication_controller("1", 2, &json!({"app": "b"}))).unwrap();
     assert!(second.matches(|_| Some("b")));
-    let of_another = selector(&replication_controller("2", 2, json!({"app": "c"}))).unwrap();
+    let of_another = selector(&replication_controller("2", 2, &json!({"app": "c"}))).unwrap();
     assert!(of_another.matches(|_| Some("c")));
     assert_eq!(selectors.compiled().len(), 2);
     selectors.forget("1");
     assert_eq!(selectors.compiled().len(), 1);
-    assert_eq!(selector(&replication_controller("2", 3, json!({}))), None);
-    assert_eq!(selector(&replication_controller("2", 4, json!(null))), None);
+    assert_eq!(selector(&replication_controller("2", 3, &json!({}))), None);
+    assert_eq!(selector(&replication_controller("2", 4, &json!(null))), None);
 }
 
 #[tokio::test]
