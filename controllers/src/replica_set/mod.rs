@@ -9,5 +9,7 @@ mod plan;
 mod replica_pod;
 mod scale;
 mod status;
+#[cfg(test)]
+mod test_support;
 
 pub(crate) use controller::{register_replica_sets, register_replication_controllers};

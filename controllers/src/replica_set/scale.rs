@@ -150,3 +150,7 @@ impl Owner for ControllerOf {
         self.name.clone()
     }
 }
+
+#[cfg(test)]
+#[path = "scale_tests.rs"]
+mod tests;
