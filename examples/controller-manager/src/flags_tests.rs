@@ -42,7 +42,7 @@ fn flags_of_kube_controller_manager_become_those_of_the_manager() {
 #[test]
 fn flags_set_the_options_of_the_controllers() {
     let flags = parse(&[
-        "--controllers=*,-deployment",
+        "--controllers=*,-replicationcontroller",
         "--concurrent-replicaset-syncs=7",
         "--legacy-service-account-token-clean-up-period=1h0m0s",
         "--feature-gates=PodDeletionCost=false",
@@ -60,7 +60,7 @@ fn flags_set_the_options_of_the_controllers() {
         .iter()
         .map(|controller| controller.name)
         .collect();
-    assert!(names.contains(&"replicaset-controller") && !names.contains(&"deployment-controller"));
+    assert!(names.contains(&"replicaset-controller") && !names.contains(&"replicationcontroller-controller"));
     assert_eq!(
         options.gates,
         FeatureGates::parse("1.34;PodDeletionCost=false").unwrap()
@@ -71,7 +71,10 @@ fn flags_set_the_options_of_the_controllers() {
 #[test]
 fn mistakes_name_the_flag() {
     for (args, expected) in [
-        (&["--controllers=foo"][..], "--controllers: \"foo\" is no controller"),
+        (
+            &["--controllers=foo"][..],
+            "--controllers: \"foo\" is no controller",
+        ),
         (
             &["--root-ca-file=/does/not/exist"],
             "--root-ca-file: cannot read /does/not/exist",
