@@ -32,6 +32,12 @@ pub const CONTROLLERS: &[Controller] = &[
         aliases: &["serviceaccount"],
         register: crate::service_account::register,
     },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "deployment-controller",
+        aliases: &["deployment"],
+        register: crate::deployment::register,
+    },
 ];
 
 impl Controller {

@@ -17,7 +17,7 @@ pub enum InvalidKnobs {
     #[error("KUBEWRIGHT_KNOBS is no JSON object: {0}")]
     Json(serde_json::Error),
     /// No controller reads the knob.
-    #[error("KUBEWRIGHT_KNOBS has {0:?}, which no controller reads: the knobs are {}", KNOWN.map(|(name, _)| name).join(", "))]
+    #[error("KUBEWRIGHT_KNOBS has {0:?}, which no controller reads: the knobs are {known}", known = KNOWN.map(|(name, _)| name).join(", "))]
     Unknown(String),
     /// The value has the wrong type.
     #[error("KUBEWRIGHT_KNOBS: {name} is {value}: write {expected}")]

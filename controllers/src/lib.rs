@@ -25,6 +25,8 @@ mod options;
 #[cfg(feature = "workloads")]
 mod shared;
 
+#[cfg(feature = "workloads")]
+mod deployment;
 #[cfg(feature = "core")]
 mod service_account;
 

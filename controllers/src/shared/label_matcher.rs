@@ -31,7 +31,10 @@ impl LabelMatcher {
         let labels = selector.match_labels.iter().flatten();
         let mut requirements: Vec<_> = labels.map(equals).collect();
         for expression in selector.match_expressions.iter().flatten() {
-            let (key, values) = (expression.key.clone(), expression.values.clone().unwrap_or_default());
+            let (key, values) = (
+                expression.key.clone(),
+                expression.values.clone().unwrap_or_default(),
+            );
             requirements.push(match (expression.operator.as_str(), values.is_empty()) {
                 ("In", false) => Requirement::In(key, values),
                 ("NotIn", false) => Requirement::NotIn(key, values),
@@ -63,7 +66,9 @@ impl LabelMatcher {
     pub(crate) fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.0.iter().all(|requirement| match requirement {
             Requirement::In(key, values) => label(key).is_some_and(|value| values.iter().any(|v| v == value)),
-            Requirement::NotIn(key, values) => label(key).is_none_or(|value| values.iter().all(|v| v != value)),
+            Requirement::NotIn(key, values) => {
+                label(key).is_none_or(|value| values.iter().all(|v| v != value))
+            }
             Requirement::Exists(key) => label(key).is_some(),
             Requirement::DoesNotExist(key) => label(key).is_none(),
         })
@@ -126,7 +131,12 @@ mod tests {
 
     #[test]
     fn invalid_requirements_are_refused() {
-        for (operator, values) in [("In", &[][..]), ("NotIn", &[]), ("Exists", &["a"]), ("Gt", &["1"])] {
+        for (operator, values) in [
+            ("In", &[][..]),
+            ("NotIn", &[]),
+            ("Exists", &["a"]),
+            ("Gt", &["1"]),
+        ] {
             let error = LabelMatcher::new(&selector("app", operator, values)).unwrap_err();
             assert!(error.to_string().contains(operator), "{error}");
         }

@@ -1,0 +1,171 @@
+//! Orphans, objects without a controller: an index over them, and the owners that may adopt one when it changes.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use kubewright::{
+    NamespacedName, View,
+    cache::{Change, IndexKey, Lister, LookupError, Metadata, Object, Owner as _, SharedInformer},
+    controller::predicates::labels_changed,
+};
+
+use super::label_matcher::{InvalidSelector, LabelMatcher};
+
+const ORPHAN_INDEX: &str = "orphans by namespace";
+
+/// Reads the orphans of a kind by namespace, without visiting other objects.
+pub(crate) struct Orphans<K>(Lister<K>);
+
+impl<K: View> Orphans<K> {
+    /// Adds the index to the informer, unless another controller did.
+    pub(crate) fn of(informer: &SharedInformer<K>) -> Self {
+        let lister = informer.lister();
+        if !lister.indexes().iter().any(|name| name == ORPHAN_INDEX) {
+            let namespace = |object: &Object<K>| {
+                let is_orphan = object.metadata().controller().is_none();
+                let namespace = object.name().namespace().filter(|_| is_orphan);
+                Ok::<_, String>(namespace.map(IndexKey::from))
+            };
+            if let Err(error) = informer.add_index_function(ORPHAN_INDEX, namespace) {
+                tracing::error!("{error}");
+            }
+        }
+        Self(lister)
+    }
+
+    /// Returns the orphans in a namespace.
+    pub(crate) fn in_namespace(
+        &self,
+        namespace: &str,
+    ) -> Result<impl Iterator<Item = Object<K>> + use<K>, LookupError> {
+        Ok(self.0.by_index(ORPHAN_INDEX, namespace)?.objects())
+    }
+}
+
+/// A kind that selects objects by their labels.
+pub(crate) trait Selects: View {
+    /// Compiles the selector. An absent one is [`None`] and selects nothing.
+    fn selector(&self) -> Result<Option<LabelMatcher>, InvalidSelector>;
+}
+
+/// The compiled selectors of all owners of a kind. Each is compiled once for a generation of its owner.
+pub(crate) struct Selectors<O> {
+    owners: Lister<O>,
+    /// By the owner's uid.
+    compiled: Mutex<HashMap<Box<str>, CompiledSelector>>,
+}
+
+#[derive(Clone)]
+struct CompiledSelector {
+    generation: Option<i64>,
+    matcher: Option<Arc<LabelMatcher>>,
+}
+
+impl<O: Selects> Selectors<O> {
+    pub(crate) fn new(owners: Lister<O>) -> Self {
+        Self {
+            owners,
+            compiled: Mutex::default(),
+        }
+    }
+
+    /// Returns the selector of an owner; none if it is invalid, which is logged, or selects everything or nothing. No API server stores
+    /// such an owner: what it means is better left alone.
+    pub(crate) fn of(&self, owner: &O) -> Option<Arc<LabelMatcher>>
+    where
+        O: kube::Resource,
+    {
+        let metadata = owner.meta();
+        let uid = metadata.uid.as_deref().unwrap_or_default();
+        self.look_up(uid, metadata.generation, || compile(owner, &owner.owner_name()))
+    }
+
+    fn of_cached(&self, owner: &Object<O>) -> Option<Arc<LabelMatcher>> {
+        let metadata = owner.metadata();
+        // The reconcile reports owners that do not decode.
+        let compile = || compile(&*owner.decode().ok()?, owner.name());
+        self.look_up(metadata.uid(), metadata.generation(), compile)
+    }
+
+    fn look_up(
+        &self,
+        uid: &str,
+        generation: Option<i64>,
+        compile: impl FnOnce() -> Option<LabelMatcher>,
+    ) -> Option<Arc<LabelMatcher>> {
+        let known = self.compiled().get(uid).cloned();
+        if let Some(known) = known
+            && known.generation.is_some()
+            && known.generation == generation
+        {
+            return known.matcher;
+        }
+        let matcher = compile().map(Arc::new);
+        let selector = CompiledSelector {
+            generation,
+            matcher: matcher.clone(),
+        };
+        self.compiled().insert(uid.into(), selector);
+        matcher
+    }
+
+    /// Returns the owners that may adopt the changed object: those that select it, if it is an orphan and became one, or got other labels.
+    pub(crate) fn adopters(&self, change: &Change<'_>) -> Vec<NamespacedName> {
+        let Some(orphan) = new_orphan(change) else {
+            return Vec::new();
+        };
+        let Some(namespace) = orphan.name().namespace() else {
+            return Vec::new();
+        };
+        let owners = self.owners.namespace(namespace).list().objects();
+        let adopters = owners.filter(|owner| {
+            self.of_cached(owner)
+                .is_some_and(|selector| selector.matches(|key| orphan.label(key)))
+        });
+        adopters.map(|owner| owner.name().clone()).collect()
+    }
+
+    /// Drops the selector of an owner that was deleted.
+    pub(crate) fn forget(&self, uid: &str) {
+        self.compiled().remove(uid);
+    }
+
+    fn compiled(&self) -> MutexGuard<'_, HashMap<Box<str>, CompiledSelector>> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn compile(owner: &impl Selects, name: &NamespacedName) -> Option<LabelMatcher> {
+    match owner.selector() {
+        Ok(Some(matcher)) if !matcher.is_empty() => Some(matcher),
+        Ok(_) => {
+            tracing::warn!(%name, "the selector is empty: it selects nothing");
+            None
+        }
+        Err(error) => {
+            tracing::warn!(%name, "the selector selects nothing: {error}");
+            None
+        }
+    }
+}
+
+/// Returns the object, if the change may lead to its adoption.
+fn new_orphan<'c>(change: &Change<'c>) -> Option<&'c Metadata> {
+    let (new, is_news) = match *change {
+        Change::Added { new, .. } => (new, true),
+        Change::Updated { old, new } => (new, old.controller().is_some() || labels_changed(change)),
+        Change::Deleted { .. } => return None,
+    };
+    (is_news && !new.is_deleting() && new.controller().is_none()).then_some(new)
+}
+
+/// Returns the metadata of an object that does not exist any more: it was deleted, or replaced by another of the same name.
+pub(crate) fn ended<'c>(change: &Change<'c>) -> Option<&'c Metadata> {
+    match *change {
+        Change::Deleted { old, .. } => Some(old),
+        Change::Updated { old, new } if old.uid() != new.uid() => Some(old),
+        _ => None,
+    }
+}

@@ -1,0 +1,194 @@
+//! Creates and deletes the pods of an owner, and records an event about each.
+
+use k8s_openapi::{
+    api::core::v1::{Pod, PodTemplateSpec},
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+};
+use kubewright::{
+    NamespacedName,
+    client::{ClientError, Create, Delete, DeleteParams, TypedClient},
+    controller::Setup,
+    events::{EventType, Recorder, Regarding},
+};
+
+/// The API server's limit for names, and so for their prefixes.
+const MAX_NAME_BYTES: usize = 253;
+
+/// The reasons of events about pods.
+pub(crate) mod reasons {
+    pub(crate) const SUCCESSFUL_CREATE: &str = "SuccessfulCreate";
+    pub(crate) const FAILED_CREATE: &str = "FailedCreate";
+    pub(crate) const SUCCESSFUL_DELETE: &str = "SuccessfulDelete";
+    pub(crate) const FAILED_DELETE: &str = "FailedDelete";
+}
+
+/// Writes pods, with events about their owner.
+pub(crate) struct PodControl {
+    pods: TypedClient<Pod, (Create, Delete)>,
+    recorder: Recorder,
+}
+
+/// The template of a pod has no labels: no selector would find the pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unable to create pods, no labels")]
+pub(crate) struct NoLabels;
+
+impl PodControl {
+    pub(crate) fn new(setup: &mut Setup) -> Self {
+        Self {
+            pods: setup.client(),
+            recorder: setup.recorder(),
+        }
+    }
+
+    /// Creates a pod. There is no event about a failure in a namespace that is being deleted, where every creation fails.
+    pub(crate) async fn create(&self, owner: &impl Regarding, pod: &Pod) -> Result<Pod, ClientError> {
+        let created = self.pods.create(pod).await;
+        match &created {
+            Ok(pod) => {
+                let name = pod.metadata.name.as_deref().unwrap_or_default();
+                let note = format!("Created pod: {name}");
+                self.recorder
+                    .event(owner, EventType::Normal, reasons::SUCCESSFUL_CREATE, note);
+            }
+            Err(error) if error.is_namespace_terminating() => {}
+            Err(error) => {
+                let note = format!("Error creating: {}", message(error));
+                self.recorder
+                    .event(owner, EventType::Warning, reasons::FAILED_CREATE, note);
+            }
+        }
+        created
+    }
+
+    /// Deletes a pod, by name as upstream does. A pod that is gone is an error without an event.
+    pub(crate) async fn delete(
+        &self,
+        owner: &impl Regarding,
+        name: &NamespacedName,
+    ) -> Result<(), ClientError> {
+        let deleted = self.pods.delete(name, &DeleteParams::default()).await;
+        match &deleted {
+            Ok(()) => {
+                let note = format!("Deleted pod: {}", name.name());
+                self.recorder
+                    .event(owner, EventType::Normal, reasons::SUCCESSFUL_DELETE, note);
+            }
+            Err(error) if error.is_not_found() => {}
+            Err(error) => {
+                let note = format!("Error deleting: {}", message(error));
+                self.recorder
+                    .event(owner, EventType::Warning, reasons::FAILED_DELETE, note);
+            }
+        }
+        deleted
+    }
+}
+
+/// Returns the pod of a template, in the owner's namespace and controlled by it. The API server chooses its name.
+pub(crate) fn pod_from_template(
+    template: Option<&PodTemplateSpec>,
+    namespace: Option<&str>,
+    owner: OwnerReference,
+) -> Result<Pod, NoLabels> {
+    let template = template.cloned().unwrap_or_default();
+    let metadata = template.metadata.unwrap_or_default();
+    if metadata.labels.as_ref().is_none_or(|labels| labels.is_empty()) {
+        return Err(NoLabels);
+    }
+    Ok(Pod {
+        metadata: ObjectMeta {
+            generate_name: Some(name_prefix(&owner.name)),
+            namespace: namespace.map(str::to_owned),
+            labels: metadata.labels,
+            annotations: metadata.annotations,
+            finalizers: metadata.finalizers,
+            owner_references: Some(vec![owner]),
+            ..ObjectMeta::default()
+        },
+        spec: template.spec,
+        status: None,
+    })
+}
+
+/// The prefix of the names of an owner's pods: its name and a dash, unless that is too long.
+pub(crate) fn name_prefix(owner: &str) -> String {
+    let dash = if owner.len() < MAX_NAME_BYTES { "-" } else { "" };
+    format!("{owner}{dash}")
+}
+
+/// Returns the API server's message of an error, as upstream quotes it in events and conditions.
+pub(crate) fn message(error: &ClientError) -> String {
+    match error.status() {
+        Some(status) if !status.message.is_empty() => status.message.clone(),
+        _ => error.to_string(),
+    }
+}
+
+/// Whether the API server may have carried out the request that failed.
+pub(crate) fn is_outcome_unknown(error: &ClientError) -> bool {
+    error.is_unanswered() || error.status().is_some_and(|status| status.code >= 500)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn owner(name: &str) -> OwnerReference {
+        OwnerReference {
+            api_version: "apps/v1".to_owned(),
+            kind: "ReplicaSet".to_owned(),
+            name: name.to_owned(),
+            uid: "1".to_owned(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        }
+    }
+
+    fn template(labels: &[(&str, &str)]) -> PodTemplateSpec {
+        let labels = labels
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        PodTemplateSpec {
+            metadata: Some(ObjectMeta {
+                name: Some("ignored".to_owned()),
+                labels: Some(labels.collect()),
+                annotations: Some(BTreeMap::from([("team".to_owned(), "data".to_owned())])),
+                finalizers: Some(vec!["example.com/finalizer".to_owned()]),
+                ..ObjectMeta::default()
+            }),
+            spec: Some(k8s_openapi::api::core::v1::PodSpec::default()),
+        }
+    }
+
+    #[test]
+    fn pod_has_the_templates_metadata_and_a_controller() {
+        let template = template(&[("app", "web")]);
+        let pod = pod_from_template(Some(&template), Some("shop"), owner("web")).unwrap();
+        let (metadata, of_template) = (pod.metadata, template.metadata.unwrap());
+        assert_eq!(metadata.name, None);
+        assert_eq!(metadata.generate_name.as_deref(), Some("web-"));
+        assert_eq!(metadata.namespace.as_deref(), Some("shop"));
+        assert_eq!(metadata.labels, of_template.labels);
+        assert_eq!(metadata.annotations, of_template.annotations);
+        assert_eq!(metadata.finalizers, of_template.finalizers);
+        assert_eq!(metadata.owner_references, Some(vec![owner("web")]));
+        assert_eq!(pod.spec, template.spec);
+    }
+
+    #[test]
+    fn templates_without_labels_make_no_pods() {
+        for template in [None, Some(template(&[]))] {
+            let pod = pod_from_template(template.as_ref(), Some("shop"), owner("web"));
+            assert_eq!(pod, Err(NoLabels));
+        }
+    }
+
+    #[test]
+    fn long_names_get_no_dash() {
+        assert_eq!(name_prefix(&"a".repeat(252)), format!("{}-", "a".repeat(252)));
+        assert_eq!(name_prefix(&"a".repeat(253)), "a".repeat(253));
+    }
+}
