@@ -24,13 +24,9 @@ pub(super) fn clean_up(rollout: &mut Rollout<'_>) {
 
 /// Whether a ReplicaSet has no pods, and its status is up to date about that.
 fn is_unused(replica_set: &TrackedReplicaSet) -> bool {
-    let object = replica_set.object();
-    let observed = object
-        .status
-        .as_ref()
-        .and_then(|status| status.observed_generation);
-    let is_observed = object.metadata.generation.unwrap_or_default() <= observed.unwrap_or_default();
-    is_observed && replica_set.size() == 0 && replica_set.count(|status| Some(status.replicas)) == 0
+    replica_set.is_observed()
+        && replica_set.size() == 0
+        && replica_set.count(|status| Some(status.replicas)) == 0
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn old_pods_run(group: &ReplicaSetGroup, running: &BTreeSet<String>) -> bool {
 mod tests {
     use super::*;
     use crate::deployment::test_objects::{
-        TestDeployment as _, TestReplicaSet as _, deployment, replica_set, rollout,
+        TestDeployment as _, TestReplicaSet as _, deployment, replica_set, rollout, texts,
     };
 
     #[test]
@@ -63,15 +63,22 @@ mod tests {
     }
 
     #[test]
-    fn old_replica_sets_are_scaled_to_zero_first() {
+    fn the_new_replica_set_waits_for_old_pods() {
         let deployment = deployment(3).recreate();
-        let mut rollout = rollout(&deployment, None, vec![replica_set("a", 3), replica_set("b", 1)]);
-        roll_out(&mut rollout, &BTreeSet::new());
-        assert_eq!(rollout.group.size(), 0);
-        assert!(rollout.group.new.is_none());
-        roll_out(&mut rollout, &BTreeSet::from(["a".to_owned()]));
-        assert!(rollout.group.new.is_none());
-        roll_out(&mut rollout, &BTreeSet::new());
-        assert_eq!(rollout.group.new.as_ref().unwrap().size(), 3);
+        let old = |size: i32, pods: i32| replica_set("old", size).with_status(pods, pods, pods);
+        let running = |uids: &[&str]| uids.iter().map(|uid| (*uid).to_owned()).collect();
+        for (old, running, expected) in [
+            (old(3, 3), running(&["old"]), &["scale old 3 0"][..]),
+            (old(0, 3), running(&["old"]), &[]),
+            (old(0, 0), running(&["old"]), &[]),
+            (old(0, 0), running(&[]), &["create 3"]),
+        ] {
+            let mut rollout = rollout(&deployment, None, vec![old]);
+            roll_out(&mut rollout, &running);
+            assert_eq!(texts(&rollout.group.writes()), expected, "{running:?}");
+        }
+        let mut scaled = rollout(&deployment, Some(replica_set("new", 1)), vec![]);
+        roll_out(&mut scaled, &BTreeSet::new());
+        assert_eq!(texts(&scaled.group.writes()), ["scale new 1 3"]);
     }
 }

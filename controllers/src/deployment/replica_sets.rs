@@ -82,10 +82,20 @@ impl ReplicaSetGroup {
         self.all().map(|replica_set| replica_set.count(&count)).sum()
     }
 
-    /// Returns the writes that the changes need: the newest first.
+    /// Returns the writes that the changes need. The new one is created first: nothing shrinks if that fails. Then others shrink before any
+    /// grows, so that there are never too many pods, also if a write fails.
     pub(super) fn writes(&self) -> Vec<ReplicaSetWrite> {
         let all = self.new.iter().chain(&self.old);
-        all.filter_map(TrackedReplicaSet::write).collect()
+        let mut writes: Vec<_> = all.filter_map(TrackedReplicaSet::write).collect();
+        writes.sort_by_key(|write| match write {
+            ReplicaSetWrite::Create(_) => 0,
+            ReplicaSetWrite::Update {
+                resized: Some((before, after)),
+                ..
+            } if after < before => 1,
+            ReplicaSetWrite::Update { .. } | ReplicaSetWrite::Delete(_) => 2,
+        });
+        writes
     }
 }
 
@@ -155,6 +165,16 @@ impl TrackedReplicaSet {
     /// Its status may still count the pods of a larger size: those beyond the size are about to end, and nothing may rely on them.
     pub(super) fn available(&self) -> i64 {
         self.count(|status| status.available_replicas).min(self.size())
+    }
+
+    /// Whether its status is about its present size.
+    pub(super) fn is_observed(&self) -> bool {
+        let observed = self
+            .object
+            .status
+            .as_ref()
+            .and_then(|status| status.observed_generation);
+        self.object.metadata.generation.unwrap_or_default() <= observed.unwrap_or_default()
     }
 
     /// The order by age, the oldest first.

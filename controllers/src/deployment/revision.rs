@@ -10,7 +10,7 @@ use super::{
     annotations::{self, REVISION},
     plan::Rollout,
     progress,
-    replica_sets::TrackedReplicaSet,
+    replica_sets::{ReplicaSetGroup, TrackedReplicaSet},
     rolling,
     template::{self, HASH_LABEL},
 };
@@ -115,9 +115,12 @@ fn max_revision(replica_sets: &[TrackedReplicaSet]) -> i64 {
     revisions.fold(0, i64::max).min(i64::MAX - 1)
 }
 
-/// Returns the second greatest revision, that before the last rollout; zero if there is none.
-pub(super) fn last_revision<'r>(replica_sets: impl Iterator<Item = &'r TrackedReplicaSet>) -> i64 {
-    let mut revisions: Vec<i64> = replica_sets.filter_map(revision_of).collect();
+/// Returns the revision before that of the Deployment's template: the second greatest. Zero if there is none.
+pub(super) fn last_revision(group: &ReplicaSetGroup) -> i64 {
+    if group.new.is_none() {
+        return max_revision(&group.old);
+    }
+    let mut revisions: Vec<i64> = group.all().filter_map(revision_of).collect();
     revisions.sort_unstable_by(|left, right| right.cmp(left));
     revisions.get(1).copied().unwrap_or(0).max(0)
 }

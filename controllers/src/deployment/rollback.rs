@@ -5,6 +5,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 
 use super::{
     annotations::{self, ROLLBACK_TO},
+    desired::Strategy,
     plan::{DeploymentPlan, DeploymentWrite, Rollout},
     replica_sets::TrackedReplicaSet,
     revision,
@@ -33,7 +34,12 @@ pub(super) fn requested(deployment: &Deployment) -> Option<i64> {
 /// Plans a rollback. The revisions are brought up to date first, in a plan of their own: the next one rolls back.
 pub(super) fn roll_back(mut rollout: Rollout<'_>, wanted: i64) -> DeploymentPlan {
     let status = rollout.status.clone();
-    revision::sync_or_create(&mut rollout);
+    match rollout.desired.strategy {
+        // Upstream creates it, and so runs its pods beside the old ones.
+        Strategy::Recreate => revision::sync(&mut rollout),
+        // The template that is given up stays in the history.
+        Strategy::RollingUpdate { .. } => revision::sync_or_create(&mut rollout),
+    }
     let is_changed = rollout.status != status || Some(&status) != rollout.deployment.status.as_ref();
     if is_changed || !rollout.group.writes().is_empty() {
         return rollout.finish();
@@ -59,7 +65,7 @@ pub(super) fn roll_back(mut rollout: Rollout<'_>, wanted: i64) -> DeploymentPlan
 /// Finds the ReplicaSet of a revision. None if there is nothing to change.
 fn choose<'r>(rollout: &'r Rollout<'_>, wanted: i64) -> (RollbackOutcome, Option<&'r TrackedReplicaSet>) {
     let wanted = if wanted == 0 {
-        revision::last_revision(rollout.group.all())
+        revision::last_revision(&rollout.group)
     } else {
         wanted
     };

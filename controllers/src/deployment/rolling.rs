@@ -52,8 +52,12 @@ fn scale_new(desired: &DesiredState, group: &mut ReplicaSetGroup) -> bool {
 /// replaces. Returns whether a size changed.
 ///
 /// Pods of the new ReplicaSet that are not available count as missing, so that a template whose pods never become available does not use
-/// up what is left of the old ones.
+/// up what is left of the old ones. Nothing shrinks while a status is about a former size: a ReplicaSet that shrank and grew again in quick
+/// succession may have lost the pods that its status counts. Upstream has no such rule.
 fn scale_down_old(desired: &DesiredState, group: &mut ReplicaSetGroup) -> bool {
+    if group.all().any(|one| one.is_active() && !one.is_observed()) {
+        return false;
+    }
     let unavailable_new = group.new.as_ref().map_or(0, |new| new.size() - new.available());
     let spare = group.size() - desired.min_available() - unavailable_new;
     if spare <= 0 {
