@@ -169,6 +169,9 @@ impl TrackedReplicaSet {
 
     /// Whether its status is about its present size.
     pub(super) fn is_observed(&self) -> bool {
+        if matches!(self.origin, Origin::Cached { size, .. } if size != self.size()) {
+            return false;
+        }
         let observed = self
             .object
             .status
