@@ -38,6 +38,18 @@ pub const CONTROLLERS: &[Controller] = &[
         aliases: &["deployment"],
         register: crate::deployment::register,
     },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "replicaset-controller",
+        aliases: &["replicaset"],
+        register: crate::replica_set::register_replica_sets,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "replicationcontroller-controller",
+        aliases: &["replicationcontroller"],
+        register: crate::replica_set::register_replication_controllers,
+    },
 ];
 
 impl Controller {
@@ -64,7 +76,9 @@ pub fn select(text: &str) -> Result<Vec<Controller>, UnknownController> {
         let position = CONTROLLERS
             .iter()
             .position(|controller| controller.name == name || controller.aliases.contains(&name));
-        let position = position.ok_or_else(|| UnknownController { name: name.to_owned() })?;
+        let position = position.ok_or_else(|| UnknownController {
+            name: name.to_owned(),
+        })?;
         // As upstream, the first mention decides.
         chosen[position].get_or_insert(is_on);
     }
@@ -99,7 +113,10 @@ mod tests {
         assert_eq!(selected("*"), names());
         assert_eq!(selected(""), [""; 0]);
         assert_eq!(selected("serviceaccount"), ["serviceaccount-controller"]);
-        assert_eq!(selected("+serviceaccount-controller"), ["serviceaccount-controller"]);
+        assert_eq!(
+            selected("+serviceaccount-controller"),
+            ["serviceaccount-controller"]
+        );
         let but_one: Vec<_> = names()
             .into_iter()
             .filter(|name| *name != "serviceaccount-controller")

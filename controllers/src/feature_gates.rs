@@ -11,7 +11,9 @@ pub struct FeatureGates {
 
 /// Gates that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} are no feature gates: write `Gate=true,Other=false`, after `1.36;` where a version is emulated")]
+#[error(
+    "{0:?} are no feature gates: write `Gate=true,Other=false`, after `1.36;` where a version is emulated"
+)]
 pub struct InvalidGates(String);
 
 /// A gate that the controllers ask for.
@@ -89,7 +91,11 @@ impl FeatureGates {
 }
 
 fn parse_version(text: &str) -> Option<(u32, u32)> {
-    let (major, minor) = text.trim().strip_prefix('v').unwrap_or(text.trim()).split_once('.')?;
+    let (major, minor) = text
+        .trim()
+        .strip_prefix('v')
+        .unwrap_or(text.trim())
+        .split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 

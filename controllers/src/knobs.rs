@@ -17,8 +17,11 @@ pub enum InvalidKnobs {
     #[error("KUBEWRIGHT_KNOBS is no JSON object: {0}")]
     Json(serde_json::Error),
     /// No controller reads the knob.
-    #[error("KUBEWRIGHT_KNOBS has {0:?}, which no controller reads: the knobs are {known}", known = KNOWN.map(|(name, _)| name).join(", "))]
-    Unknown(String),
+    #[error("KUBEWRIGHT_KNOBS has {name:?}, which no controller reads: the knobs are {}", KNOWN.map(|(name, _)| name).join(", "))]
+    Unknown {
+        /// Its name.
+        name: String,
+    },
     /// The value has the wrong type.
     #[error("KUBEWRIGHT_KNOBS: {name} is {value}: write {expected}")]
     Value {
@@ -61,12 +64,14 @@ impl Knobs {
         let knobs: BTreeMap<String, Value> = serde_json::from_str(text).map_err(InvalidKnobs::Json)?;
         for (name, value) in &knobs {
             let Some((_, kind)) = KNOWN.iter().find(|(known, _)| known == name) else {
-                return Err(InvalidKnobs::Unknown(name.clone()));
+                return Err(InvalidKnobs::Unknown { name: name.clone() });
             };
             let (is_valid, expected) = match kind {
                 KnobType::Number => (value.is_u64(), "a number"),
                 KnobType::Duration => (
-                    value.as_str().is_some_and(|text| go_duration::parse(text).is_ok()),
+                    value
+                        .as_str()
+                        .is_some_and(|text| go_duration::parse(text).is_ok()),
                     "a duration such as \"100ms\"",
                 ),
             };
@@ -85,14 +90,17 @@ impl Knobs {
     pub(crate) fn number(&self, name: &str, default: usize) -> usize {
         debug_assert!(KNOWN.contains_name(name, KnobType::Number), "{name}");
         let number = self.0.get(name).and_then(Value::as_u64);
-        number.and_then(|number| usize::try_from(number).ok()).unwrap_or(default)
+        number
+            .and_then(|number| usize::try_from(number).ok())
+            .unwrap_or(default)
     }
 
     /// Returns a duration, or what upstream uses.
     pub(crate) fn duration(&self, name: &str, default: Duration) -> Duration {
         debug_assert!(KNOWN.contains_name(name, KnobType::Duration), "{name}");
         let text = self.0.get(name).and_then(Value::as_str);
-        text.and_then(|text| go_duration::parse(text).ok()).unwrap_or(default)
+        text.and_then(|text| go_duration::parse(text).ok())
+            .unwrap_or(default)
     }
 }
 

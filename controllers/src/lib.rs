@@ -27,6 +27,8 @@ mod shared;
 
 #[cfg(feature = "workloads")]
 mod deployment;
+#[cfg(feature = "workloads")]
+mod replica_set;
 #[cfg(feature = "core")]
 mod service_account;
 

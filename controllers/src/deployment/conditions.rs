@@ -123,16 +123,13 @@ mod tests {
         kept_transition
             .last_transition_time
             .clone_from(&progressing.last_transition_time);
+        let one = std::slice::from_ref(&progressing);
         for (before, new, after) in [
             (&[][..], &available, vec![available.clone()]),
-            (
-                &[progressing.clone()],
-                &available,
-                vec![progressing.clone(), available.clone()],
-            ),
-            (&[progressing.clone()], &other_status, vec![other_status.clone()]),
-            (&[progressing.clone()], &other_reason, vec![kept_transition]),
-            (&[progressing.clone()], &same, vec![progressing.clone()]),
+            (one, &available, vec![progressing.clone(), available.clone()]),
+            (one, &other_status, vec![other_status.clone()]),
+            (one, &other_reason, vec![kept_transition]),
+            (one, &same, vec![progressing.clone()]),
         ] {
             let mut changed = status(before);
             set(&mut changed, new.clone());

@@ -166,30 +166,26 @@ mod tests {
         }
     }
 
-    fn percent(text: &str) -> Option<IntOrString> {
-        Some(IntOrString::String(text.to_owned()))
+    fn percent(text: &str) -> IntOrString {
+        IntOrString::String(text.to_owned())
     }
 
     #[test]
     fn surge_is_rounded_up_and_unavailable_down() {
         for (surge, unavailable, replicas, expected) in [
-            (percent("0%"), percent("0%"), 0, (0, 1)),
-            (percent("39%"), percent("39%"), 10, (4, 3)),
-            (None, percent("39%"), 10, (0, 3)),
-            (percent("39%"), None, 10, (4, 0)),
+            (Some("0%"), Some("0%"), 0, (0, 1)),
+            (Some("39%"), Some("39%"), 10, (4, 3)),
+            (None, Some("39%"), 10, (0, 3)),
+            (Some("39%"), None, 10, (4, 0)),
             (None, None, 10, (0, 1)),
-            (percent("0%"), percent("1%"), 2, (0, 1)),
-            (percent("1%"), percent("25%"), 2, (1, 0)),
-            (percent("1%"), percent("0%"), 1, (1, 0)),
-            (
-                percent("2000000000%"),
-                percent("0%"),
-                i32::MAX,
-                (i32::MAX.into(), 0),
-            ),
+            (Some("0%"), Some("1%"), 2, (0, 1)),
+            (Some("1%"), Some("25%"), 2, (1, 0)),
+            (Some("1%"), Some("0%"), 1, (1, 0)),
+            (Some("2000000000%"), Some("0%"), i32::MAX, (i32::MAX.into(), 0)),
         ] {
             let text = format!("{surge:?} {unavailable:?} {replicas}");
-            let desired = DesiredState::of(&spec(replicas, surge, unavailable)).unwrap();
+            let desired =
+                DesiredState::of(&spec(replicas, surge.map(percent), unavailable.map(percent))).unwrap();
             let Strategy::RollingUpdate {
                 max_surge,
                 max_unavailable,
@@ -204,14 +200,15 @@ mod tests {
     #[test]
     fn limits_that_are_no_percentages_are_errors() {
         for (surge, unavailable) in [("oops", "39%"), ("55%", "urg"), ("5", "0%"), ("%", "0%")] {
-            let error = DesiredState::of(&spec(10, percent(surge), percent(unavailable))).unwrap_err();
+            let error =
+                DesiredState::of(&spec(10, Some(percent(surge)), Some(percent(unavailable)))).unwrap_err();
             assert!(matches!(error, InvalidSpec::Quantity(_)), "{error}");
         }
     }
 
     #[test]
     fn no_more_than_all_replicas_are_unavailable() {
-        let number = |number| Some(IntOrString::Int(number));
+        let number = IntOrString::Int;
         for (replicas, unavailable, expected) in [
             (10, number(5), 5),
             (10, number(10), 10),
@@ -222,7 +219,7 @@ mod tests {
             (10, percent("100%"), 10),
             (5, percent("100%"), 5),
         ] {
-            let desired = DesiredState::of(&spec(replicas, number(1), unavailable)).unwrap();
+            let desired = DesiredState::of(&spec(replicas, Some(number(1)), Some(unavailable))).unwrap();
             assert_eq!(desired.max_unavailable(), expected, "{desired:?}");
             assert_eq!(
                 desired.min_available(),
@@ -234,7 +231,7 @@ mod tests {
 
     #[test]
     fn recreate_has_neither_surge_nor_unavailable_replicas() {
-        let mut spec = spec(10, percent("50%"), percent("50%"));
+        let mut spec = spec(10, Some(percent("50%")), Some(percent("50%")));
         spec.strategy.as_mut().unwrap().type_ = Some("Recreate".to_owned());
         let desired = DesiredState::of(&spec).unwrap();
         assert_eq!((desired.max_surge(), desired.max_unavailable()), (0, 0));

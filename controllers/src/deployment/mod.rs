@@ -3,12 +3,13 @@
 //! Read in this order: [`plan`] (which steps a reconcile takes), [`desired`] (the spec as numbers), [`replica_sets`] (the ReplicaSets, as the
 //! plan changes them), [`template`] (which of them is the newest) with [`semantic`] and [`quantity`], [`annotations`], [`revision`]. Then the
 //! steps: [`rolling`], [`recreate`], [`scale`], [`history`], [`rollback`]. Then what is reported: [`status`], [`progress`], [`conditions`].
-//! [`controller`] reads the caches and carries the plan out; [`pods`] looks for pods of a Deployment.
+//! [`controller`] reads the caches, [`carry_out`] does what the plan says; [`pods`] looks for pods of a Deployment.
 //!
 //! A reconcile differs from upstream's in what it sends: one update of each changed ReplicaSet, and one of the Deployment's status, instead
 //! of a request after each step.
 
 mod annotations;
+mod carry_out;
 mod conditions;
 mod controller;
 mod desired;

@@ -57,7 +57,7 @@ fn condition_follows_the_rollout() {
     let full = || Some(sized("foo", 3, 3, 3));
     let bar = || vec![sized("bar", 0, 1, 1)];
     // Expected: status, reason, whether the times of update and transition are now.
-    let cases = [
+    let cases = vec![
         (
             without_deadline(with_status(3, [2, 2, 2], updated())),
             small(),
@@ -227,7 +227,7 @@ fn stuck_rollout_is_looked_at_after_its_deadline() {
     let stuck = |since| Some(progressing("True", "", before(since)));
     let timed_out = Some(progressing("False", reason::TIMED_OUT, before(70)));
     let complete = Some(progressing("True", reason::COMPLETE, before(3600)));
-    for (deployment, expected) in [
+    for (deployment, expected) in vec![
         (without_deadline(with_status(4, [3, 3, 2], stuck(0))), None),
         (
             with_status(4, [3, 3, 2], stuck(0))
@@ -254,7 +254,7 @@ fn pause_and_resumption_are_noted_once_and_not_over_a_timeout() {
     let reason_of = |rollout: &Rollout<'_>| conditions::find(&rollout.status, PROGRESSING)?.reason.clone();
     let paused = |deployment: Deployment| deployment.spec_with(|spec| spec.paused = Some(true));
     let noted = |reason| Some(progressing("Unknown", reason, before(5)));
-    for (deployment, expected) in [
+    let cases = vec![
         (
             paused(with_status(1, [1, 1, 1], None)),
             Some((reason::PAUSED, true)),
@@ -277,7 +277,8 @@ fn pause_and_resumption_are_noted_once_and_not_over_a_timeout() {
             Some((reason::TIMED_OUT, false)),
         ),
         (paused(without_deadline(with_status(1, [1, 1, 1], None))), None),
-    ] {
+    ];
+    for (deployment, expected) in cases {
         let mut rollout = rollout(&deployment, None, vec![]);
         note_pause(&mut rollout);
         let updated =

@@ -88,7 +88,7 @@ pub(super) trait TestDeployment: Sized {
 
     fn rolling(self, surge: i32, unavailable: i32) -> Self {
         self.spec_with(|spec| {
-            spec.strategy = Some(strategy(IntOrString::Int(surge), IntOrString::Int(unavailable)))
+            spec.strategy = Some(strategy(IntOrString::Int(surge), IntOrString::Int(unavailable)));
         })
     }
 

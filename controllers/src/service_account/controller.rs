@@ -34,7 +34,12 @@ pub(crate) fn register(setup: &mut Setup, _: &Options) {
         .controller("serviceaccount-controller", reconciler)
         .reconciles(&namespaces)
         .watches(&accounts, |change| match change {
-            Change::Deleted { old, .. } => old.name().namespace().map(NamespacedName::cluster).into_iter().collect(),
+            Change::Deleted { old, .. } => old
+                .name()
+                .namespace()
+                .map(NamespacedName::cluster)
+                .into_iter()
+                .collect(),
             _ => Vec::new(),
         })
         // One call creates everything.
@@ -47,7 +52,10 @@ impl Reconciler for ServiceAccounts {
             return Ok(Action::await_change());
         };
         let namespace = namespace.decode()?;
-        let phase = namespace.status.as_ref().and_then(|status| status.phase.as_deref());
+        let phase = namespace
+            .status
+            .as_ref()
+            .and_then(|status| status.phase.as_deref());
         let exists = |name: &str| {
             let name = NamespacedName::namespaced(key.name(), name);
             self.accounts.object(&name).is_some()

@@ -1,4 +1,4 @@
-//! Which pods to delete first, where some of equal ones must go.
+//! Deletion order: which pods of an owner are deleted first.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -9,12 +9,19 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::pod::{PodPhase, PodView};
 
-/// How willingly a pod is deleted: the lesser rank goes first. The rules, in this order:
+/// The rank of a pod: lower ranks are deleted first. The first rule that tells two pods apart decides:
 ///
-/// 1. without a node, 2. pending before unknown before running, 3. not ready, 4. the lower deletion cost, 5. more pods of the same
-///    application on the node, 6. ready for a shorter time, 7. more restarts, of containers, then of sidecars, 8. younger.
+/// 1. Pods without a node.
+/// 2. Pending, then unknown, then running pods.
+/// 3. Pods that are not ready.
+/// 4. The lower deletion cost.
+/// 5. More related pods on the same node.
+/// 6. Pods that have been ready for a shorter time.
+/// 7. More restarts of a container, then of a sidecar.
+/// 8. Younger pods.
 ///
-/// Times are compared by their magnitude: among pods that are ready since 5 and 7 hours the uid decides, which is as good as random.
+/// Times are compared on a logarithmic scale. Of two pods that have been ready for 5 and 7 hours, the one with the lower uid is deleted
+/// first, which is a random choice.
 #[derive(Clone, Debug)]
 pub(crate) struct DeletionRank<'p> {
     is_assigned: bool,
@@ -36,7 +43,7 @@ struct Age<'p> {
 }
 
 impl<'p> DeletionRank<'p> {
-    /// Ranks a pod. `neighbours` are the active pods of the same application on its node.
+    /// Ranks a pod. `neighbours` is the number of related active pods on its node.
     pub(crate) fn new(
         pod: &PodView,
         uid: &'p str,
@@ -64,8 +71,8 @@ impl<'p> DeletionRank<'p> {
         }
     }
 
-    /// Compares two pods. This is no total order: among three pods that have the same magnitudes, two with equal times are compared by their
-    /// restarts, and each of them with the third by uid. So it must not be passed to `sort`, which may panic.
+    /// Compares two ranks. Not a total order: pods with equal times are compared by their restarts, pods with times of the same magnitude
+    /// by uid, which is not transitive. Do not pass it to `sort`, which may panic.
     fn compare(&self, other: &Self) -> Ordering {
         let key = |rank: &Self| {
             (
@@ -89,13 +96,13 @@ impl<'p> Age<'p> {
         let age = since.map(|since| now.duration_since(since).as_nanos());
         Self {
             since,
-            // None for times in the future, which is less than any magnitude.
+            // None for a time in the future: less than any magnitude.
             magnitude: age.and_then(|age| u128::try_from(age).ok()?.checked_ilog2()),
             uid,
         }
     }
 
-    /// An unknown time is the youngest.
+    /// Compares ages, the shortest first. An unknown time is the shortest.
     fn compare(&self, other: &Self) -> Ordering {
         match (self.since, other.since) {
             (one, two) if one == two => Ordering::Equal,
@@ -109,7 +116,7 @@ impl<'p> Age<'p> {
     }
 }
 
-/// Returns the `count` items that go first, in that order.
+/// Returns the `count` items with the lowest ranks, in order.
 pub(crate) fn choose<'p, T>(ranked: impl IntoIterator<Item = (DeletionRank<'p>, T)>, count: usize) -> Vec<T> {
     let mut first: Vec<(DeletionRank<'p>, T)> = Vec::with_capacity(count + 1);
     for (rank, item) in ranked {

@@ -23,7 +23,7 @@ pub(crate) enum Claim {
     Adopt,
     /// It is the owner's, and the selector does not match any more.
     Release,
-    /// It is another's, or nobody's.
+    /// It has another controller, or the selector does not match.
     Ignore,
 }
 
@@ -84,8 +84,8 @@ impl<K: View> Claimable for Object<K> {
 /// Claims objects: returns those that are the owner's, adopted ones included.
 ///
 /// `can_adopt` reads the owner from the API server, once and only before the first adoption: the cache may not show yet that it is being
-/// deleted, or replaced by another of the same name; see [`check_adopter`]. An object that is gone, or changed its owner meanwhile, is
-/// left out. A failure does not stop the other adoptions and releases.
+/// deleted, or replaced by another of the same name; see [`check_adopter`]. An object that is gone is left out. A failed patch does not
+/// stop the others.
 pub(crate) async fn claim<K, T, F>(
     owner: &ClaimOwner<'_>,
     objects: Vec<T>,
@@ -123,9 +123,9 @@ where
         failure = Some(error);
         adopted.clear();
     }
-    let releases = released.into_iter().map(|object| (object, Claim::Release));
-    let adoptions = adopted.into_iter().map(|object| (object, Claim::Adopt));
-    let patches = releases.chain(adoptions).map(|(object, claim)| async move {
+    let released = released.into_iter().map(|object| (object, Claim::Release));
+    let adopted = adopted.into_iter().map(|object| (object, Claim::Adopt));
+    let patches = released.chain(adopted).map(|(object, claim)| async move {
         let name = object.metadata().name();
         let patched = match claim {
             Claim::Release => {

@@ -117,8 +117,8 @@ mod tests {
             ("DoesNotExist", &[], [true, false, false]),
         ] {
             let matcher = LabelMatcher::new(&selector("app", operator, values)).unwrap();
-            let matches = objects.each_ref().map(|labels| matcher.matches_labels(labels));
-            assert_eq!(matches, expected, "{operator} {values:?}");
+            let found = objects.each_ref().map(|labels| matcher.matches_labels(labels));
+            assert_eq!(found, expected, "{operator} {values:?}");
         }
         let everything = LabelMatcher::new(&LabelSelector::default()).unwrap();
         assert!(everything.is_empty() && everything.matches_labels(&objects[0]));

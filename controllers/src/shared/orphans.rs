@@ -71,8 +71,8 @@ impl<O: Selects> Selectors<O> {
         }
     }
 
-    /// Returns the selector of an owner; none if it is invalid, which is logged, or selects everything or nothing. No API server stores
-    /// such an owner: what it means is better left alone.
+    /// Returns the selector of an owner. None if it is absent, empty or invalid, which is logged: API servers refuse such owners, and their
+    /// controllers should do nothing.
     pub(crate) fn of(&self, owner: &O) -> Option<Arc<LabelMatcher>>
     where
         O: kube::Resource,
@@ -111,7 +111,9 @@ impl<O: Selects> Selectors<O> {
         matcher
     }
 
-    /// Returns the owners that may adopt the changed object: those that select it, if it is an orphan and became one, or got other labels.
+    /// Returns the owners that may adopt the changed object: those that select it, if it became an orphan, or is one with new labels.
+    ///
+    /// Objects of the initial list enqueue nothing: the first reconcile of each owner finds them in the cache.
     pub(crate) fn adopters(&self, change: &Change<'_>) -> Vec<NamespacedName> {
         let Some(orphan) = new_orphan(change) else {
             return Vec::new();
@@ -141,11 +143,11 @@ fn compile(owner: &impl Selects, name: &NamespacedName) -> Option<LabelMatcher> 
     match owner.selector() {
         Ok(Some(matcher)) if !matcher.is_empty() => Some(matcher),
         Ok(_) => {
-            tracing::warn!(%name, "the selector is empty: it selects nothing");
+            tracing::warn!(%name, "the owner is ignored: its selector is empty");
             None
         }
         Err(error) => {
-            tracing::warn!(%name, "the selector selects nothing: {error}");
+            tracing::warn!(%name, "the owner is ignored: {error}");
             None
         }
     }
@@ -154,7 +156,10 @@ fn compile(owner: &impl Selects, name: &NamespacedName) -> Option<LabelMatcher> 
 /// Returns the object, if the change may lead to its adoption.
 fn new_orphan<'c>(change: &Change<'c>) -> Option<&'c Metadata> {
     let (new, is_news) = match *change {
-        Change::Added { new, .. } => (new, true),
+        Change::Added {
+            new,
+            is_in_initial_list,
+        } => (new, !is_in_initial_list),
         Change::Updated { old, new } => (new, old.controller().is_some() || labels_changed(change)),
         Change::Deleted { .. } => return None,
     };
@@ -169,3 +174,7 @@ pub(crate) fn ended<'c>(change: &Change<'c>) -> Option<&'c Metadata> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+#[path = "orphans_tests.rs"]
+mod tests;

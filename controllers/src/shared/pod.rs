@@ -51,7 +51,7 @@ pub(crate) enum PodPhase {
     Succeeded,
     Failed,
     Unknown,
-    /// None that Kubernetes knows, or empty.
+    /// Empty, or unknown to this library.
     #[default]
     #[serde(other)]
     Unset,
@@ -74,7 +74,7 @@ pub(crate) enum ConditionStatus {
 }
 
 impl PodView {
-    /// Whether its containers have ended for good.
+    /// Whether its containers have terminated and will not restart.
     pub(crate) fn is_terminal(&self) -> bool {
         matches!(self.phase, PodPhase::Succeeded | PodPhase::Failed)
     }
@@ -157,8 +157,8 @@ impl PodView {
     }
 }
 
-/// Returns when the first of these pods becomes available, of those that are ready and not available at `now`. Zero if that is over at
-/// `later`, when the status of `now` was written.
+/// Returns the time until the next pod becomes available, of those that are ready and were not available at `now`, the time of the status
+/// calculation. It is measured from `later`; zero if it has passed by then.
 pub(crate) fn next_availability_check<'p>(
     pods: impl Iterator<Item = &'p PodView>,
     min_ready_seconds: i32,

@@ -1,5 +1,7 @@
 //! Creates and deletes the pods of an owner, and records an event about each.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::{
     api::core::v1::{Pod, PodTemplateSpec},
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
@@ -28,7 +30,7 @@ pub(crate) struct PodControl {
     recorder: Recorder,
 }
 
-/// The template of a pod has no labels: no selector would find the pod.
+/// The pod template has no labels, so that no selector could match its pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unable to create pods, no labels")]
 pub(crate) struct NoLabels;
@@ -41,7 +43,7 @@ impl PodControl {
         }
     }
 
-    /// Creates a pod. There is no event about a failure in a namespace that is being deleted, where every creation fails.
+    /// Creates a pod. Records no event if the namespace is being deleted, where every creation fails.
     pub(crate) async fn create(&self, owner: &impl Regarding, pod: &Pod) -> Result<Pod, ClientError> {
         let created = self.pods.create(pod).await;
         match &created {
@@ -61,7 +63,7 @@ impl PodControl {
         created
     }
 
-    /// Deletes a pod, by name as upstream does. A pod that is gone is an error without an event.
+    /// Deletes a pod by name, without preconditions, as upstream does. A missing pod is an error, without an event.
     pub(crate) async fn delete(
         &self,
         owner: &impl Regarding,
@@ -93,7 +95,7 @@ pub(crate) fn pod_from_template(
 ) -> Result<Pod, NoLabels> {
     let template = template.cloned().unwrap_or_default();
     let metadata = template.metadata.unwrap_or_default();
-    if metadata.labels.as_ref().is_none_or(|labels| labels.is_empty()) {
+    if metadata.labels.as_ref().is_none_or(BTreeMap::is_empty) {
         return Err(NoLabels);
     }
     Ok(Pod {
@@ -132,8 +134,6 @@ pub(crate) fn is_outcome_unknown(error: &ClientError) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn owner(name: &str) -> OwnerReference {

@@ -123,7 +123,7 @@ fn first_pod_that_becomes_available_decides_about_the_next_check() {
         (&pods, 0, 0, None),
         (&pods, 10, 0, Some(seconds(6))),
         (&available, 10, 0, None),
-        // The status was written meanwhile.
+        // Time has passed since the status was calculated.
         (&pods, 10, 2, Some(seconds(4))),
         (&pods, 10, 7, Some(seconds(0))),
     ] {

@@ -1,0 +1,90 @@
+use k8s_openapi::api::{apps::v1::ReplicaSet, core::v1::ReplicationController};
+use kubewright::testing::Harness;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::shared::pod::PodView;
+
+fn harness() -> Harness {
+    Harness::new(|setup| {
+        setup.informers().of::<ReplicationController>();
+        setup.informers().of::<ReplicaSet>();
+        Orphans::of(&setup.informers().projected::<PodView>());
+        // The index exists by then, as for a second controller.
+        Orphans::of(&setup.informers().projected::<PodView>());
+    })
+}
+
+fn replication_controller(uid: &str, generation: i64, selector: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ReplicationController",
+        "metadata": {"name": "web", "namespace": "shop", "uid": uid, "generation": generation},
+        "spec": {"selector": selector},
+    })
+}
+
+#[tokio::test]
+async fn orphans_are_objects_of_the_namespace_without_a_controller() {
+    let test = harness();
+    for (namespace, name, controller) in [
+        ("shop", "a", None),
+        ("shop", "b", Some(false)),
+        ("shop", "c", Some(true)),
+        ("other", "d", None),
+    ] {
+        let reference = controller.map(|controller| {
+            json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": controller}])
+        });
+        let metadata =
+            json!({"namespace": namespace, "name": name, "uid": name, "ownerReferences": reference});
+        test.seed(&json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}));
+    }
+    let orphans = Orphans::of(&test.setup().informers().projected::<PodView>());
+    let names = orphans
+        .in_namespace("shop")
+        .unwrap()
+        .map(|pod| pod.name().name().to_owned());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!(orphans.in_namespace("empty").unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn selectors_are_compiled_once_for_a_generation() {
+    let test = harness();
+    let owners = test.setup().informers().of::<ReplicationController>().lister();
+    let selectors = Selectors::new(owners.clone());
+    let name = NamespacedName::namespaced("shop", "web");
+    let selector = |object: &Value| {
+        test.seed(object);
+        selectors.of_cached(&owners.object(&name).unwrap())
+    };
+    let first = selector(&replication_controller("1", 1, &json!({"app": "a"}))).unwrap();
+    assert!(first.matches(|_| Some("a")));
+    let same = selector(&replication_controller("1", 1, &json!({"app": "a"}))).unwrap();
+    assert!(Arc::ptr_eq(&first, &same));
+    let second = selector(&replication_controller("1", 2, &json!({"app": "b"}))).unwrap();
+    assert!(second.matches(|_| Some("b")));
+    let of_another = selector(&replication_controller("2", 2, &json!({"app": "c"}))).unwrap();
+    assert!(of_another.matches(|_| Some("c")));
+    assert_eq!(selectors.compiled().len(), 2);
+    selectors.forget("1");
+    assert_eq!(selectors.compiled().len(), 1);
+    assert_eq!(selector(&replication_controller("2", 3, &json!({}))), None);
+    assert_eq!(selector(&replication_controller("2", 4, &json!(null))), None);
+}
+
+#[tokio::test]
+async fn invalid_selectors_select_nothing() {
+    let test = harness();
+    let expression = json!({"key": "app", "operator": "Near"});
+    test.seed(&json!({
+        "apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "1", "generation": 1},
+        "spec": {"selector": {"matchExpressions": [expression]}},
+    }));
+    let owners = test.setup().informers().of::<ReplicaSet>().lister();
+    let owner = owners.get(&NamespacedName::namespaced("shop", "web")).unwrap();
+    assert_eq!(Selectors::new(owners).of(&owner), None);
+}
