@@ -8,12 +8,13 @@
 //! `service_account` is the smallest, `replica_set` the one that the others resemble.
 //!
 //! ```no_run
-//! # async fn run() -> kubewright::Result<()> {
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! use kubewright::Manager;
 //! use kubewright_controllers::{Options, register};
 //!
 //! let options = Options::default().select("replicaset-controller,deployment-controller")?;
-//! Manager::new("controllers").register(move |setup| register(setup, &options)).run().await
+//! Manager::new("controllers").register(move |setup| register(setup, &options)).run().await?;
+//! # Ok(())
 //! # }
 //! ```
 
