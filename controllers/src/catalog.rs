@@ -52,6 +52,12 @@ pub const CONTROLLERS: &[Controller] = &[
     },
     #[cfg(feature = "workloads")]
     Controller {
+        name: "deployment-controller",
+        aliases: &["deployment"],
+        register: crate::deployment::register,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
         name: "replicaset-controller",
         aliases: &["replicaset"],
         register: crate::replica_set::register_replica_sets,

@@ -29,6 +29,8 @@ mod shared;
 #[cfg(feature = "core")]
 mod legacy_token_cleaner;
 #[cfg(feature = "workloads")]
+mod deployment;
+#[cfg(feature = "workloads")]
 mod replica_set;
 #[cfg(feature = "core")]
 mod root_ca;
