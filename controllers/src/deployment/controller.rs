@@ -1,4 +1,4 @@
-//! The controller: reads the caches, claims ReplicaSets and carries the plan out.
+//! The controller: reads the caches, claims ReplicaSets, and plans.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -169,7 +169,12 @@ impl DeploymentController {
         let mut replica_sets = Vec::with_capacity(claimed.len());
         for claimed in claimed {
             match self.caches.replica_sets.get(claimed.name()) {
-                Ok(replica_set) => replica_sets.push(replica_set),
+                Ok(replica_set) => {
+                    // Another one of the same name is not claimed.
+                    if replica_set.metadata.uid.as_deref() == Some(claimed.metadata().uid()) {
+                        replica_sets.push(replica_set);
+                    }
+                }
                 Err(LookupError::NotFound { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -198,3 +203,7 @@ fn selects_everything(deployment: &Deployment) -> bool {
             && match_expressions.as_ref().is_none_or(Vec::is_empty)
     })
 }
+
+#[cfg(test)]
+#[path = "controller_tests.rs"]
+mod tests;
