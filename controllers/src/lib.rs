@@ -26,10 +26,10 @@ mod options;
 #[cfg(any(feature = "core", feature = "workloads"))]
 mod shared;
 
-#[cfg(feature = "core")]
-mod legacy_token_cleaner;
 #[cfg(feature = "workloads")]
 mod deployment;
+#[cfg(feature = "core")]
+mod legacy_token_cleaner;
 #[cfg(feature = "workloads")]
 mod replica_set;
 #[cfg(feature = "core")]
