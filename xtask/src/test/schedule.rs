@@ -37,7 +37,7 @@ const SOAK: Load = Load::Alone(
 );
 
 /// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
-const KNOWN: [(&str, u32, Load); 28] = [
+const KNOWN: [(&str, u32, Load); 29] = [
     ("kubewright-tests/scaffold", 210, Load::BuildsAllProfiles),
     ("kubewright-tests/dev", 200, Load::Builds),
     ("kubewright-tests/regenerate", 90, Load::Builds),
@@ -61,6 +61,7 @@ const KNOWN: [(&str, u32, Load); 28] = [
     ),
     ("sample-controller/kill", 32, Load::Waits),
     ("sample-controller/kill --ignored", 40, Load::Waits),
+    ("kubewright-controllers/deployment", 48, Load::Waits),
     ("kubewright-controllers/replica_set", 22, Load::Waits),
     ("kubewright", 83, Load::Computes),
     ("kubewright-apiserver/server", 32, Load::Computes),
