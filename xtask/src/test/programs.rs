@@ -43,7 +43,7 @@ impl TestProgram {
     pub(crate) fn command(&self, has_low_priority: bool) -> Command {
         let mut command = if has_low_priority {
             let mut nice = Command::new("nice");
-            nice.args(["-n", "10"]).arg(&self.executable);
+            nice.args(["-n", "5"]).arg(&self.executable);
             nice
         } else {
             Command::new(&self.executable)

@@ -29,8 +29,8 @@ impl Load {
 pub(crate) const MAX_WAITING: usize = 4;
 /// While one builds, the other runs what it built.
 pub(crate) const MAX_BUILDING: usize = 2;
-/// A program that takes longer hangs, and is killed.
-pub(crate) const TIME_LIMIT: Duration = Duration::from_mins(20);
+/// A program that takes longer hangs, and is killed. Those of low priority take a quarter of an hour on two busy cores.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_mins(30);
 
 const SOAK: Load = Load::Alone(
     "it limits the growth of memory, and on a busy machine a backlog of events looks like a leak",
