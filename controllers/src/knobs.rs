@@ -88,7 +88,7 @@ impl Knobs {
 
     /// Returns a number, or what upstream uses.
     pub(crate) fn number(&self, name: &str, default: usize) -> usize {
-        debug_assert!(KNOWN.contains_name(name, KnobType::Number), "{name}");
+        debug_assert!(KNOWN.contains(&(name, KnobType::Number)), "{name}");
         let number = self.0.get(name).and_then(Value::as_u64);
         number
             .and_then(|number| usize::try_from(number).ok())
@@ -97,21 +97,10 @@ impl Knobs {
 
     /// Returns a duration, or what upstream uses.
     pub(crate) fn duration(&self, name: &str, default: Duration) -> Duration {
-        debug_assert!(KNOWN.contains_name(name, KnobType::Duration), "{name}");
+        debug_assert!(KNOWN.contains(&(name, KnobType::Duration)), "{name}");
         let text = self.0.get(name).and_then(Value::as_str);
         text.and_then(|text| go_duration::parse(text).ok())
             .unwrap_or(default)
-    }
-}
-
-/// Finds the row of a knob.
-trait ContainsName {
-    fn contains_name(&self, name: &str, kind: KnobType) -> bool;
-}
-
-impl ContainsName for [(&str, KnobType)] {
-    fn contains_name(&self, name: &str, kind: KnobType) -> bool {
-        self.iter().any(|(known, of)| *known == name && *of == kind)
     }
 }
 

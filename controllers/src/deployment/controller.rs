@@ -23,8 +23,9 @@ use crate::{
     feature_gates::Gate,
     shared::{
         claim::{ClaimOwner, check_adopter, claim},
+        ended::ended,
         label_matcher::{InvalidSelector, LabelMatcher},
-        orphans::{Orphans, Selectors, Selects, ended},
+        orphans::{Orphans, Selectors, Selects},
         pod::PodView,
     },
 };

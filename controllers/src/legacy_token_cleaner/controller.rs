@@ -25,7 +25,10 @@ use super::{
     mounted_secrets::MountedSecrets,
     plan::{Decision, INVALID_SINCE, LAST_USED, Period, TokenSecret, decide, parse_day},
 };
-use crate::{Options, shared::service_account::ServiceAccountView};
+use crate::{
+    Options,
+    shared::service_account::{ServiceAccountView, TOKEN_TYPE},
+};
 
 const NAME: &str = "legacy-serviceaccount-token-cleaner-controller";
 /// The ConfigMap in which API servers write since when they record the use of tokens.
@@ -59,7 +62,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
     let secrets = setup
         .informers()
         .projected_with::<TokenSecretView>(InformerOptions {
-            field_selector: Some("type=kubernetes.io/service-account-token".to_owned()),
+            field_selector: Some(format!("type={TOKEN_TYPE}")),
             ..InformerOptions::default()
         });
     let cleaner = Cleaner {

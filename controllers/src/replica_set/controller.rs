@@ -24,8 +24,9 @@ use crate::{
     feature_gates::Gate,
     shared::{
         claim::{ClaimOwner, Claimable as _, check_adopter, claim},
+        ended::ended,
         label_matcher::LabelMatcher,
-        orphans::{Orphans, Selectors, ended},
+        orphans::{Orphans, Selectors},
         pod::{PodView, next_availability_check},
         pod_control::PodControl,
     },

@@ -5,17 +5,23 @@ use std::{collections::HashMap, sync::Arc};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kubewright::{
     NamespacedName,
-    cache::{Change, IndexSpec, IndexType, InformerOptions, Items, Lister, Metadata},
+    cache::{IndexSpec, IndexType, InformerOptions, Items, Lister, Metadata},
     client::{Delete, DeleteParams, Get, Preconditions, TypedClient, Update, retry_on_conflict},
     controller::{Action, OwnEvents, ReconcileError, Reconciler, Setup},
 };
 use parking_lot::Mutex;
 
 use super::{
-    plan::{AccountReference, TOKEN_TYPE, fill, needs_update},
+    plan::{AccountReference, fill, needs_update},
     signer::TokenSigner,
 };
-use crate::{Options, shared::service_account::ServiceAccountView};
+use crate::{
+    Options,
+    shared::{
+        ended::ended,
+        service_account::{ServiceAccountView, TOKEN_TYPE},
+    },
+};
 
 const BY_ACCOUNT: IndexSpec = IndexSpec {
     name: "service account",
@@ -77,22 +83,13 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         .controller(NAME, reconciler)
         .reconciles(&secrets)
         .watches(&accounts, move |change| {
-            let Some(account) = vanished(change) else {
+            let Some(account) = ended(change) else {
                 return Vec::new();
             };
             secrets_of(&by_account, account)
         })
         .own_events(OwnEvents::Ignore)
         .workers(options.concurrent_serviceaccount_token_syncs);
-}
-
-/// Returns the account that a change removed: deleted, or replaced by another of the same name.
-fn vanished<'c>(change: &Change<'c>) -> Option<&'c Metadata> {
-    match *change {
-        Change::Deleted { old, .. } => Some(old),
-        Change::Updated { old, new } if old.uid() != new.uid() => Some(old),
-        _ => None,
-    }
 }
 
 fn secrets_of(secrets: &Lister<Secret>, account: &Metadata) -> Vec<NamespacedName> {

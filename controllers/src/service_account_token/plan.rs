@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use serde_json::{Value, json};
 
-pub(super) const TOKEN_TYPE: &str = "kubernetes.io/service-account-token";
 pub(super) const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 pub(super) const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
 
@@ -114,6 +113,7 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
+    use crate::shared::service_account::TOKEN_TYPE;
 
     fn secret(annotations: &Value, data: &[(&str, &str)]) -> Secret {
         let mut secret: Secret = serde_json::from_value(json!({

@@ -1,11 +1,12 @@
 //! What several controllers share. Of pods, namespaces and service accounts the informers keep what the controllers read: [`pod`],
-//! [`namespace`], [`service_account`]. A reconcile uses the others in this order: [`orphans`] (objects that may be adopted),
+//! [`namespace`], [`service_account`]; [`ended`] finds what a change removed. A reconcile uses the others in this order: [`orphans`] (objects that may be adopted),
 //! [`label_matcher`], [`claim`] (which objects belong to an owner), [`active_pods`] (which pods to delete first), [`pod_control`] (writes pods).
 
 #[cfg(feature = "workloads")]
 pub(crate) mod active_pods;
 #[cfg(feature = "workloads")]
 pub(crate) mod claim;
+pub(crate) mod ended;
 #[cfg(feature = "workloads")]
 pub(crate) mod label_matcher;
 #[cfg(feature = "core")]
