@@ -22,6 +22,20 @@ pub struct Options {
     pub concurrent_replicaset_syncs: usize,
     /// `--concurrent-rc-syncs`. Default: 5.
     pub concurrent_rc_syncs: usize,
+    /// `--concurrent-statefulset-syncs`. Default: 5.
+    pub concurrent_statefulset_syncs: usize,
+    /// `--concurrent-daemonset-syncs`. Default: 2.
+    pub concurrent_daemonset_syncs: usize,
+    /// `--concurrent-job-syncs`. Default: 5.
+    pub concurrent_job_syncs: usize,
+    /// `--concurrent-cron-job-syncs`. Default: 5.
+    pub concurrent_cron_job_syncs: usize,
+    /// `--concurrent-ttl-after-finished-syncs`. Default: 5.
+    pub concurrent_ttl_after_finished_syncs: usize,
+    /// `--concurrent-namespace-syncs`. Default: 10.
+    pub concurrent_namespace_syncs: usize,
+    /// `--concurrent-gc-syncs`. Default: 20.
+    pub concurrent_gc_syncs: usize,
     /// `--concurrent-serviceaccount-token-syncs`. Default: 5.
     pub concurrent_serviceaccount_token_syncs: usize,
     /// The PEM file of `--service-account-private-key-file`. Without it no tokens are made, and the token controller does not start.
@@ -41,6 +55,13 @@ impl Default for Options {
             concurrent_deployment_syncs: 5,
             concurrent_replicaset_syncs: 5,
             concurrent_rc_syncs: 5,
+            concurrent_statefulset_syncs: 5,
+            concurrent_daemonset_syncs: 2,
+            concurrent_job_syncs: 5,
+            concurrent_cron_job_syncs: 5,
+            concurrent_ttl_after_finished_syncs: 5,
+            concurrent_namespace_syncs: 10,
+            concurrent_gc_syncs: 20,
             concurrent_serviceaccount_token_syncs: 5,
             service_account_private_key: None,
             root_ca: None,

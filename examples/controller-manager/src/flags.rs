@@ -44,6 +44,27 @@ pub(crate) struct Flags {
     /// ReplicationControllers that are synced concurrently
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     concurrent_rc_syncs: usize,
+    /// StatefulSets that are synced concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    concurrent_statefulset_syncs: usize,
+    /// DaemonSets that are synced concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 2)]
+    concurrent_daemonset_syncs: usize,
+    /// Jobs that are synced concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    concurrent_job_syncs: usize,
+    /// CronJobs that are synced concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    concurrent_cron_job_syncs: usize,
+    /// Finished Jobs that are checked concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    concurrent_ttl_after_finished_syncs: usize,
+    /// Namespaces that are deleted concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    concurrent_namespace_syncs: usize,
+    /// Objects that the garbage collector checks concurrently
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    concurrent_gc_syncs: usize,
     /// Token Secrets that are synced concurrently
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     concurrent_serviceaccount_token_syncs: usize,
@@ -146,6 +167,13 @@ impl Flags {
             concurrent_deployment_syncs: self.concurrent_deployment_syncs,
             concurrent_replicaset_syncs: self.concurrent_replicaset_syncs,
             concurrent_rc_syncs: self.concurrent_rc_syncs,
+            concurrent_statefulset_syncs: self.concurrent_statefulset_syncs,
+            concurrent_daemonset_syncs: self.concurrent_daemonset_syncs,
+            concurrent_job_syncs: self.concurrent_job_syncs,
+            concurrent_cron_job_syncs: self.concurrent_cron_job_syncs,
+            concurrent_ttl_after_finished_syncs: self.concurrent_ttl_after_finished_syncs,
+            concurrent_namespace_syncs: self.concurrent_namespace_syncs,
+            concurrent_gc_syncs: self.concurrent_gc_syncs,
             concurrent_serviceaccount_token_syncs: self.concurrent_serviceaccount_token_syncs,
             service_account_private_key: file(
                 "--service-account-private-key-file",
