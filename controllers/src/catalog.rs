@@ -52,6 +52,12 @@ pub const CONTROLLERS: &[Controller] = &[
     },
     #[cfg(feature = "workloads")]
     Controller {
+        name: "daemonset-controller",
+        aliases: &["daemonset"],
+        register: crate::daemon_set::register,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
         name: "deployment-controller",
         aliases: &["deployment"],
         register: crate::deployment::register,

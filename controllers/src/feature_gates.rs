@@ -23,19 +23,29 @@ pub(crate) enum Gate {
     DeploymentReplicaSetTerminatingReplicas,
     /// Pods with a lower deletion cost are deleted first.
     PodDeletionCost,
+    /// Tolerations may compare the numbers of taints.
+    TaintTolerationComparisonOperators,
 }
 
 /// The version of Kubernetes that these controllers follow.
 const CURRENT_VERSION: (u32, u32) = (1, 36);
 
+/// The version from which on an alpha gate is on.
+const NEVER: (u32, u32) = (u32::MAX, 0);
+
 /// The name of each gate, and the version from which on it is on.
-const GATES: [(Gate, &str, (u32, u32)); 2] = [
+const GATES: [(Gate, &str, (u32, u32)); 3] = [
     (
         Gate::DeploymentReplicaSetTerminatingReplicas,
         "DeploymentReplicaSetTerminatingReplicas",
         (1, 35),
     ),
     (Gate::PodDeletionCost, "PodDeletionCost", (1, 22)),
+    (
+        Gate::TaintTolerationComparisonOperators,
+        "TaintTolerationComparisonOperators",
+        NEVER,
+    ),
 ];
 
 impl Default for FeatureGates {
@@ -117,6 +127,14 @@ mod tests {
         }
         let emulated = FeatureGates::default().emulate("kube=1.33").unwrap();
         assert!(!emulated.is_on(gate) && emulated.is_on(Gate::PodDeletionCost));
+    }
+
+    #[test]
+    fn alpha_gates_are_off_unless_they_are_set() {
+        let gate = Gate::TaintTolerationComparisonOperators;
+        assert!(!FeatureGates::parse("1.99;").unwrap().is_on(gate));
+        let set = FeatureGates::parse("TaintTolerationComparisonOperators=true");
+        assert!(set.unwrap().is_on(gate));
     }
 
     #[test]

@@ -27,6 +27,8 @@ mod options;
 mod shared;
 
 #[cfg(feature = "workloads")]
+mod daemon_set;
+#[cfg(feature = "workloads")]
 mod deployment;
 #[cfg(feature = "core")]
 mod legacy_token_cleaner;

@@ -1,11 +1,8 @@
 //! The controller: reads the caches, claims ReplicaSets, and plans.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use k8s_openapi::{
-    api::apps::v1::{Deployment, ReplicaSet},
-    apimachinery::pkg::apis::meta::v1::LabelSelector,
-};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use kubewright::{
     Clock, NamespacedName,
     cache::{LookupError, Object},
@@ -24,7 +21,7 @@ use crate::{
     shared::{
         claim::{ClaimOwner, check_adopter, claim},
         ended::ended,
-        label_matcher::{InvalidSelector, LabelMatcher},
+        label_matcher::{InvalidSelector, LabelMatcher, selects_everything},
         orphans::{Orphans, Selectors, Selects},
         pod::PodView,
     },
@@ -96,7 +93,8 @@ impl Reconciler for DeploymentController {
             Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
-        if selects_everything(&deployment) {
+        let spec = deployment.spec.as_ref();
+        if spec.is_some_and(|spec| selects_everything(&spec.selector)) {
             return self.refuse(&deployment).await;
         }
         let Some(selector) = self.selectors.of(&deployment) else {
@@ -192,17 +190,6 @@ impl DeploymentController {
             counts_terminating: self.counts_terminating,
         })
     }
-}
-
-fn selects_everything(deployment: &Deployment) -> bool {
-    deployment.spec.as_ref().is_some_and(|spec| {
-        let LabelSelector {
-            match_labels,
-            match_expressions,
-        } = &spec.selector;
-        match_labels.as_ref().is_none_or(BTreeMap::is_empty)
-            && match_expressions.as_ref().is_none_or(Vec::is_empty)
-    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use k8s_openapi::{
     jiff::SignedDuration,
 };
 
+use crate::shared::int_or_percent::{InvalidLimit, Rounding, resolve};
+
 /// A deadline or a history of this size has no limit.
 const UNLIMITED: i32 = i32::MAX;
 
@@ -43,8 +45,8 @@ pub(super) enum InvalidSpec {
     Missing,
     #[error("unexpected deployment strategy type: {0}")]
     Strategy(String),
-    #[error("invalid value {0:?}: expected a number or a percentage")]
-    Quantity(String),
+    #[error(transparent)]
+    Limit(#[from] InvalidLimit),
 }
 
 impl DesiredState {
@@ -122,30 +124,6 @@ impl Strategy {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Rounding {
-    Up,
-    Down,
-}
-
-/// Resolves a number or a percentage of the replicas. Negative ones are zero.
-fn resolve(limit: &IntOrString, replicas: i64, rounding: Rounding) -> Result<i64, InvalidSpec> {
-    let text = match limit {
-        IntOrString::Int(number) => return Ok(i64::from(*number).max(0)),
-        IntOrString::String(text) => text,
-    };
-    let percent = text
-        .strip_suffix('%')
-        .and_then(|digits| digits.parse::<i32>().ok());
-    let percent = percent.ok_or_else(|| InvalidSpec::Quantity(text.clone()))?;
-    let hundredths = i64::from(percent).max(0) * replicas;
-    let part = match rounding {
-        Rounding::Up => (hundredths + 99) / 100,
-        Rounding::Down => hundredths / 100,
-    };
-    Ok(part.min(i32::MAX.into()))
-}
-
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::apps::v1::DeploymentStrategy;
@@ -202,7 +180,7 @@ mod tests {
         for (surge, unavailable) in [("oops", "39%"), ("55%", "urg"), ("5", "0%"), ("%", "0%")] {
             let error =
                 DesiredState::of(&spec(10, Some(percent(surge)), Some(percent(unavailable)))).unwrap_err();
-            assert!(matches!(error, InvalidSpec::Quantity(_)), "{error}");
+            assert!(matches!(error, InvalidSpec::Limit(_)), "{error}");
         }
     }
 

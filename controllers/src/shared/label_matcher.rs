@@ -81,6 +81,16 @@ impl LabelMatcher {
     }
 }
 
+/// Whether a selector has no requirement, and so selects everything.
+pub(crate) fn selects_everything(selector: &LabelSelector) -> bool {
+    let LabelSelector {
+        match_labels,
+        match_expressions,
+    } = selector;
+    match_labels.as_ref().is_none_or(BTreeMap::is_empty)
+        && match_expressions.as_ref().is_none_or(Vec::is_empty)
+}
+
 fn equals((key, value): (&String, &String)) -> Requirement {
     Requirement::In(key.clone(), vec![value.clone()])
 }
@@ -123,6 +133,8 @@ mod tests {
         }
         let everything = LabelMatcher::new(&LabelSelector::default()).unwrap();
         assert!(everything.is_empty() && everything.matches_labels(&objects[0]));
+        assert!(selects_everything(&LabelSelector::default()));
+        assert!(!selects_everything(&selector("app", "Exists", &[])));
         let equal = LabelMatcher::of_labels(&objects[1]);
         assert_eq!(
             objects.each_ref().map(|labels| equal.matches_labels(labels)),

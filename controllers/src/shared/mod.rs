@@ -1,6 +1,7 @@
-//! What several controllers share. Of pods, namespaces and service accounts the informers keep what the controllers read: [`pod`],
-//! [`namespace`], [`service_account`]; [`ended`] finds what a change removed. A reconcile uses the others in this order: [`orphans`] (objects that may be adopted),
-//! [`label_matcher`], [`claim`] (which objects belong to an owner), [`controller_revisions`] (the owner's former pod templates; [`semantic`] with
+//! What several controllers share. Of pods, nodes, namespaces and service accounts the informers keep what the controllers read: [`pod`],
+//! [`node`], [`namespace`], [`service_account`]; [`ended`] finds what a change removed. [`node_affinity`] and [`taints`] say on which nodes a
+//! pod may run, [`int_or_percent`] resolves limits of rollouts. A reconcile uses the others in this order: [`orphans`] (objects that may be
+//! adopted), [`label_matcher`], [`claim`] (which objects belong to an owner), [`controller_revisions`] (the owner's former pod templates; [`semantic`] with
 //! [`quantity`] compares templates, [`name_hash`] names what is made from one), [`active_pods`] (which pods to delete first), [`pod_control`] (writes pods).
 
 #[cfg(feature = "workloads")]
@@ -11,11 +12,19 @@ pub(crate) mod claim;
 pub(crate) mod controller_revisions;
 pub(crate) mod ended;
 #[cfg(feature = "workloads")]
+pub(crate) mod int_or_percent;
+#[cfg(feature = "workloads")]
 pub(crate) mod label_matcher;
+#[cfg(feature = "workloads")]
+mod label_syntax;
 #[cfg(feature = "workloads")]
 pub(crate) mod name_hash;
 #[cfg(feature = "core")]
 pub(crate) mod namespace;
+#[cfg(feature = "workloads")]
+pub(crate) mod node;
+#[cfg(feature = "workloads")]
+pub(crate) mod node_affinity;
 #[cfg(feature = "workloads")]
 pub(crate) mod orphans;
 #[cfg(feature = "workloads")]
@@ -28,3 +37,5 @@ mod quantity;
 pub(crate) mod semantic;
 #[cfg(feature = "core")]
 pub(crate) mod service_account;
+#[cfg(feature = "workloads")]
+pub(crate) mod taints;

@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use k8s_openapi::{
-    api::core::v1::Pod,
+    api::core::v1::{NodeSelectorRequirement, Pod},
     apimachinery::pkg::apis::meta::v1::Time,
     jiff::{SignedDuration, Timestamp},
 };
 use kubewright::Projection;
 use serde::Deserialize;
+
+use super::node_affinity::NAME_FIELD;
 
 /// The values of a pod that the controllers read. Names, labels and owners are in the metadata of the cached object.
 #[derive(Projection, Clone, Debug, Default, PartialEq)]
@@ -23,6 +25,11 @@ pub(crate) struct PodView {
     pub(crate) deletion_cost: Option<String>,
     #[projection(path = "spec.nodeName", default)]
     pub(crate) node: String,
+    /// The node fields that the pod requires. Those of all terms, of which one must match.
+    #[projection(
+        path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields[*]"
+    )]
+    pub(crate) node_fields: Vec<NodeSelectorRequirement>,
     #[projection(path = "spec.initContainers[*].name")]
     pub(crate) init_containers: Vec<Option<String>>,
     #[projection(path = "spec.initContainers[*].restartPolicy")]
@@ -87,6 +94,18 @@ impl PodView {
     /// Whether it is being deleted, and its containers may still run.
     pub(crate) fn is_terminating(&self) -> bool {
         !self.is_terminal() && self.deleted.is_some()
+    }
+
+    /// Returns the node that it runs on, or that it is made for. Only pods of DaemonSets are made for a node.
+    pub(crate) fn target_node(&self) -> Option<&str> {
+        if !self.node.is_empty() {
+            return Some(&self.node);
+        }
+        let is_name = |field: &&NodeSelectorRequirement| field.key == NAME_FIELD && field.operator == "In";
+        match self.node_fields.iter().find(is_name)?.values.as_deref()? {
+            [node] => Some(node),
+            _ => None,
+        }
     }
 
     /// Whether its condition Ready is true.

@@ -185,3 +185,30 @@ fn deletion_costs_are_plain_numbers() {
         assert_eq!(pod.deletion_cost(), cost, "{text:?}");
     }
 }
+
+#[test]
+fn target_node_is_that_of_the_pod_or_of_its_affinity() {
+    let by_name = |operator: &str, values: &[&str]| json!({"matchFields": [{"key": "metadata.name", "operator": operator, "values": values}]});
+    let other = json!({"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["1"]}]});
+    let labels = json!({"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]});
+    for (node, terms, expected) in [
+        (json!("a"), json!([by_name("In", &["b"])]), Some("a")),
+        (json!(null), json!([by_name("In", &["b"])]), Some("b")),
+        (
+            json!(""),
+            json!([labels, other, by_name("In", &["b"])]),
+            Some("b"),
+        ),
+        (json!(null), json!([by_name("In", &["a", "b"])]), None),
+        (json!(null), json!([by_name("NotIn", &["b"])]), None),
+        (json!(null), json!([labels]), None),
+        (json!(null), json!([]), None),
+        (json!(null), json!(null), None),
+    ] {
+        let required =
+            json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}});
+        let pod = json!({"spec": {"nodeName": node, "affinity": {"nodeAffinity": required}}});
+        let pod: PodView = from_value(pod).unwrap();
+        assert_eq!(pod.target_node(), expected, "{node} {terms}");
+    }
+}
