@@ -50,6 +50,12 @@ pub const CONTROLLERS: &[Controller] = &[
         aliases: &["serviceaccount"],
         register: crate::service_account::register,
     },
+    #[cfg(feature = "core")]
+    Controller {
+        name: "namespace-controller",
+        aliases: &["namespace"],
+        register: crate::namespace::register,
+    },
     #[cfg(feature = "workloads")]
     Controller {
         name: "deployment-controller",

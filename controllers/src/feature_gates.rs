@@ -21,6 +21,8 @@ pub struct InvalidGates(String);
 pub(crate) enum Gate {
     /// ReplicaSets and Deployments count their terminating replicas in the status.
     DeploymentReplicaSetTerminatingReplicas,
+    /// Pods are deleted before the other content of a namespace.
+    OrderedNamespaceDeletion,
     /// Pods with a lower deletion cost are deleted first.
     PodDeletionCost,
 }
@@ -29,11 +31,16 @@ pub(crate) enum Gate {
 const CURRENT_VERSION: (u32, u32) = (1, 36);
 
 /// The name of each gate, and the version from which on it is on.
-const GATES: [(Gate, &str, (u32, u32)); 2] = [
+const GATES: [(Gate, &str, (u32, u32)); 3] = [
     (
         Gate::DeploymentReplicaSetTerminatingReplicas,
         "DeploymentReplicaSetTerminatingReplicas",
         (1, 35),
+    ),
+    (
+        Gate::OrderedNamespaceDeletion,
+        "OrderedNamespaceDeletion",
+        (1, 33),
     ),
     (Gate::PodDeletionCost, "PodDeletionCost", (1, 22)),
 ];

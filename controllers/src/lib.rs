@@ -30,6 +30,8 @@ mod shared;
 mod deployment;
 #[cfg(feature = "core")]
 mod legacy_token_cleaner;
+#[cfg(feature = "core")]
+mod namespace;
 #[cfg(feature = "workloads")]
 mod replica_set;
 #[cfg(feature = "core")]

@@ -6,9 +6,13 @@
 pub(crate) mod active_pods;
 #[cfg(feature = "workloads")]
 pub(crate) mod claim;
+#[cfg(feature = "core")]
+pub(crate) mod discovery;
 pub(crate) mod ended;
 #[cfg(feature = "workloads")]
 pub(crate) mod label_matcher;
+#[cfg(feature = "core")]
+pub(crate) mod metadata_client;
 #[cfg(feature = "core")]
 pub(crate) mod namespace;
 #[cfg(feature = "workloads")]
