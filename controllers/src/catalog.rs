@@ -56,6 +56,12 @@ pub const CONTROLLERS: &[Controller] = &[
         aliases: &["namespace"],
         register: crate::namespace::register,
     },
+    #[cfg(feature = "gc")]
+    Controller {
+        name: "garbage-collector-controller",
+        aliases: &["garbagecollector"],
+        register: crate::garbage_collector::register,
+    },
     #[cfg(feature = "workloads")]
     Controller {
         name: "deployment-controller",

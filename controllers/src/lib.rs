@@ -23,11 +23,13 @@ mod feature_gates;
 mod go_duration;
 mod knobs;
 mod options;
-#[cfg(any(feature = "core", feature = "workloads"))]
+#[cfg(any(feature = "core", feature = "gc", feature = "workloads"))]
 mod shared;
 
 #[cfg(feature = "workloads")]
 mod deployment;
+#[cfg(feature = "gc")]
+mod garbage_collector;
 #[cfg(feature = "core")]
 mod legacy_token_cleaner;
 #[cfg(feature = "core")]

@@ -2,11 +2,12 @@
 
 use kube::{
     Api,
-    api::{DeleteParams, DynamicObject, ListParams, PartialObjectMeta},
+    api::{DeleteParams, DynamicObject, ListParams, PartialObjectMeta, Patch, PatchParams},
 };
 use kubewright::{ApiResource, NamespacedName};
+use serde_json::Value;
 
-/// Lists the metadata of objects, and deletes objects, whatever their kind is.
+/// Reads the metadata of objects, patches it, and deletes objects, whatever their kind is.
 #[derive(Clone)]
 pub(crate) struct MetadataClient(kube::Client);
 
@@ -28,6 +29,17 @@ impl MetadataClient {
         Self(client)
     }
 
+    /// Reads an object; none if it does not exist.
+    pub(crate) async fn get(
+        &self,
+        kind: &ApiResource,
+        name: &NamespacedName,
+    ) -> Result<Option<ObjectMetadata>, kube::Error> {
+        self.api(kind, name.namespace())
+            .get_metadata_opt(name.name())
+            .await
+    }
+
     /// Lists the objects of a namespace, in one page.
     pub(crate) async fn list(
         &self,
@@ -36,6 +48,30 @@ impl MetadataClient {
     ) -> Result<Vec<ObjectMetadata>, kube::Error> {
         let api = self.api(kind, Some(namespace));
         Ok(api.list_metadata(&ListParams::default()).await?.items)
+    }
+
+    /// Sends a merge patch.
+    pub(crate) async fn merge_patch(
+        &self,
+        kind: &ApiResource,
+        name: &NamespacedName,
+        patch: &Value,
+    ) -> Result<ObjectMetadata, kube::Error> {
+        let api = self.api(kind, name.namespace());
+        api.patch_metadata(name.name(), &PatchParams::default(), &Patch::Merge(patch))
+            .await
+    }
+
+    /// Sends a strategic merge patch. Custom resources refuse it with 415.
+    pub(crate) async fn strategic_patch(
+        &self,
+        kind: &ApiResource,
+        name: &NamespacedName,
+        patch: &Value,
+    ) -> Result<ObjectMetadata, kube::Error> {
+        let api = self.api(kind, name.namespace());
+        api.patch_metadata(name.name(), &PatchParams::default(), &Patch::Strategic(patch))
+            .await
     }
 
     pub(crate) async fn delete(

@@ -6,12 +6,12 @@
 pub(crate) mod active_pods;
 #[cfg(feature = "workloads")]
 pub(crate) mod claim;
-#[cfg(feature = "core")]
+#[cfg(any(feature = "core", feature = "gc"))]
 pub(crate) mod discovery;
 pub(crate) mod ended;
 #[cfg(feature = "workloads")]
 pub(crate) mod label_matcher;
-#[cfg(feature = "core")]
+#[cfg(any(feature = "core", feature = "gc"))]
 pub(crate) mod metadata_client;
 #[cfg(feature = "core")]
 pub(crate) mod namespace;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use http::Method;
 use kubewright::testing::TestOperator;
 use kubewright_apiserver::{ApiServer, HousekeepingTask};
-use kubewright_controllers::{Options, register};
+use kubewright_controllers::{Knobs, Options, register};
 use kubewright_testkit::{Cluster, Identity};
 use serde_json::{Value, json};
 
@@ -51,8 +52,23 @@ impl Scenario {
         }));
     }
 
+    /// Sets how often the garbage collector asks which resources are served.
+    pub(crate) fn sync_every(&mut self, period: &str) {
+        let knobs = json!({"garbagecollector.syncPeriod": period}).to_string();
+        self.options.knobs = Knobs::parse(&knobs).unwrap();
+    }
+
     pub(crate) fn apply(&self, object: &Value) -> Value {
         self.cluster.apply(object).unwrap()
+    }
+
+    /// Deletes a ConfigMap with a propagation policy.
+    pub(crate) fn delete_with(&self, object: &Value, policy: &str) {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let path = format!("/api/v1/namespaces/shop/configmaps/{name}?propagationPolicy={policy}");
+        self.cluster
+            .request(Method::DELETE, &path, "application/json", None)
+            .unwrap();
     }
 
     pub(crate) fn assert_nothing_forbidden(&self) {
