@@ -62,6 +62,12 @@ pub const CONTROLLERS: &[Controller] = &[
         aliases: &["garbagecollector"],
         register: crate::garbage_collector::register,
     },
+    #[cfg(feature = "gc")]
+    Controller {
+        name: "pod-garbage-collector-controller",
+        aliases: &["podgc"],
+        register: crate::pod_garbage_collector::register,
+    },
     #[cfg(feature = "workloads")]
     Controller {
         name: "deployment-controller",

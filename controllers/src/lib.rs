@@ -34,6 +34,8 @@ mod garbage_collector;
 mod legacy_token_cleaner;
 #[cfg(feature = "core")]
 mod namespace;
+#[cfg(feature = "gc")]
+mod pod_garbage_collector;
 #[cfg(feature = "workloads")]
 mod replica_set;
 #[cfg(feature = "core")]

@@ -15,9 +15,11 @@ pub(crate) mod label_matcher;
 pub(crate) mod metadata_client;
 #[cfg(feature = "core")]
 pub(crate) mod namespace;
+#[cfg(feature = "gc")]
+pub(crate) mod node;
 #[cfg(feature = "workloads")]
 pub(crate) mod orphans;
-#[cfg(feature = "workloads")]
+#[cfg(any(feature = "gc", feature = "workloads"))]
 pub(crate) mod pod;
 #[cfg(feature = "workloads")]
 pub(crate) mod pod_control;

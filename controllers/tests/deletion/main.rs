@@ -4,4 +4,5 @@
 
 mod namespaces;
 mod owners;
+mod pods;
 mod scenario;

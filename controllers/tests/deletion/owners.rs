@@ -127,7 +127,7 @@ async fn orphaned_dependents_stay_without_their_owner() {
 async fn custom_resources_are_collected_once_their_kind_is_served() {
     let mut scenario = Scenario::without_controllers(COLLECTOR);
     scenario.cluster.create_namespace("shop").unwrap();
-    scenario.sync_every("100ms");
+    scenario.set_knobs(&json!({"garbagecollector.syncPeriod": "100ms"}));
     scenario.start_controllers().await;
     let schema = json!({"openAPIV3Schema": {"type": "object"}});
     let definition = json!({

@@ -52,10 +52,14 @@ impl Scenario {
         }));
     }
 
-    /// Sets how often the garbage collector asks which resources are served.
-    pub(crate) fn sync_every(&mut self, period: &str) {
-        let knobs = json!({"garbagecollector.syncPeriod": period}).to_string();
-        self.options.knobs = Knobs::parse(&knobs).unwrap();
+    /// Sets knobs, before the controllers start.
+    pub(crate) fn set_knobs(&mut self, knobs: &Value) {
+        self.options.knobs = Knobs::parse(&knobs.to_string()).unwrap();
+    }
+
+    /// Sets how many ended pods are kept, before the controllers start.
+    pub(crate) fn keep_ended_pods(&mut self, count: usize) {
+        self.options.terminated_pod_gc_threshold = count;
     }
 
     pub(crate) fn apply(&self, object: &Value) -> Value {
