@@ -86,6 +86,18 @@ pub const CONTROLLERS: &[Controller] = &[
         aliases: &["replicationcontroller"],
         register: crate::replica_set::register_replication_controllers,
     },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "cronjob-controller",
+        aliases: &["cronjob"],
+        register: crate::cron_job::register,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "ttl-after-finished-controller",
+        aliases: &["ttl-after-finished"],
+        register: crate::ttl_after_finished::register,
+    },
 ];
 
 impl Controller {

@@ -27,6 +27,8 @@ mod options;
 mod shared;
 
 #[cfg(feature = "workloads")]
+mod cron_job;
+#[cfg(feature = "workloads")]
 mod deployment;
 #[cfg(feature = "gc")]
 mod garbage_collector;
@@ -44,6 +46,8 @@ mod root_ca;
 mod service_account;
 #[cfg(feature = "core")]
 mod service_account_token;
+#[cfg(feature = "workloads")]
+mod ttl_after_finished;
 
 pub use catalog::{Controller, UnknownController};
 pub use feature_gates::{FeatureGates, InvalidGates};

@@ -10,6 +10,8 @@ pub(crate) mod claim;
 pub(crate) mod discovery;
 pub(crate) mod ended;
 #[cfg(feature = "workloads")]
+pub(crate) mod finished_job;
+#[cfg(feature = "workloads")]
 pub(crate) mod label_matcher;
 #[cfg(any(feature = "core", feature = "gc"))]
 pub(crate) mod metadata_client;
