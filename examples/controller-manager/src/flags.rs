@@ -18,7 +18,7 @@ use kubewright_controllers::{FeatureGates, Knobs, Options, parse_duration};
 #[derive(Debug, Parser)]
 #[command(
     name = "controller-manager",
-    about = "Runs Kubernetes' controllers: replica sets, deployments, service accounts"
+    about = "Runs Kubernetes' controllers: deployments, cron jobs, namespaces, garbage collection and more"
 )]
 pub(crate) struct Flags {
     /// Print the roles that the controllers need, and end
