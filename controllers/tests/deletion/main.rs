@@ -5,4 +5,5 @@
 mod namespaces;
 mod owners;
 mod pods;
+mod real;
 mod scenario;

@@ -13,20 +13,20 @@ async fn start() -> Scenario {
 }
 
 /// A ConfigMap with these owners, of kind ConfigMap if they say nothing else.
-fn owned(name: &str, owners: &[&Value]) -> Value {
+pub(crate) fn owned(name: &str, owners: &[&Value]) -> Value {
     let mut object = config_map(name);
     object["metadata"]["ownerReferences"] = owners.iter().map(|owner| reference(owner)).collect();
     object
 }
 
-fn reference(owner: &Value) -> Value {
+pub(crate) fn reference(owner: &Value) -> Value {
     json!({
         "apiVersion": owner["apiVersion"], "kind": owner["kind"],
         "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"], "blockOwnerDeletion": true,
     })
 }
 
-fn owner_names(object: &Value) -> Vec<&str> {
+pub(crate) fn owner_names(object: &Value) -> Vec<&str> {
     let owners = object["metadata"]["ownerReferences"].as_array();
     let owners = owners.into_iter().flatten();
     owners.map(|owner| owner["name"].as_str().unwrap()).collect()

@@ -6,7 +6,7 @@ use http::Method;
 use kubewright::testing::TestOperator;
 use kubewright_apiserver::{ApiServer, HousekeepingTask};
 use kubewright_controllers::{Knobs, Options, register};
-use kubewright_testkit::{Cluster, Identity};
+use kubewright_testkit::{Cluster, ControlPlane, Identity};
 use serde_json::{Value, json};
 
 pub(crate) struct Scenario {
@@ -24,16 +24,25 @@ impl Scenario {
     }
 
     pub(crate) fn without_controllers(controllers: &str) -> Self {
-        let options = Options {
-            namespace_grace_period: Duration::ZERO,
-            ..Options::default().select(controllers).unwrap()
-        };
         let replaced = [HousekeepingTask::Namespaces, HousekeepingTask::GarbageCollector];
         let kept = HousekeepingTask::ALL
             .into_iter()
             .filter(|task| !replaced.contains(task));
         let kept: Vec<_> = kept.collect();
         let cluster = Cluster::start_embedded(ApiServer::builder().housekeeping(&kept)).unwrap();
+        Self::on(cluster, controllers)
+    }
+
+    /// On the real API server, without kube-controller-manager.
+    pub(crate) fn on_real(controllers: &str) -> Self {
+        Self::on(Cluster::start_real(ControlPlane::builder()).unwrap(), controllers)
+    }
+
+    fn on(cluster: Cluster, controllers: &str) -> Self {
+        let options = Options {
+            namespace_grace_period: Duration::ZERO,
+            ..Options::default().select(controllers).unwrap()
+        };
         let permissions = TestOperator::permissions(|setup| register(setup, &options));
         let identity = cluster.operator("manager", &permissions).unwrap();
         Self {
