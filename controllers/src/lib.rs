@@ -18,6 +18,11 @@
 //! # }
 //! ```
 
+#![cfg_attr(
+    not(all(feature = "core", feature = "gc", feature = "workloads")),
+    allow(dead_code, reason = "what controllers share is not needed by each feature")
+)]
+
 pub mod catalog;
 mod feature_gates;
 mod go_duration;
