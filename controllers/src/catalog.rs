@@ -68,6 +68,12 @@ pub const CONTROLLERS: &[Controller] = &[
         aliases: &["replicationcontroller"],
         register: crate::replica_set::register_replication_controllers,
     },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "statefulset-controller",
+        aliases: &["statefulset"],
+        register: crate::stateful_set::register,
+    },
 ];
 
 impl Controller {

@@ -38,6 +38,8 @@ mod root_ca;
 mod service_account;
 #[cfg(feature = "core")]
 mod service_account_token;
+#[cfg(feature = "workloads")]
+mod stateful_set;
 
 pub use catalog::{Controller, UnknownController};
 pub use feature_gates::{FeatureGates, InvalidGates};
