@@ -1,1 +1,107 @@
+//! Sets and pods for tests of single reconciles.
 
+use std::{collections::BTreeMap, sync::Arc};
+
+use k8s_openapi::{
+    api::apps::v1::StatefulSet,
+    apimachinery::pkg::apis::meta::v1::{OwnerReference, Time},
+    jiff::{SignedDuration, Timestamp},
+};
+use serde_json::{Value, from_value, json};
+
+use super::plan::ReplicaPod;
+use crate::shared::pod::{ConditionStatus, ConditionType, PodPhase, PodView};
+
+pub(super) const NEW: &str = "web-new";
+pub(super) const OLD: &str = "web-old";
+
+pub(super) fn now() -> Timestamp {
+    "2026-05-01T12:00:00Z".parse().unwrap()
+}
+
+/// A set `web` with these fields of its spec, and a claim template `data`.
+pub(super) fn set(spec: &Value) -> StatefulSet {
+    let mut object = json!({
+        "metadata": {"name": "web", "namespace": "shop", "uid": "set", "generation": 2},
+        "spec": {
+            "serviceName": "headless",
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {
+                    "containers": [{"name": "web", "image": "web:2"}],
+                    "volumes": [{"name": "data", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}],
+                },
+            },
+            "volumeClaimTemplates": [{"metadata": {"name": "data", "labels": {"tier": "db", "app": "other"}}}],
+        },
+    });
+    let fields = object["spec"].as_object_mut().unwrap();
+    fields.extend(spec.as_object().unwrap().clone());
+    from_value(object).unwrap()
+}
+
+pub(super) fn controller(kind: &str, api_version: &str, name: &str, uid: &str) -> OwnerReference {
+    OwnerReference {
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        uid: uid.to_owned(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+pub(super) fn set_reference() -> OwnerReference {
+    controller("StatefulSet", "apps/v1", "web", "set")
+}
+
+pub(super) fn pod_reference(ordinal: i64, uid: &str) -> OwnerReference {
+    controller("Pod", "v1", &format!("web-{ordinal}"), uid)
+}
+
+/// What a test says of a pod: letters, as in `rN`. Lower case is the state: `r` ready for a minute, `j` ready just now, `u` running and not
+/// ready, `p` pending, `f` failed, `s` succeeded, `-` no phase. Upper case: `N` of the new revision, `O` of the old one, `T` being deleted, `I`
+/// without identity, `C` without claims.
+pub(super) fn pod(ordinal: i64, text: &str) -> ReplicaPod {
+    let phase = match text.as_bytes()[0] {
+        b'r' | b'j' | b'u' => PodPhase::Running,
+        b'p' => PodPhase::Pending,
+        b'f' => PodPhase::Failed,
+        b's' => PodPhase::Succeeded,
+        _ => PodPhase::Unset,
+    };
+    let has = |letter: char| text.contains(letter);
+    let mut view = PodView {
+        phase,
+        deleted: has('T').then(|| Time(now())),
+        claims: if has('C') {
+            Vec::new()
+        } else {
+            vec![format!("data-web-{ordinal}")]
+        },
+        ..PodView::default()
+    };
+    if has('r') || has('j') {
+        let since = now() - SignedDuration::from_secs(if has('j') { 0 } else { 60 });
+        view.condition_types = vec![Some(ConditionType::Ready)];
+        view.condition_statuses = vec![Some(ConditionStatus::True)];
+        view.condition_times = vec![Some(Time(since))];
+    }
+    ReplicaPod {
+        uid: format!("uid-{ordinal}"),
+        revision: Some(if has('O') { OLD } else { NEW }.to_owned()),
+        has_identity: !has('I'),
+        view: Arc::new(view),
+    }
+}
+
+/// Pods by ordinal, from `0:rN 1:pO`.
+pub(super) fn pods(text: &str) -> BTreeMap<i64, ReplicaPod> {
+    let pods = text.split_whitespace().map(|one| {
+        let (ordinal, state) = one.split_once(':').unwrap();
+        let ordinal = ordinal.parse().unwrap();
+        (ordinal, pod(ordinal, state))
+    });
+    pods.collect()
+}
