@@ -264,7 +264,7 @@ fn data(template: &PodTemplateSpec) -> RawExtension {
 
 /// Returns the hash in the name of a revision. It is upstream's: over the JSON as Go writes it, with sorted keys, and the decimal count.
 fn hash(data: &Value, collision_count: Option<i32>) -> String {
-    let mut hash = NameHash::default();
+    let mut hash = NameHash::fnv1();
     for character in data.to_string().chars() {
         match character {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {

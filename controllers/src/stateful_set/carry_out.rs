@@ -19,7 +19,7 @@ use super::{
     claims::ClaimChange,
     identity::pod_name,
     objects::{claim_templates, correct_pod, new_claim, new_pod},
-    plan::{Plan, PodRevision, Step},
+    plan::{PodRevision, SetPlan, Step},
 };
 use crate::shared::pod_control::message;
 
@@ -73,7 +73,7 @@ impl PodWriter {
     pub(super) async fn carry_out(
         &self,
         set: &SetTemplates<'_>,
-        plan: &Plan,
+        plan: &SetPlan,
     ) -> (usize, Result<(), ReconcileError>) {
         for stage in [&plan.replicas, &plan.surplus_claims, &plan.scale_down] {
             if let Err(error) = self.run(set, stage).await {

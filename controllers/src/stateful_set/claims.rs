@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::{
     identity::{claim_name, pod_name},
-    plan::Observed,
+    plan::ObservedSet,
     retention::ClaimOwners,
 };
 
@@ -37,14 +37,14 @@ pub(super) enum ClaimChange {
 
 /// The claims of one pod.
 pub(super) struct PodClaims<'o> {
-    observed: &'o Observed<'o>,
+    observed: &'o ObservedSet<'o>,
     ordinal: i64,
     pod: OwnerReference,
 }
 
 impl<'o> PodClaims<'o> {
     /// The claims of the pod with this ordinal. `uid` is empty if it does not exist.
-    pub(super) fn of(observed: &'o Observed<'o>, ordinal: i64, uid: &str) -> Self {
+    pub(super) fn of(observed: &'o ObservedSet<'o>, ordinal: i64, uid: &str) -> Self {
         Self {
             observed,
             ordinal,

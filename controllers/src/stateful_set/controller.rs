@@ -21,12 +21,12 @@ use kubewright::{
 use super::{
     carry_out::{PodWriter, SetTemplates},
     claims::ClaimState,
-    desired::DesiredState,
+    desired::DesiredSet,
     identity::{POD_NAME_LABEL, REVISION_LABEL, ordinal, set_of},
     objects::claim_templates,
-    plan::{Observed, Plan, ReplicaPod, plan},
+    plan::{ObservedSet, SetPlan, StatefulPod, plan},
     revisions::{self, SetRevisions},
-    status::{self, PodCounts, RevisionNames},
+    status::{self, ReplicaCounts, RevisionNames},
 };
 use crate::{
     Options,
@@ -140,7 +140,7 @@ impl Reconciler for StatefulSetController {
             .claim(&*set, is_selected, Unselected::Skip, can_adopt)
             .await?;
         let pods = self.claim_pods(key, &set, &reference, &selector).await?;
-        let desired = DesiredState::of(&set, self.uses_max_unavailable);
+        let desired = DesiredSet::of(&set, self.uses_max_unavailable);
         let now = self.clock.now();
         let written = if set.metadata.deletion_timestamp.is_some() {
             self.report_deletion(&set, &desired, &pods, now).await
@@ -172,8 +172,8 @@ struct SetState<'s> {
     key: &'s NamespacedName,
     set: &'s StatefulSet,
     reference: &'s OwnerReference,
-    desired: DesiredState,
-    pods: &'s BTreeMap<i64, ReplicaPod>,
+    desired: DesiredSet,
+    pods: &'s BTreeMap<i64, StatefulPod>,
     /// Sorted.
     history: &'s [Arc<ControllerRevision>],
 }
@@ -186,7 +186,7 @@ impl StatefulSetController {
         set: &StatefulSet,
         reference: &OwnerReference,
         selector: &LabelMatcher,
-    ) -> Result<BTreeMap<i64, ReplicaPod>, ReconcileError> {
+    ) -> Result<BTreeMap<i64, StatefulPod>, ReconcileError> {
         let is_selected = |pod: &Metadata| {
             ordinal(key.name(), pod.name().name()).is_some() && selector.matches(|key| pod.label(key))
         };
@@ -207,7 +207,7 @@ impl StatefulSetController {
             let Some(ordinal) = ordinal(key.name(), name) else {
                 continue;
             };
-            let replica = ReplicaPod {
+            let replica = StatefulPod {
                 uid: metadata.uid().to_owned(),
                 revision: metadata.label(REVISION_LABEL).map(str::to_owned),
                 has_identity: metadata.label(POD_NAME_LABEL) == Some(name),
@@ -227,8 +227,8 @@ impl StatefulSetController {
     async fn report_deletion(
         &self,
         set: &StatefulSet,
-        desired: &DesiredState,
-        pods: &BTreeMap<i64, ReplicaPod>,
+        desired: &DesiredSet,
+        pods: &BTreeMap<i64, StatefulPod>,
         now: Timestamp,
     ) -> Result<StatefulSetStatus, ReconcileError> {
         let old = set.status.clone().unwrap_or_default();
@@ -236,7 +236,7 @@ impl StatefulSetController {
             current: old.current_revision.as_deref().unwrap_or_default(),
             update: old.update_revision.as_deref().unwrap_or_default(),
         };
-        let counts = PodCounts::of(pods.values(), revisions, desired.min_ready_seconds, now);
+        let counts = ReplicaCounts::of(pods.values(), revisions, desired.min_ready_seconds, now);
         let collisions = old.collision_count.unwrap_or(0);
         let status = status::next(set, desired, counts, revisions, collisions);
         self.write_status(set, &status).await?;
@@ -251,7 +251,7 @@ impl StatefulSetController {
             current: revisions::name(&found.current),
             update: revisions::name(&found.update),
         };
-        let mut counts = PodCounts::of(state.pods.values(), revisions, desired.min_ready_seconds, now);
+        let mut counts = ReplicaCounts::of(state.pods.values(), revisions, desired.min_ready_seconds, now);
         let (deleted, done) = self.sync_pods(state, &found, revisions, now).await;
         counts.current = counts
             .current
@@ -291,14 +291,14 @@ impl StatefulSetController {
         self.writer.carry_out(&templates, &plan).await
     }
 
-    fn plan(&self, state: &SetState<'_>, update_revision: &str, now: Timestamp) -> Plan {
+    fn plan(&self, state: &SetState<'_>, update_revision: &str, now: Timestamp) -> SetPlan {
         let claim_names: Vec<_> = claim_templates(state.set)
             .iter()
             .map(|template| template.metadata.name.clone().unwrap_or_default())
             .collect();
         let status = state.set.status.as_ref();
         let current_replicas = status.and_then(|status| status.current_replicas);
-        plan(&Observed {
+        plan(&ObservedSet {
             set: state.reference,
             desired: state.desired,
             templates: &claim_names,

@@ -12,13 +12,13 @@ const DEFAULT_HISTORY_LIMIT: i32 = 10;
 
 /// What a StatefulSet asks for. Numbers of the API are 32 bits wide: sums of these do not overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DesiredState {
+pub(super) struct DesiredSet {
     /// The ordinal of the first replica.
     pub(super) start: i64,
     pub(super) replicas: i64,
     /// Pods are created and deleted all at once, not one after another.
     pub(super) is_parallel: bool,
-    pub(super) strategy: Strategy,
+    pub(super) strategy: UpdateStrategy,
     pub(super) min_ready_seconds: i32,
     /// How many old revisions to keep; none: all.
     pub(super) history_limit: Option<usize>,
@@ -27,7 +27,7 @@ pub(super) struct DesiredState {
 
 /// How pods of an old revision are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Strategy {
+pub(super) enum UpdateStrategy {
     /// When a user deletes them.
     OnDelete,
     /// From the last replica to the first.
@@ -48,7 +48,7 @@ pub(super) struct Retention {
     pub(super) deletes_with_pod: bool,
 }
 
-impl DesiredState {
+impl DesiredSet {
     /// Reads the spec. `uses_max_unavailable` is the feature gate of that field.
     pub(super) fn of(set: &StatefulSet, uses_max_unavailable: bool) -> Self {
         let default = StatefulSetSpec::default();
@@ -61,7 +61,7 @@ impl DesiredState {
             start: i64::from(start.unwrap_or(0)).max(0),
             replicas,
             is_parallel: spec.pod_management_policy.as_deref() == Some("Parallel"),
-            strategy: Strategy::of(spec.update_strategy.as_ref(), replicas, uses_max_unavailable),
+            strategy: UpdateStrategy::of(spec.update_strategy.as_ref(), replicas, uses_max_unavailable),
             min_ready_seconds: spec.min_ready_seconds.unwrap_or(0).max(0),
             history_limit: usize::try_from(spec.revision_history_limit.unwrap_or(DEFAULT_HISTORY_LIMIT)).ok(),
             retention: Retention {
@@ -77,7 +77,7 @@ impl DesiredState {
     }
 }
 
-impl Strategy {
+impl UpdateStrategy {
     fn of(strategy: Option<&StatefulSetUpdateStrategy>, replicas: i64, uses_max_unavailable: bool) -> Self {
         let update = match strategy.and_then(|strategy| strategy.type_.as_deref()) {
             None | Some("RollingUpdate") => strategy.and_then(|strategy| strategy.rolling_update.as_ref()),
@@ -111,20 +111,20 @@ mod tests {
 
     use super::*;
 
-    fn desired(spec: Value) -> DesiredState {
+    fn desired(spec: Value) -> DesiredSet {
         let mut spec = spec;
         spec["selector"] = json!({});
         spec["template"] = json!({});
-        DesiredState::of(&from_value(json!({"metadata": {}, "spec": spec})).unwrap(), true)
+        DesiredSet::of(&from_value(json!({"metadata": {}, "spec": spec})).unwrap(), true)
     }
 
     #[test]
     fn absent_fields_have_the_defaults_of_the_api() {
-        let expected = DesiredState {
+        let expected = DesiredSet {
             start: 0,
             replicas: 1,
             is_parallel: false,
-            strategy: Strategy::RollingUpdate {
+            strategy: UpdateStrategy::RollingUpdate {
                 partition: None,
                 max_unavailable: Some(1),
             },
@@ -133,7 +133,7 @@ mod tests {
             retention: Retention::default(),
         };
         assert_eq!(desired(json!({})), expected);
-        let no_spec = DesiredState::of(&StatefulSet::default(), true);
+        let no_spec = DesiredSet::of(&StatefulSet::default(), true);
         assert_eq!(no_spec, expected);
     }
 
@@ -149,11 +149,11 @@ mod tests {
             (json!("100%"), 10, 10),
             (json!("5%"), 10, 1),
             (json!("many"), 10, 1),
-            (json!("2147483647%"), i32::MAX, 46_116_860_098_374_533),
+            (json!("2147483647%"), i32::MAX, 46_116_860_141_324_206),
         ] {
             let update = json!({"rollingUpdate": {"maxUnavailable": limit, "partition": 2}});
             let state = desired(json!({"replicas": replicas, "updateStrategy": update}));
-            let strategy = Strategy::RollingUpdate {
+            let strategy = UpdateStrategy::RollingUpdate {
                 partition: Some(2),
                 max_unavailable: Some(expected),
             };
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!((state.start, state.replicas, state.min_ready_seconds), (0, 0, 0));
         assert_eq!(
             (state.history_limit, state.strategy, state.is_parallel),
-            (None, Strategy::OnDelete, false)
+            (None, UpdateStrategy::OnDelete, false)
         );
         let state = desired(json!({"replicas": i32::MAX, "ordinals": {"start": i32::MAX}}));
         assert_eq!(state.ordinals(), 2_147_483_647..4_294_967_294);

@@ -32,10 +32,7 @@ fn pod_has_its_name_labels_and_volumes() {
     );
     // The claim replaces the volume of the template.
     let data = json!({"name": "data", "persistentVolumeClaim": {"claimName": "data-web-3"}});
-    assert_eq!(
-        spec["volumes"],
-        json!([data, {"name": "tmp", "emptyDir": {}}])
-    );
+    assert_eq!(spec["volumes"], json!([data, {"name": "tmp", "emptyDir": {}}]));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use k8s_openapi::{apimachinery::pkg::apis::meta::v1::OwnerReference, jiff::Times
 
 use super::{
     claims::{ClaimChange, ClaimState, PodClaims},
-    desired::{DesiredState, Strategy},
+    desired::{DesiredSet, UpdateStrategy},
 };
 use crate::shared::pod::{PodPhase, PodView};
 
@@ -18,7 +18,7 @@ const MAX_CREATIONS: usize = 500;
 
 /// A pod of the set.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ReplicaPod {
+pub(super) struct StatefulPod {
     pub(super) uid: String,
     /// The name of its revision.
     pub(super) revision: Option<String>,
@@ -28,14 +28,14 @@ pub(super) struct ReplicaPod {
 }
 
 /// The set and its pods, as the caches have them.
-pub(super) struct Observed<'o> {
+pub(super) struct ObservedSet<'o> {
     /// The set, as the controller of its pods.
     pub(super) set: &'o OwnerReference,
-    pub(super) desired: DesiredState,
+    pub(super) desired: DesiredSet,
     /// The names of its claim templates.
     pub(super) templates: &'o [String],
     /// By ordinal.
-    pub(super) pods: &'o BTreeMap<i64, ReplicaPod>,
+    pub(super) pods: &'o BTreeMap<i64, StatefulPod>,
     /// Looks up a claim by its name.
     pub(super) claim: &'o dyn Fn(&str) -> Option<ClaimState>,
     /// The name of the revision to which the set is updated.
@@ -80,7 +80,7 @@ pub(super) enum Step {
 
 /// What a reconcile does, stage after stage. A failure ends it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct SetPlan {
     /// Creates and corrects replicas, and deletes those that ended.
     pub(super) replicas: Vec<Step>,
     /// Corrects the claims of surplus pods.
@@ -92,8 +92,8 @@ pub(super) struct Plan {
 }
 
 /// Plans a reconcile of a set that is not being deleted.
-pub(super) fn plan(observed: &Observed<'_>) -> Plan {
-    let mut plan = Plan::default();
+pub(super) fn plan(observed: &ObservedSet<'_>) -> SetPlan {
+    let mut plan = SetPlan::default();
     let is_done = if observed.desired.is_parallel {
         observed.replicas_in_parallel(&mut plan.replicas);
         true
@@ -110,22 +110,22 @@ pub(super) fn plan(observed: &Observed<'_>) -> Plan {
     plan
 }
 
-impl Observed<'_> {
-    fn is_unavailable(&self, pod: &ReplicaPod) -> bool {
+impl ObservedSet<'_> {
+    fn is_unavailable(&self, pod: &StatefulPod) -> bool {
         pod.view.deleted.is_some() || !self.is_available(pod)
     }
 
-    fn is_available(&self, pod: &ReplicaPod) -> bool {
+    fn is_available(&self, pod: &StatefulPod) -> bool {
         pod.view.is_available(self.desired.min_ready_seconds, self.now)
     }
 
     /// Whether a pod that comes after it in order must wait for it.
-    fn blocks(&self, pod: &ReplicaPod) -> bool {
+    fn blocks(&self, pod: &StatefulPod) -> bool {
         pod.view.phase != PodPhase::Running || self.is_unavailable(pod)
     }
 
     /// The pods that are not among the replicas, by ordinal.
-    fn surplus(&self) -> impl DoubleEndedIterator<Item = (i64, &ReplicaPod)> {
+    fn surplus(&self) -> impl DoubleEndedIterator<Item = (i64, &StatefulPod)> {
         let ordinals = self.desired.ordinals();
         self.pods
             .iter()
@@ -183,12 +183,12 @@ impl Observed<'_> {
     }
 
     /// A pod that ended, even well, is deleted and created anew.
-    fn replace_ended(&self, ordinal: i64, pod: &ReplicaPod) -> Option<Step> {
+    fn replace_ended(&self, ordinal: i64, pod: &StatefulPod) -> Option<Step> {
         (pod.view.is_terminal() && pod.view.deleted.is_none()).then_some(Step::Delete { ordinal })
     }
 
     /// A pending pod may wait for a claim that a user deleted.
-    fn complete_claims(&self, ordinal: i64, pod: &ReplicaPod) -> Option<Step> {
+    fn complete_claims(&self, ordinal: i64, pod: &StatefulPod) -> Option<Step> {
         if pod.view.phase != PodPhase::Pending {
             return None;
         }
@@ -196,7 +196,7 @@ impl Observed<'_> {
         (!claims.is_empty()).then_some(Step::ChangeClaims { ordinal, claims })
     }
 
-    fn correct(&self, ordinal: i64, pod: &ReplicaPod) -> Option<Step> {
+    fn correct(&self, ordinal: i64, pod: &StatefulPod) -> Option<Step> {
         let claims = PodClaims::of(self, ordinal, &pod.uid);
         let is_mounted = claims.are_mounted(&pod.view.claims);
         let changes_pod = !pod.has_identity || !is_mounted;
@@ -215,8 +215,8 @@ impl Observed<'_> {
 
     fn revision_of_new(&self, ordinal: i64) -> PodRevision {
         let current = match self.desired.strategy {
-            Strategy::OnDelete => 0,
-            Strategy::RollingUpdate { partition, .. } => partition.unwrap_or(self.current_replicas),
+            UpdateStrategy::OnDelete => 0,
+            UpdateStrategy::RollingUpdate { partition, .. } => partition.unwrap_or(self.current_replicas),
         };
         if ordinal - self.desired.start < current {
             PodRevision::Current
@@ -235,7 +235,7 @@ impl Observed<'_> {
 
     /// Returns whether there is nothing left to scale down.
     fn scale_down(&self, steps: &mut Vec<Step>) -> bool {
-        let is_deleting = |pod: &ReplicaPod| pod.view.deleted.is_some();
+        let is_deleting = |pod: &StatefulPod| pod.view.deleted.is_some();
         if self.desired.is_parallel {
             let surplus = self.surplus().rev().filter(|(_, pod)| !is_deleting(pod));
             steps.extend(surplus.map(|(ordinal, _)| Step::Delete { ordinal }));
@@ -257,7 +257,7 @@ impl Observed<'_> {
 
     /// The replicas of an old revision that are deleted, the last one first.
     fn update(&self) -> Vec<Step> {
-        let Strategy::RollingUpdate {
+        let UpdateStrategy::RollingUpdate {
             partition,
             max_unavailable,
         } = self.desired.strategy
@@ -297,7 +297,7 @@ impl Observed<'_> {
         None
     }
 
-    fn is_outdated(&self, pod: &ReplicaPod) -> bool {
+    fn is_outdated(&self, pod: &StatefulPod) -> bool {
         pod.revision.as_deref() != Some(self.update_revision) && pod.view.deleted.is_none()
     }
 
@@ -309,6 +309,9 @@ impl Observed<'_> {
     }
 }
 
+#[cfg(test)]
+#[path = "plan_property_tests.rs"]
+mod property_tests;
 #[cfg(test)]
 #[path = "plan_tests.rs"]
 mod tests;

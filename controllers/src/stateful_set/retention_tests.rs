@@ -109,10 +109,7 @@ fn another_controller_overrides_the_policy() {
     for (owners, expected) in [
         (vec![custom.clone()], None),
         (vec![set_reference(), custom.clone()], Some(&["other"][..])),
-        (
-            vec![custom.clone(), pod_reference(1, "pod")],
-            Some(&["other"]),
-        ),
+        (vec![custom.clone(), pod_reference(1, "pod")], Some(&["other"])),
     ] {
         let change = change(true, true, false, &owners);
         assert!(change.is_conflict);

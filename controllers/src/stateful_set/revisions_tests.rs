@@ -87,7 +87,10 @@ fn template_of_a_revision_replaces_that_of_the_set() {
     let set = set("a");
     let image = |revision: &ControllerRevision| {
         let template = template_of(&set, revision).unwrap();
-        template.spec.as_ref().unwrap().containers[0].image.clone().unwrap()
+        template.spec.as_ref().unwrap().containers[0]
+            .image
+            .clone()
+            .unwrap()
     };
     assert_eq!(image(&revision("b", 1)), "b");
     assert_eq!(image(&ControllerRevision::default()), "a");

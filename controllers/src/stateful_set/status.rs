@@ -6,8 +6,8 @@ use k8s_openapi::{
 };
 
 use super::{
-    desired::{DesiredState, Strategy},
-    plan::ReplicaPod,
+    desired::{DesiredSet, UpdateStrategy},
+    plan::StatefulPod,
 };
 use crate::shared::pod::PodPhase;
 
@@ -20,7 +20,7 @@ pub(super) struct RevisionNames<'r> {
 
 /// The pods of a set, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct PodCounts {
+pub(super) struct ReplicaCounts {
     pub(super) replicas: i32,
     pub(super) ready: i32,
     pub(super) available: i32,
@@ -30,9 +30,9 @@ pub(super) struct PodCounts {
     pub(super) updated: i32,
 }
 
-impl PodCounts {
+impl ReplicaCounts {
     pub(super) fn of<'p>(
-        pods: impl Iterator<Item = &'p ReplicaPod>,
+        pods: impl Iterator<Item = &'p StatefulPod>,
         revisions: RevisionNames<'_>,
         min_ready_seconds: i32,
         now: Timestamp,
@@ -59,14 +59,14 @@ impl PodCounts {
 /// Returns the next status. When all replicas are ready and of the new revision, that becomes the current one.
 pub(super) fn next(
     set: &StatefulSet,
-    desired: &DesiredState,
-    counts: PodCounts,
+    desired: &DesiredSet,
+    counts: ReplicaCounts,
     revisions: RevisionNames<'_>,
     collision_count: i32,
 ) -> StatefulSetStatus {
     let old = set.status.as_ref();
     let replicas = i32::try_from(desired.replicas).unwrap_or(i32::MAX);
-    let is_rolling = matches!(desired.strategy, Strategy::RollingUpdate { .. });
+    let is_rolling = matches!(desired.strategy, UpdateStrategy::RollingUpdate { .. });
     let is_complete = is_rolling
         && [counts.updated, counts.ready, counts.replicas]
             .iter()

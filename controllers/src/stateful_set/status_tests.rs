@@ -10,8 +10,8 @@ const REVISIONS: RevisionNames<'static> = RevisionNames {
     update: NEW,
 };
 
-fn counts(state: &str, min_ready_seconds: i32) -> PodCounts {
-    PodCounts::of(pods(state).values(), REVISIONS, min_ready_seconds, now())
+fn counts(state: &str, min_ready_seconds: i32) -> ReplicaCounts {
+    ReplicaCounts::of(pods(state).values(), REVISIONS, min_ready_seconds, now())
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn pods_are_counted_by_state_and_revision() {
         ("0:pN 1:fN 2:sO", 0, [3, 0, 0, 1, 2]),
         ("0:-N", 0, [0, 0, 0, 0, 0]),
     ] {
-        let expected = PodCounts {
+        let expected = ReplicaCounts {
             replicas,
             ready,
             available,
@@ -48,7 +48,7 @@ fn complete_update_makes_the_new_revision_the_current_one() {
         (&on_delete, "0:rN 1:rN", (OLD, 0)),
     ] {
         let set = set(spec);
-        let status = next(&set, &DesiredState::of(&set, false), counts(state, 0), REVISIONS, 0);
+        let status = next(&set, &DesiredSet::of(&set, false), counts(state, 0), REVISIONS, 0);
         let current = (
             status.current_revision.as_deref().unwrap(),
             status.current_replicas.unwrap(),
@@ -61,11 +61,11 @@ fn complete_update_makes_the_new_revision_the_current_one() {
 #[test]
 fn counts_are_never_negative() {
     let set = set(&json!({"replicas": 2}));
-    let counts = PodCounts {
+    let counts = ReplicaCounts {
         current: -1,
-        ..PodCounts::default()
+        ..ReplicaCounts::default()
     };
-    let status = next(&set, &DesiredState::of(&set, false), counts, REVISIONS, 0);
+    let status = next(&set, &DesiredSet::of(&set, false), counts, REVISIONS, 0);
     assert_eq!(status.current_replicas, Some(0));
 }
 
@@ -107,8 +107,8 @@ fn conditions_are_kept() {
     set.status = Some(from_value(json!({"replicas": 0, "conditions": condition})).unwrap());
     let status = next(
         &set,
-        &DesiredState::of(&set, false),
-        PodCounts::default(),
+        &DesiredSet::of(&set, false),
+        ReplicaCounts::default(),
         REVISIONS,
         3,
     );

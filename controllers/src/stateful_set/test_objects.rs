@@ -9,7 +9,11 @@ use k8s_openapi::{
 };
 use serde_json::{Value, from_value, json};
 
-use super::plan::ReplicaPod;
+use super::{
+    claims::ClaimState,
+    desired::DesiredSet,
+    plan::{ObservedSet, SetPlan, StatefulPod, plan},
+};
 use crate::shared::pod::{ConditionStatus, ConditionType, PodPhase, PodView};
 
 pub(super) const NEW: &str = "web-new";
@@ -63,7 +67,7 @@ pub(super) fn pod_reference(ordinal: i64, uid: &str) -> OwnerReference {
 /// What a test says of a pod: letters, as in `rN`. Lower case is the state: `r` ready for a minute, `j` ready just now, `u` running and not
 /// ready, `p` pending, `f` failed, `s` succeeded, `-` no phase. Upper case: `N` of the new revision, `O` of the old one, `T` being deleted, `I`
 /// without identity, `C` without claims.
-pub(super) fn pod(ordinal: i64, text: &str) -> ReplicaPod {
+pub(super) fn pod(ordinal: i64, text: &str) -> StatefulPod {
     let phase = match text.as_bytes()[0] {
         b'r' | b'j' | b'u' => PodPhase::Running,
         b'p' => PodPhase::Pending,
@@ -88,7 +92,7 @@ pub(super) fn pod(ordinal: i64, text: &str) -> ReplicaPod {
         view.condition_statuses = vec![Some(ConditionStatus::True)];
         view.condition_times = vec![Some(Time(since))];
     }
-    ReplicaPod {
+    StatefulPod {
         uid: format!("uid-{ordinal}"),
         revision: Some(if has('O') { OLD } else { NEW }.to_owned()),
         has_identity: !has('I'),
@@ -97,11 +101,36 @@ pub(super) fn pod(ordinal: i64, text: &str) -> ReplicaPod {
 }
 
 /// Pods by ordinal, from `0:rN 1:pO`.
-pub(super) fn pods(text: &str) -> BTreeMap<i64, ReplicaPod> {
+pub(super) fn pods(text: &str) -> BTreeMap<i64, StatefulPod> {
     let pods = text.split_whitespace().map(|one| {
         let (ordinal, state) = one.split_once(':').unwrap();
         let ordinal = ordinal.parse().unwrap();
         (ordinal, pod(ordinal, state))
     });
     pods.collect()
+}
+
+/// A claim that its set does not own, as without a policy.
+pub(super) fn kept(_: &str) -> Option<ClaimState> {
+    Some(ClaimState::default())
+}
+
+/// Plans a reconcile of a set `web`. Fields that no spec has: `usesMaxUnavailable` is the gate, `currentReplicas` is of the status.
+pub(super) fn plan_with(
+    spec: &Value,
+    pods: &BTreeMap<i64, StatefulPod>,
+    claim: &dyn Fn(&str) -> Option<ClaimState>,
+) -> SetPlan {
+    let set = set(spec);
+    let current_replicas = spec["currentReplicas"].as_i64().unwrap_or(0);
+    plan(&ObservedSet {
+        set: &set_reference(),
+        desired: DesiredSet::of(&set, !spec["usesMaxUnavailable"].is_null()),
+        templates: &["data".to_owned()],
+        pods,
+        claim,
+        update_revision: NEW,
+        current_replicas,
+        now: now(),
+    })
 }
