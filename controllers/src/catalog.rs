@@ -88,6 +88,12 @@ pub const CONTROLLERS: &[Controller] = &[
     },
     #[cfg(feature = "workloads")]
     Controller {
+        name: "statefulset-controller",
+        aliases: &["statefulset"],
+        register: crate::stateful_set::register,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
         name: "cronjob-controller",
         aliases: &["cronjob"],
         register: crate::cron_job::register,

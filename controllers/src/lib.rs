@@ -52,6 +52,8 @@ mod service_account;
 #[cfg(feature = "core")]
 mod service_account_token;
 #[cfg(feature = "workloads")]
+mod stateful_set;
+#[cfg(feature = "workloads")]
 mod ttl_after_finished;
 
 pub use catalog::{Controller, UnknownController};

@@ -1,7 +1,7 @@
 //! Deployments: rolls a pod template out over ReplicaSets, one for each template that the Deployment had.
 //!
 //! Read in this order: [`plan`] (which steps a reconcile takes), [`desired`] (the spec as numbers), [`replica_sets`] (the ReplicaSets, as the
-//! plan changes them), [`template`] (which of them is the newest) with [`semantic`] and [`quantity`], [`annotations`], [`revision`]. Then the
+//! plan changes them), [`template`] (which of them is the newest), [`annotations`], [`revision`]. Then the
 //! steps: [`rolling`], [`recreate`], [`scale`], [`history`], [`rollback`]. Then what is reported: [`status`], [`progress`], [`conditions`].
 //! [`controller`] reads the caches, [`carry_out`] does what the plan says; [`pods`] looks for pods of a Deployment.
 //!
@@ -17,14 +17,12 @@ mod history;
 mod plan;
 mod pods;
 mod progress;
-mod quantity;
 mod recreate;
 mod replica_sets;
 mod revision;
 mod rollback;
 mod rolling;
 mod scale;
-mod semantic;
 mod status;
 mod template;
 

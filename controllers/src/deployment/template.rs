@@ -1,6 +1,6 @@
 //! Pod templates: which ReplicaSet has a Deployment's template, and the hash that names a new one.
 
-use std::{borrow::Cow, io};
+use std::borrow::Cow;
 
 use k8s_openapi::{
     api::core::v1::{PodSpec, PodTemplateSpec},
@@ -8,16 +8,13 @@ use k8s_openapi::{
 };
 use serde_json::Value;
 
-use super::semantic;
+use crate::shared::{name_hash::NameHash, semantic};
 
 /// The label that distinguishes the pods of a Deployment's ReplicaSets.
 pub(super) const HASH_LABEL: &str = "pod-template-hash";
 
 /// The API server's limit for the names of ReplicaSets.
 const MAX_NAME_BYTES: usize = 253;
-
-/// Characters of which no words are made. Upstream's alphabet.
-const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// Whether two templates are equal but for the hash label, which a Deployment's own template lacks.
 pub(super) fn equal(left: &PodTemplateSpec, right: &PodTemplateSpec) -> bool {
@@ -60,13 +57,13 @@ fn json(object: &impl serde::Serialize) -> Value {
 /// template's JSON, with the same function and alphabet. So a new ReplicaSet of this controller has another name than upstream's, and an
 /// existing one keeps its name, whoever made it.
 pub(super) fn hash(template: &PodTemplateSpec, collision_count: Option<i32>) -> String {
-    let mut hash = Fnv32a::default();
+    let mut hash = NameHash::fnv1a();
     // The hash accepts every write, and types of Kubernetes serialize.
     let _ = serde_json::to_writer(&mut hash, template);
     if let Some(count) = collision_count {
         hash.add(&count.to_le_bytes());
     }
-    encode(&hash.0.to_string())
+    hash.finish()
 }
 
 /// Returns the name of a Deployment's ReplicaSet. A long name is shortened.
@@ -78,39 +75,6 @@ pub(super) fn replica_set_name(deployment: &str, hash: &str) -> String {
         deployment.floor_char_boundary(room)
     };
     format!("{}-{hash}", &deployment[..kept])
-}
-
-fn encode(text: &str) -> String {
-    let character = |byte: u8| char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]);
-    text.bytes().map(character).collect()
-}
-
-/// The hash function FNV-1a with 32 bits.
-struct Fnv32a(u32);
-
-impl Default for Fnv32a {
-    fn default() -> Self {
-        Self(0x811c_9dc5)
-    }
-}
-
-impl Fnv32a {
-    fn add(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        }
-    }
-}
-
-impl io::Write for Fnv32a {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.add(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

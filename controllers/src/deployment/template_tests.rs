@@ -82,20 +82,8 @@ fn hashes_depend_on_the_template_and_the_count_of_collisions() {
         hash(&second, None),
     ];
     for (position, text) in hashes.iter().enumerate() {
-        assert!(
-            text.len() <= 10 && text.bytes().all(|byte| ALPHABET.contains(&byte)),
-            "{text}"
-        );
         assert!(!hashes[..position].contains(text), "{hashes:?}");
     }
-}
-
-#[test]
-fn hash_function_and_alphabet_are_upstreams() {
-    let mut fnv = Fnv32a::default();
-    fnv.add(b"foobar");
-    assert_eq!(fnv.0, 0xbf9c_f968);
-    assert_eq!(encode("0123456789"), "456789bcdf");
 }
 
 #[test]

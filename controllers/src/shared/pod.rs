@@ -27,6 +27,9 @@ pub(crate) struct PodView {
     pub(crate) init_containers: Vec<Option<String>>,
     #[projection(path = "spec.initContainers[*].restartPolicy")]
     pub(crate) init_restart_policies: Vec<Option<String>>,
+    /// The names of the claims that it mounts.
+    #[projection(path = "spec.volumes[*].persistentVolumeClaim.claimName")]
+    pub(crate) claims: Vec<String>,
     #[projection(path = "status.phase", default)]
     pub(crate) phase: PodPhase,
     #[projection(path = "status.reason")]

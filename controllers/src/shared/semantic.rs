@@ -24,7 +24,7 @@ const QUANTITY_MAPS: [&str; 3] = ["limits", "requests", "overhead"];
 const QUANTITIES: [(&str, &str); 2] = [("emptyDir", "sizeLimit"), ("resourceFieldRef", "divisor")];
 
 /// Whether two objects are equal. Null, an empty list and an empty map are the same as an absent field; quantities are compared by value.
-pub(super) fn equal(left: &Value, right: &Value) -> bool {
+pub(crate) fn equal(left: &Value, right: &Value) -> bool {
     fields_equal(left, right, "", "")
 }
 
