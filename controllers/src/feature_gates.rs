@@ -21,8 +21,14 @@ pub struct InvalidGates(String);
 pub(crate) enum Gate {
     /// ReplicaSets and Deployments count their terminating replicas in the status.
     DeploymentReplicaSetTerminatingReplicas,
+    /// A StatefulSet says how many of its replicas may be unavailable during an update.
+    MaxUnavailableStatefulSet,
+    /// Pods are deleted before the other content of a namespace.
+    OrderedNamespaceDeletion,
     /// Pods with a lower deletion cost are deleted first.
     PodDeletionCost,
+    /// A revision of a StatefulSet that was written otherwise, and means the same, is the same.
+    StatefulSetSemanticRevisionComparison,
     /// Tolerations may compare the numbers of taints.
     TaintTolerationComparisonOperators,
 }
@@ -30,17 +36,32 @@ pub(crate) enum Gate {
 /// The version of Kubernetes that these controllers follow.
 const CURRENT_VERSION: (u32, u32) = (1, 36);
 
-/// The version from which on an alpha gate is on.
+/// The version from which on a gate is on that no version turns on by itself.
 const NEVER: (u32, u32) = (u32::MAX, 0);
 
 /// The name of each gate, and the version from which on it is on.
-const GATES: [(Gate, &str, (u32, u32)); 3] = [
+const GATES: [(Gate, &str, (u32, u32)); 6] = [
     (
         Gate::DeploymentReplicaSetTerminatingReplicas,
         "DeploymentReplicaSetTerminatingReplicas",
         (1, 35),
     ),
+    (
+        Gate::MaxUnavailableStatefulSet,
+        "MaxUnavailableStatefulSet",
+        NEVER,
+    ),
+    (
+        Gate::OrderedNamespaceDeletion,
+        "OrderedNamespaceDeletion",
+        (1, 33),
+    ),
     (Gate::PodDeletionCost, "PodDeletionCost", (1, 22)),
+    (
+        Gate::StatefulSetSemanticRevisionComparison,
+        "StatefulSetSemanticRevisionComparison",
+        (1, 0),
+    ),
     (
         Gate::TaintTolerationComparisonOperators,
         "TaintTolerationComparisonOperators",
