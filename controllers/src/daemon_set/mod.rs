@@ -22,6 +22,8 @@ mod status;
 #[cfg(test)]
 mod rollout_model;
 #[cfg(test)]
+mod test_objects;
+#[cfg(test)]
 mod test_support;
 
 pub(crate) use controller::register;

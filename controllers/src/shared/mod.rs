@@ -19,10 +19,10 @@ pub(crate) mod finished_job;
 pub(crate) mod int_or_percent;
 #[cfg(feature = "workloads")]
 pub(crate) mod label_matcher;
-#[cfg(any(feature = "core", feature = "gc"))]
-pub(crate) mod metadata_client;
 #[cfg(any(feature = "gc", feature = "workloads"))]
 mod label_syntax;
+#[cfg(any(feature = "core", feature = "gc"))]
+pub(crate) mod metadata_client;
 #[cfg(feature = "workloads")]
 pub(crate) mod name_hash;
 #[cfg(feature = "core")]
