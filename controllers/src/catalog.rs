@@ -58,6 +58,12 @@ pub const CONTROLLERS: &[Controller] = &[
     },
     #[cfg(feature = "workloads")]
     Controller {
+        name: "job-controller",
+        aliases: &["job"],
+        register: crate::job::register,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
         name: "replicaset-controller",
         aliases: &["replicaset"],
         register: crate::replica_set::register_replica_sets,

@@ -21,21 +21,46 @@ pub struct InvalidGates(String);
 pub(crate) enum Gate {
     /// ReplicaSets and Deployments count their terminating replicas in the status.
     DeploymentReplicaSetTerminatingReplicas,
+    /// Indexes of a Job may have a backoff limit of their own.
+    JobBackoffLimitPerIndex,
+    /// Other controllers may manage a Job.
+    JobManagedBy,
+    /// Jobs may replace pods only after they have failed.
+    JobPodReplacementPolicy,
+    /// Indexed Jobs may succeed before all indexes have.
+    JobSuccessPolicy,
+    /// The pod template of a suspended Job may change where it is scheduled.
+    MutableSchedulingDirectivesForSuspendedJobs,
     /// Pods with a lower deletion cost are deleted first.
     PodDeletionCost,
+    /// The pods of a Job may be scheduled together.
+    WorkloadWithJob,
 }
 
 /// The version of Kubernetes that these controllers follow.
 const CURRENT_VERSION: (u32, u32) = (1, 36);
 
+/// A version that does not exist: the gate is off unless it is set.
+const NEVER: (u32, u32) = (u32::MAX, 0);
+
 /// The name of each gate, and the version from which on it is on.
-const GATES: [(Gate, &str, (u32, u32)); 2] = [
+const GATES: [(Gate, &str, (u32, u32)); 8] = [
     (
         Gate::DeploymentReplicaSetTerminatingReplicas,
         "DeploymentReplicaSetTerminatingReplicas",
         (1, 35),
     ),
+    (Gate::JobBackoffLimitPerIndex, "JobBackoffLimitPerIndex", (1, 29)),
+    (Gate::JobManagedBy, "JobManagedBy", (1, 32)),
+    (Gate::JobPodReplacementPolicy, "JobPodReplacementPolicy", (1, 29)),
+    (Gate::JobSuccessPolicy, "JobSuccessPolicy", (1, 31)),
+    (
+        Gate::MutableSchedulingDirectivesForSuspendedJobs,
+        "MutableSchedulingDirectivesForSuspendedJobs",
+        (1, 36),
+    ),
     (Gate::PodDeletionCost, "PodDeletionCost", (1, 22)),
+    (Gate::WorkloadWithJob, "WorkloadWithJob", NEVER),
 ];
 
 impl Default for FeatureGates {

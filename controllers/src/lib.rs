@@ -28,6 +28,8 @@ mod shared;
 
 #[cfg(feature = "workloads")]
 mod deployment;
+#[cfg(feature = "workloads")]
+mod job;
 #[cfg(feature = "core")]
 mod legacy_token_cleaner;
 #[cfg(feature = "workloads")]

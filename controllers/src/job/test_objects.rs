@@ -1,0 +1,1 @@
+//! Objects for the tests of Jobs.
