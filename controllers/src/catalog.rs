@@ -50,6 +50,24 @@ pub const CONTROLLERS: &[Controller] = &[
         aliases: &["serviceaccount"],
         register: crate::service_account::register,
     },
+    #[cfg(feature = "core")]
+    Controller {
+        name: "namespace-controller",
+        aliases: &["namespace"],
+        register: crate::namespace::register,
+    },
+    #[cfg(feature = "gc")]
+    Controller {
+        name: "garbage-collector-controller",
+        aliases: &["garbagecollector"],
+        register: crate::garbage_collector::register,
+    },
+    #[cfg(feature = "gc")]
+    Controller {
+        name: "pod-garbage-collector-controller",
+        aliases: &["podgc"],
+        register: crate::pod_garbage_collector::register,
+    },
     #[cfg(feature = "workloads")]
     Controller {
         name: "deployment-controller",
@@ -73,6 +91,24 @@ pub const CONTROLLERS: &[Controller] = &[
         name: "replicationcontroller-controller",
         aliases: &["replicationcontroller"],
         register: crate::replica_set::register_replication_controllers,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "statefulset-controller",
+        aliases: &["statefulset"],
+        register: crate::stateful_set::register,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "cronjob-controller",
+        aliases: &["cronjob"],
+        register: crate::cron_job::register,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
+        name: "ttl-after-finished-controller",
+        aliases: &["ttl-after-finished"],
+        register: crate::ttl_after_finished::register,
     },
 ];
 

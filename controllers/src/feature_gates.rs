@@ -29,10 +29,16 @@ pub(crate) enum Gate {
     JobPodReplacementPolicy,
     /// Indexed Jobs may succeed before all indexes have.
     JobSuccessPolicy,
+    /// A StatefulSet says how many of its replicas may be unavailable during an update.
+    MaxUnavailableStatefulSet,
     /// The pod template of a suspended Job may change where it is scheduled.
     MutableSchedulingDirectivesForSuspendedJobs,
+    /// Pods are deleted before the other content of a namespace.
+    OrderedNamespaceDeletion,
     /// Pods with a lower deletion cost are deleted first.
     PodDeletionCost,
+    /// A revision of a StatefulSet that was written otherwise, and means the same, is the same.
+    StatefulSetSemanticRevisionComparison,
     /// The pods of a Job may be scheduled together.
     WorkloadWithJob,
 }
@@ -40,11 +46,11 @@ pub(crate) enum Gate {
 /// The version of Kubernetes that these controllers follow.
 const CURRENT_VERSION: (u32, u32) = (1, 36);
 
-/// A version that does not exist: the gate is off unless it is set.
+/// The version from which on a gate is on that no version turns on by itself.
 const NEVER: (u32, u32) = (u32::MAX, 0);
 
 /// The name of each gate, and the version from which on it is on.
-const GATES: [(Gate, &str, (u32, u32)); 8] = [
+const GATES: [(Gate, &str, (u32, u32)); 11] = [
     (
         Gate::DeploymentReplicaSetTerminatingReplicas,
         "DeploymentReplicaSetTerminatingReplicas",
@@ -55,11 +61,26 @@ const GATES: [(Gate, &str, (u32, u32)); 8] = [
     (Gate::JobPodReplacementPolicy, "JobPodReplacementPolicy", (1, 29)),
     (Gate::JobSuccessPolicy, "JobSuccessPolicy", (1, 31)),
     (
+        Gate::MaxUnavailableStatefulSet,
+        "MaxUnavailableStatefulSet",
+        NEVER,
+    ),
+    (
         Gate::MutableSchedulingDirectivesForSuspendedJobs,
         "MutableSchedulingDirectivesForSuspendedJobs",
         (1, 36),
     ),
+    (
+        Gate::OrderedNamespaceDeletion,
+        "OrderedNamespaceDeletion",
+        (1, 33),
+    ),
     (Gate::PodDeletionCost, "PodDeletionCost", (1, 22)),
+    (
+        Gate::StatefulSetSemanticRevisionComparison,
+        "StatefulSetSemanticRevisionComparison",
+        (1, 0),
+    ),
     (Gate::WorkloadWithJob, "WorkloadWithJob", NEVER),
 ];
 

@@ -18,20 +18,33 @@
 //! # }
 //! ```
 
+#![cfg_attr(
+    not(all(feature = "core", feature = "gc", feature = "workloads")),
+    allow(dead_code, reason = "what controllers share is not needed by each feature")
+)]
+
 pub mod catalog;
 mod feature_gates;
 mod go_duration;
 mod knobs;
 mod options;
-#[cfg(any(feature = "core", feature = "workloads"))]
+#[cfg(any(feature = "core", feature = "gc", feature = "workloads"))]
 mod shared;
 
 #[cfg(feature = "workloads")]
+mod cron_job;
+#[cfg(feature = "workloads")]
 mod deployment;
+#[cfg(feature = "gc")]
+mod garbage_collector;
 #[cfg(feature = "workloads")]
 mod job;
 #[cfg(feature = "core")]
 mod legacy_token_cleaner;
+#[cfg(feature = "core")]
+mod namespace;
+#[cfg(feature = "gc")]
+mod pod_garbage_collector;
 #[cfg(feature = "workloads")]
 mod replica_set;
 #[cfg(feature = "core")]
@@ -40,6 +53,10 @@ mod root_ca;
 mod service_account;
 #[cfg(feature = "core")]
 mod service_account_token;
+#[cfg(feature = "workloads")]
+mod stateful_set;
+#[cfg(feature = "workloads")]
+mod ttl_after_finished;
 
 pub use catalog::{Controller, UnknownController};
 pub use feature_gates::{FeatureGates, InvalidGates};

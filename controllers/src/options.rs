@@ -38,6 +38,11 @@ pub struct Options {
     pub concurrent_gc_syncs: usize,
     /// `--concurrent-serviceaccount-token-syncs`. Default: 5.
     pub concurrent_serviceaccount_token_syncs: usize,
+    /// `--terminated-pod-gc-threshold`: how many ended pods are kept; zero: all. Default: 12,500.
+    pub terminated_pod_gc_threshold: usize,
+    /// How long the content of a namespace is left alone after its deletion was seen: other API servers may still accept objects. Upstream has
+    /// no flag for it. Default: 5 seconds.
+    pub namespace_grace_period: Duration,
     /// The PEM file of `--service-account-private-key-file`. Without it no tokens are made, and the token controller does not start.
     pub service_account_private_key: Option<Arc<[u8]>>,
     /// The PEM file of `--root-ca-file`, which ConfigMaps and token Secrets get.
@@ -63,6 +68,8 @@ impl Default for Options {
             concurrent_namespace_syncs: 10,
             concurrent_gc_syncs: 20,
             concurrent_serviceaccount_token_syncs: 5,
+            terminated_pod_gc_threshold: 12_500,
+            namespace_grace_period: Duration::from_secs(5),
             service_account_private_key: None,
             root_ca: None,
             legacy_token_clean_up_period: Duration::from_hours(365 * 24),

@@ -57,7 +57,7 @@ fn json(object: &impl serde::Serialize) -> Value {
 /// template's JSON, with the same function and alphabet. So a new ReplicaSet of this controller has another name than upstream's, and an
 /// existing one keeps its name, whoever made it.
 pub(super) fn hash(template: &PodTemplateSpec, collision_count: Option<i32>) -> String {
-    let mut hash = NameHash::default();
+    let mut hash = NameHash::fnv1a();
     // The hash accepts every write, and types of Kubernetes serialize.
     let _ = serde_json::to_writer(&mut hash, template);
     if let Some(count) = collision_count {

@@ -83,7 +83,7 @@ impl RevisionHistory {
             finalizers: &[],
         };
         let claimed = claim(&owner, revisions, is_selected, &self.claimer, can_adopt).await?;
-        let decoded = claimed.iter().map(|revision| revision.decode());
+        let decoded = claimed.iter().map(kubewright::cache::Object::decode);
         let mut revisions = decoded.collect::<Result<Vec<_>, _>>()?;
         sort(&mut revisions);
         Ok(revisions)
@@ -264,7 +264,7 @@ fn data(template: &PodTemplateSpec) -> RawExtension {
 
 /// Returns the hash in the name of a revision. It is upstream's: over the JSON as Go writes it, with sorted keys, and the decimal count.
 fn hash(data: &Value, collision_count: Option<i32>) -> String {
-    let mut hash = NameHash::default();
+    let mut hash = NameHash::fnv1();
     for character in data.to_string().chars() {
         match character {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {

@@ -74,7 +74,7 @@ fn revision_is_a_patch_that_replaces_the_template() {
 fn hashes_follow_from_the_data_and_the_count_of_collisions() {
     let data = json!({"b": "a<b", "a": 1});
     let hash_of = |text: &str| {
-        let mut hash = NameHash::default();
+        let mut hash = NameHash::fnv1();
         hash.add(text.as_bytes());
         hash.finish()
     };

@@ -9,16 +9,24 @@ pub(crate) mod active_pods;
 pub(crate) mod claim;
 #[cfg(feature = "workloads")]
 pub(crate) mod controller_revisions;
+#[cfg(any(feature = "core", feature = "gc"))]
+pub(crate) mod discovery;
 pub(crate) mod ended;
 #[cfg(feature = "workloads")]
+pub(crate) mod finished_job;
+#[cfg(feature = "workloads")]
 pub(crate) mod label_matcher;
+#[cfg(any(feature = "core", feature = "gc"))]
+pub(crate) mod metadata_client;
 #[cfg(feature = "workloads")]
 pub(crate) mod name_hash;
 #[cfg(feature = "core")]
 pub(crate) mod namespace;
+#[cfg(feature = "gc")]
+pub(crate) mod node;
 #[cfg(feature = "workloads")]
 pub(crate) mod orphans;
-#[cfg(feature = "workloads")]
+#[cfg(any(feature = "gc", feature = "workloads"))]
 pub(crate) mod pod;
 #[cfg(feature = "workloads")]
 pub(crate) mod pod_control;

@@ -35,8 +35,13 @@ pub(crate) struct PodView {
     pub(crate) init_containers: Vec<Option<String>>,
     #[projection(path = "spec.initContainers[*].restartPolicy")]
     pub(crate) init_restart_policies: Vec<Option<String>>,
+    /// The names of the claims that it mounts.
+    #[projection(path = "spec.volumes[*].persistentVolumeClaim.claimName")]
+    pub(crate) claims: Vec<String>,
     #[projection(path = "status.phase", default)]
     pub(crate) phase: PodPhase,
+    #[projection(path = "status.reason")]
+    pub(crate) reason: Option<String>,
     #[projection(path = "status.conditions[*].type")]
     pub(crate) condition_types: Vec<Option<ConditionType>>,
     #[projection(path = "status.conditions[*].status")]
@@ -167,6 +172,11 @@ impl PodView {
     /// Whether it is being deleted, and its containers may still run.
     pub(crate) fn is_terminating(&self) -> bool {
         !self.is_terminal() && self.deleted.is_some()
+    }
+
+    /// Whether its kubelet ended it because the node was short of something.
+    pub(crate) fn is_evicted(&self) -> bool {
+        self.phase == PodPhase::Failed && self.reason.as_deref() == Some("Evicted")
     }
 
     /// Whether its condition Ready is true.

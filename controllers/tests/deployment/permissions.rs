@@ -1,10 +1,8 @@
-//! The controller's permissions: none is missing, none unused, and no more than upstream's role has.
+//! The controller's permissions: none is missing, none unused.
 
-use kubewright::testing::TestOperator;
-use kubewright_controllers::register;
 use serde_json::{Value, json};
 
-use crate::scenario::{Scenario, deployment, is_owned_by, options, with_image};
+use crate::scenario::{Scenario, deployment, is_owned_by, with_image};
 
 #[tokio::test]
 async fn controller_uses_exactly_its_permissions() {
@@ -39,32 +37,4 @@ async fn controller_uses_exactly_its_permissions() {
         .cluster
         .assert_exact_permissions(&scenario.identity)
         .await;
-}
-
-#[tokio::test]
-async fn permissions_are_among_those_of_upstreams_role() {
-    let scenario = Scenario::start().await;
-    let role = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-        "metadata": {"name": "system:controller:deployment-controller"},
-    });
-    let role = scenario.get(&role);
-    let permissions =
-        TestOperator::permissions(|setup| register(setup, &options("deployment-controller", "")));
-    for permission in serde_json::to_value(&permissions).unwrap().as_array().unwrap() {
-        for verb in permission["verbs"]
-            .as_array()
-            .unwrap_or_else(|| panic!("{permission}"))
-        {
-            let contains =
-                |list: &Value, item: &Value| list.as_array().is_some_and(|list| list.contains(item));
-            let mut rules = role["rules"].as_array().unwrap().iter();
-            let is_granted = rules.any(|rule| {
-                contains(&rule["verbs"], verb)
-                    && contains(&rule["apiGroups"], &permission["apiGroups"][0])
-                    && contains(&rule["resources"], &permission["resources"][0])
-            });
-            assert!(is_granted, "{verb} of {permission}");
-        }
-    }
 }

@@ -18,7 +18,7 @@ use kubewright_controllers::{FeatureGates, Knobs, Options, parse_duration};
 #[derive(Debug, Parser)]
 #[command(
     name = "controller-manager",
-    about = "Runs Kubernetes' controllers: replica sets, deployments, service accounts"
+    about = "Runs Kubernetes' controllers: deployments, cron jobs, namespaces, garbage collection and more"
 )]
 pub(crate) struct Flags {
     /// Print the roles that the controllers need, and end
@@ -102,6 +102,10 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "DURATION", default_value = "8760h0m0s")]
     legacy_service_account_token_clean_up_period: String,
 
+    /// How many pods that have ended are kept; 0: all
+    #[arg(long, value_name = "COUNT", default_value_t = 12_500)]
+    terminated_pod_gc_threshold: usize,
+
     /// Feature gates: `Gate=true,Other=false`
     #[arg(long, value_name = "GATES", default_value = "")]
     feature_gates: String,
@@ -175,6 +179,7 @@ impl Flags {
             concurrent_namespace_syncs: self.concurrent_namespace_syncs,
             concurrent_gc_syncs: self.concurrent_gc_syncs,
             concurrent_serviceaccount_token_syncs: self.concurrent_serviceaccount_token_syncs,
+            terminated_pod_gc_threshold: self.terminated_pod_gc_threshold,
             service_account_private_key: file(
                 "--service-account-private-key-file",
                 self.service_account_private_key_file.as_deref(),

@@ -39,6 +39,8 @@ pub struct OwnerRef {
     pub uid: Arc<str>,
     /// Whether the owner is the managing controller.
     pub controller: bool,
+    /// Whether a foreground deletion of the owner waits until this object is deleted.
+    pub block_owner_deletion: bool,
 }
 
 impl Metadata {

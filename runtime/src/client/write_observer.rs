@@ -133,7 +133,10 @@ impl WriteRecord {
         } else {
             metadata.uid
         };
+        // A namespace has a finalizer in its spec, which stands for its content.
+        let is_namespace = call.info.group.is_empty() && call.info.kind == "Namespace";
         let is_gone = metadata.deletion_timestamp.is_some()
+            && !is_namespace
             && metadata.finalizers.is_none_or(|finalizers| finalizers.is_empty())
             && metadata.deletion_grace_period_seconds.unwrap_or_default() == 0;
         Some(Self {

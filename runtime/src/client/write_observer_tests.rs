@@ -1,6 +1,6 @@
 //! Tests of the write observer: which writes it records, and what of their answers.
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -181,4 +181,18 @@ async fn cached_object_is_taken_when_the_write_is_sent() {
             is_deleting: false,
         }]
     );
+}
+
+#[tokio::test]
+async fn terminating_namespace_is_not_gone_while_its_content_is() {
+    let call = ApiRequest {
+        info: Namespace::info(),
+        namespace: None,
+        name: Some("shop".to_owned()),
+        ..request("update", Some("status"))
+    };
+    let metadata = json!({"name": "shop", "uid": "u", "resourceVersion": "9", "deletionTimestamp": "2026-01-01T00:00:00Z"});
+    let answer = json!({"kind": "Namespace", "metadata": metadata, "spec": {"finalizers": ["kubernetes"]}});
+    let write = record_of(&call, &answer).await.unwrap();
+    assert_eq!(write.effect, WriteKind::Written);
 }

@@ -13,6 +13,7 @@ fn reference(api_version: &str, kind: &str) -> OwnerRef {
         name: "owner".into(),
         uid: "1".into(),
         controller: true,
+        block_owner_deletion: false,
     }
 }
 

@@ -100,6 +100,7 @@ fn owner(uid: Arc<str>) -> OwnerRef {
         name: "owner".into(),
         uid,
         controller: true,
+        block_owner_deletion: false,
     }
 }
 

@@ -212,6 +212,7 @@ fn owner_references(text: &str, texts: &mut Interner<str>) -> Result<Arc<[OwnerR
         name: reference.name.into(),
         uid: reference.uid.into(),
         controller: reference.controller == Some(true),
+        block_owner_deletion: reference.block_owner_deletion == Some(true),
     });
     Ok(shared.collect())
 }
@@ -247,4 +248,5 @@ struct RawOwnerReference<'a> {
     #[serde(borrow)]
     uid: Cow<'a, str>,
     controller: Option<bool>,
+    block_owner_deletion: Option<bool>,
 }

@@ -112,6 +112,12 @@ fn metadata_is_extracted_at_any_position_and_with_escapes() {
         (&*owner.name, &*owner.kind, metadata.owner_references().len()),
         ("rs", "ReplicaSet", 2)
     );
+    let blocks: Vec<_> = metadata
+        .owner_references()
+        .iter()
+        .map(|owner| owner.block_owner_deletion)
+        .collect();
+    assert_eq!(blocks, [true, false]);
     let mut expected = parsed(object.as_bytes());
     expected["metadata"]
         .as_object_mut()
