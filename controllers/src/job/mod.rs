@@ -19,6 +19,8 @@ mod gang;
 mod gang_objects;
 mod index_set;
 mod indexes;
+#[cfg(test)]
+mod job_model;
 mod job_pod;
 mod memory;
 mod metrics;
