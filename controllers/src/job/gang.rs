@@ -136,7 +136,7 @@ fn pod_group_name(workload: &str, template: &str) -> String {
 }
 
 fn hash(texts: &[&str]) -> String {
-    let mut hash = NameHash::default();
+    let mut hash = NameHash::fnv1a();
     texts.iter().for_each(|text| hash.add(text.as_bytes()));
     hash.finish()
 }
