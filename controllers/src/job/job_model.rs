@@ -193,6 +193,10 @@ impl JobModel {
             PodStep::End(pods) | PodStep::Remove(pods) => {
                 for pod in pods.iter().filter(|_| may_write()) {
                     let keeps_finalizer = matches!(step, PodStep::End(_));
+                    if !self.features.delays_final_condition() {
+                        // As upstream: a Job that becomes complete by their deletion counts them as failed.
+                        self.ended.insert(pod.uid.to_string());
+                    }
                     let pod = self.find(&pod.uid);
                     pod.is_deleted = true;
                     pod.has_finalizer &= keeps_finalizer;
