@@ -6,8 +6,6 @@ use k8s_openapi::{
     jiff::Timestamp,
 };
 
-use super::verdict::{COMPLETE, FAILED};
-
 pub(super) const SUSPENDED: &str = "Suspended";
 
 pub(super) fn condition(
@@ -34,14 +32,6 @@ pub(super) fn is_true<'s>(status: &'s JobStatus, kind: &str) -> Option<&'s JobCo
     conditions
         .find(|condition| condition.type_ == kind)
         .filter(|condition| condition.status == "True")
-}
-
-/// Whether the Job has its final condition.
-pub(super) fn is_finished(status: Option<&JobStatus>) -> bool {
-    let conditions = status.and_then(|status| status.conditions.as_ref());
-    conditions.into_iter().flatten().any(|condition| {
-        condition.status == "True" && (condition.type_ == COMPLETE || condition.type_ == FAILED)
-    })
 }
 
 /// Sets a condition. A false condition is not added, only changed. Returns whether the status changed.
@@ -91,23 +81,5 @@ mod tests {
         assert!(set(&mut status, suspended(false, "")));
         assert!(is_true(&status, SUSPENDED).is_none());
         assert_eq!(status.conditions.unwrap().len(), 1);
-    }
-
-    #[test]
-    fn complete_and_failed_jobs_are_finished() {
-        for (kind, value, expected) in [
-            (COMPLETE, true, true),
-            (FAILED, true, true),
-            (COMPLETE, false, false),
-            (SUSPENDED, true, false),
-            ("FailureTarget", true, false),
-        ] {
-            let status = JobStatus {
-                conditions: Some(vec![condition(kind, value, "", "", Timestamp::UNIX_EPOCH)]),
-                ..JobStatus::default()
-            };
-            assert_eq!(is_finished(Some(&status)), expected, "{kind} {value}");
-        }
-        assert!(!is_finished(None));
     }
 }

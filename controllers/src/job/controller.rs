@@ -9,7 +9,7 @@ use k8s_openapi::api::{
 use kubewright::{
     Clock, NamespacedName,
     cache::{Change, Lister, LookupError},
-    client::{ClientError, Get, Patch, TypedClient, UpdateStatus},
+    client::{Get, Patch, TypedClient, UpdateStatus},
     controller::{
         Action, Expectations, OwnEvents, ReconcileError, Reconciler, Setup, Source,
         predicates::generation_changed,
@@ -21,23 +21,21 @@ use tokio::time::Instant;
 
 use super::{
     batch::KeyBatch,
-    conditions::is_finished,
     features::{Features, Limits},
-    finalizers::remove_finalizers,
     gang_objects::GangObjects,
     memory::JobMemory,
     metrics::{JobMetrics, action},
     orphan_pods::{JobOwners, OrphanPods, pods_of_deleted_job, tracked_pods},
-    plan::{Assessment, PodStep, assess},
-    progress::{Progress, Suspension, differs},
+    plan::{PodStep, assess},
+    progress::Progress,
     rules::{InvalidJob, JobRules, external_manager, is_managed_externally},
-    tracking::Tracking,
 };
 use crate::{
     Options,
     feature_gates::Gate,
     shared::{
         ended::ended,
+        finished_job::finished_condition,
         orphans::{Orphans, Selectors},
         pod::PodView,
         pod_control::PodControl,
@@ -55,13 +53,13 @@ pub(super) struct JobController {
     pub(super) expectations: Expectations,
     pub(super) memory: Arc<JobMemory>,
     gang: Option<GangObjects>,
-    recorder: Recorder,
-    metrics: JobMetrics,
+    pub(super) recorder: Recorder,
+    pub(super) metrics: JobMetrics,
     /// The pods of finished Jobs that still have the finalizer.
     orphan_batch: KeyBatch,
-    clock: Clock,
+    pub(super) clock: Clock,
     features: Features,
-    limits: Limits,
+    pub(super) limits: Limits,
 }
 
 /// Registers the controller of Jobs, and that of their orphan pods.
@@ -194,7 +192,7 @@ impl Reconciler for JobController {
         if is_managed_externally(&job, self.features) {
             return Ok(Action::await_change());
         }
-        if is_finished(job.status.as_ref()) {
+        if finished_condition(&job).is_some() {
             self.memory.forget(uid(&job));
             tracked_pods(&self.pods, &*job)
                 .into_iter()
@@ -245,7 +243,7 @@ impl JobController {
             is_satisfied,
             self.clock.now(),
         );
-        self.track(job, &before, &assessment, &progress).await?;
+        self.count(job, &before, &assessment, &progress).await?;
         if let Some(error) = failed {
             return Err(error);
         }
@@ -268,90 +266,6 @@ impl JobController {
             Some(gang) => gang.pod_group(job, rules, status, pods).await,
             None => Ok(None),
         }
-    }
-
-    /// Counts the pods that have finished, and finishes the Job.
-    async fn track(
-        &self,
-        job: &Job,
-        before: &JobStatus,
-        assessment: &Assessment<'_>,
-        progress: &Progress,
-    ) -> Result<(), ReconcileError> {
-        let rules = assessment.rules;
-        let mut tracking = Tracking::plan(
-            assessment,
-            progress,
-            self.limits.max_uncounted_pods,
-            self.clock.now(),
-        );
-        let mut current = job.clone();
-        if differs(before, &tracking.status) {
-            current.status = Some(tracking.status.clone());
-            current = self.write_status(rules, before, &current).await?;
-        }
-        self.memory
-            .set_failures(uid(job), assessment.failures_with(&tracking.finished));
-        if let Some(suspension) = progress.suspension {
-            self.report_suspension(job, suspension);
-        }
-        for (action, count) in &tracking.policy_actions {
-            self.metrics.policy_action(action, *count);
-        }
-        let (removed, failed) =
-            remove_finalizers(&self.pod_patcher, &self.memory, uid(job), &tracking.finished).await;
-        let before = current.status.clone().unwrap_or_default();
-        let status = current.status.get_or_insert_default();
-        let is_counted = tracking.count(status, &removed);
-        let delays = rules.features.delays_final_condition();
-        let is_finished = failed.is_none() && tracking.finish(status, progress, delays, self.clock.now());
-        if is_counted || is_finished {
-            current = self.write_status(rules, &before, &current).await?;
-        }
-        if is_finished {
-            self.report_end(&current, rules, progress);
-        }
-        failed.map_or(Ok(()), |error| Err(error.into()))
-    }
-
-    async fn write_status(
-        &self,
-        rules: &JobRules<'_>,
-        before: &JobStatus,
-        job: &Job,
-    ) -> Result<Job, ClientError> {
-        let written = self.job_client.update_status(job).await?;
-        let status = written.status.clone().unwrap_or_default();
-        self.metrics.counted(rules, before, &status);
-        Ok(written)
-    }
-
-    fn report_suspension(&self, job: &Job, suspension: Suspension) {
-        let (reason, note) = match suspension {
-            Suspension::Suspended => ("Suspended", "Job suspended"),
-            Suspension::Resumed => ("Resumed", "Job resumed"),
-        };
-        self.recorder.event(job, EventType::Normal, reason, note);
-    }
-
-    fn report_end(&self, job: &Job, rules: &JobRules<'_>, progress: &Progress) {
-        let Some(verdict) = &progress.verdict else { return };
-        let event = |severity, reason: &str, note: &str| self.recorder.event(job, severity, reason, note);
-        self.metrics.job_finished(rules, verdict);
-        if !verdict.is_success {
-            event(EventType::Warning, &verdict.reason, &verdict.message);
-            return;
-        }
-        let succeeded = job.status.as_ref().and_then(|status| status.succeeded);
-        let succeeded = succeeded.and_then(|succeeded| u32::try_from(succeeded).ok());
-        if rules
-            .completions
-            .is_some_and(|completions| succeeded > Some(completions))
-        {
-            let note = "Too many succeeded pods running after completion count reached";
-            event(EventType::Warning, "TooManySucceededPods", note);
-        }
-        event(EventType::Normal, "Completed", "Job completed");
     }
 
     fn refuse(&self, job: &Job, error: &InvalidJob) {

@@ -11,14 +11,13 @@ use serde_json::{Value, json};
 
 use super::{
     backoff::FailureRecord,
-    conditions::is_finished,
     features::{Features, Limits},
     index_set::IndexSet,
     job_pod::JobPod,
     plan::{PodStep, assess},
     progress::{PodChanges, Progress},
     rules::JobRules,
-    test_objects::{features, job, limits, now, pod_of},
+    test_objects::{features, has_finished, job, limits, now, pod_of},
     tracking::Tracking,
 };
 
@@ -106,7 +105,7 @@ impl JobModel {
     }
 
     fn is_finished(&self) -> bool {
-        is_finished(Some(&self.status))
+        has_finished(&self.status)
     }
 
     fn apply(&mut self, event: &JobEvent) {
@@ -306,7 +305,7 @@ impl JobModel {
             assert!(all_succeeded <= self.succeeded.len(), "too many successes");
             assert!(all_succeeded + all_failed <= self.ended.len(), "too many results");
         }
-        if is_finished(Some(&status)) {
+        if has_finished(&status) {
             assert!(listed.is_empty(), "uncounted pods of a finished Job");
             assert_eq!(count(status.active), 0);
             assert!(

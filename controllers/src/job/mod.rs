@@ -2,7 +2,7 @@
 //!
 //! Read `rules` (what the spec asks for), `job_pod`, `plan` (what the caches say, and the next step for the pods) with its parts `indexes`
 //! of `index_set`s, `backoff`, `failure_policy`, `success_policy`, `verdict` and `removal`; then `progress` and `tracking` (the status),
-//! and `controller` with its parts `claims`, `carry_out`, `new_pod`, `finalizers`, `memory` and `batch`. `orphan_pods` is a second
+//! and `controller` with its parts `claims`, `carry_out`, `count`, `new_pod`, `finalizers`, `memory` and `batch`. `orphan_pods` is a second
 //! controller. `gang` and `gang_objects` schedule all pods of a Job together.
 
 mod backoff;
@@ -11,6 +11,7 @@ mod carry_out;
 mod claims;
 mod conditions;
 mod controller;
+mod count;
 mod failure_policy;
 mod features;
 mod finalizers;

@@ -10,10 +10,9 @@ use kubewright::{
 };
 
 use super::{
-    conditions::is_finished, features::Features, finalizers::remove_finalizer, job_pod::has_finalizer,
-    rules::is_managed_externally,
+    features::Features, finalizers::remove_finalizer, job_pod::has_finalizer, rules::is_managed_externally,
 };
-use crate::shared::{ended::ended, pod::PodView};
+use crate::shared::{ended::ended, finished_job::finished_condition, pod::PodView};
 
 /// The controller of orphan pods.
 pub(super) struct OrphanPods {
@@ -55,7 +54,7 @@ impl JobOwners {
         let name = NamespacedName::namespaced(namespace, controller.name.clone());
         match self.jobs.get(&name) {
             Ok(job) if job.metadata.uid.as_deref() == Some(&*controller.uid) => {
-                Ok(is_finished(job.status.as_ref()) && !is_managed_externally(&job, self.features))
+                Ok(finished_condition(&job).is_some() && !is_managed_externally(&job, self.features))
             }
             Ok(_) | Err(LookupError::NotFound { .. }) => Ok(true),
             Err(error) => Err(error),

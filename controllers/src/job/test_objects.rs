@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::{api::batch::v1::Job, jiff::Timestamp};
+use k8s_openapi::{
+    api::batch::v1::{Job, JobStatus},
+    jiff::Timestamp,
+};
 use kubewright::NamespacedName;
 use serde_json::{Value, from_value, json};
 
@@ -104,4 +107,13 @@ pub(super) fn finished(uid: &str, phase: &str, seconds: i64) -> JobPod {
         uid,
         json!({"status": {"phase": phase, "containerStatuses": [{"name": "main", "state": {"terminated": terminated}}]}}),
     )
+}
+
+/// Whether the status has a final condition.
+pub(super) fn has_finished(status: &JobStatus) -> bool {
+    let job = Job {
+        status: Some(status.clone()),
+        ..Job::default()
+    };
+    crate::shared::finished_job::finished_condition(&job).is_some()
 }

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use k8s_openapi::{api::batch::v1::JobStatus, jiff::Timestamp};
+use k8s_openapi::{
+    api::batch::v1::{JobCondition, JobStatus},
+    jiff::Timestamp,
+};
 
 use super::{
     conditions::{self, condition, is_true},
@@ -11,7 +14,7 @@ use super::{
     job_pod::JobPod,
     plan::Assessment,
     progress::{Progress, to_i32},
-    verdict::{SUCCESS_CRITERIA_MET, Verdict},
+    verdict::Verdict,
 };
 
 /// The pods to count.
@@ -37,7 +40,7 @@ impl<'p> Tracking<'p> {
         limit: usize,
         now: Timestamp,
     ) -> Self {
-        let rules = assessment.rules;
+        let (rules, verdict) = (assessment.rules, progress.verdict.as_ref());
         let mut tracking = Self {
             status: progress.status.clone(),
             finished: Vec::new(),
@@ -50,68 +53,34 @@ impl<'p> Tracking<'p> {
         if rules.indexes.is_some() {
             pods.sort_by_key(|pod| pod.index);
         }
-        let uids = |list: Option<&Vec<String>>| list.into_iter().flatten().cloned().collect::<HashSet<_>>();
-        let uncounted = tracking.status.uncounted_terminated_pods.get_or_insert_default();
-        let listed = (
-            uids(uncounted.succeeded.as_ref()),
-            uids(uncounted.failed.as_ref()),
-        );
-        let (mut succeeded, mut failed) = (Vec::new(), Vec::new());
-        let mut new_indexes = Vec::new();
-        let already = listed.0.len() + listed.1.len();
+        let mut uncounted = Uncounted::of(&tracking.status);
         for pod in pods {
-            let has_failed = pod.has_failed(rules);
-            if !may_be_counted(assessment, progress.verdict.as_ref(), pod, has_failed) {
+            if !may_be_counted(assessment, verdict, pod) {
+                continue;
+            }
+            let (result, action) = result(assessment, verdict, pod);
+            if !uncounted.add(pod, result, limit) {
+                tracking.is_limited = true;
                 continue;
             }
             tracking.finished.push(pod);
-            let is_listed_as_failed = listed.1.contains(&*pod.uid);
-            if pod.has_succeeded() && !is_listed_as_failed {
-                if rules.indexes.is_some() {
-                    let index = pod.valid_index(rules);
-                    new_indexes.extend(index.filter(|index| !assessment.indexes.counted.contains(*index)));
-                } else if !listed.0.contains(&*pod.uid) {
-                    succeeded.push(pod.uid.to_string());
-                }
-            } else if has_failed
-                || progress
-                    .verdict
-                    .as_ref()
-                    .is_some_and(Verdict::fails_unfinished_pods)
-            {
-                if !is_listed_as_failed && pod.is_valid(rules) {
-                    let action = matched_rule(rules, pod).map(|rule| rule.action);
-                    if let Some(action) = action {
-                        *tracking.policy_actions.entry(action.as_str()).or_default() += 1;
-                    }
-                    if action != Some(FailureAction::Ignore) {
-                        failed.push(pod.uid.to_string());
-                    }
-                }
-            }
-            if new_indexes.len() + already + succeeded.len() + failed.len() >= limit {
-                tracking.is_limited = true;
-                break;
+            if let Some(action) = action {
+                *tracking.policy_actions.entry(action.as_str()).or_default() += 1;
             }
         }
-        uncounted.succeeded.get_or_insert_default().extend(succeeded);
-        uncounted.failed.get_or_insert_default().extend(failed);
+        let lists = tracking.status.uncounted_terminated_pods.get_or_insert_default();
+        lists.succeeded = Some(uncounted.succeeded);
+        lists.failed = Some(uncounted.failed);
         if rules.indexes.is_some() {
-            let indexes = assessment.indexes.succeeded.with(new_indexes);
-            tracking.status.succeeded = Some(to_i32(indexes.len()));
-            tracking.status.completed_indexes = Some(indexes.to_string());
-            tracking.status.failed_indexes = assessment.indexes.failed.as_ref().map(ToString::to_string);
+            let indexes = &assessment.indexes;
+            tracking.status.succeeded = Some(to_i32(indexes.succeeded.len()));
+            tracking.status.completed_indexes = Some(indexes.succeeded.to_string());
+            tracking.status.failed_indexes = indexes.failed.as_ref().map(ToString::to_string);
         }
-        if let Some(interim) = progress
-            .verdict
-            .as_ref()
-            .and_then(|verdict| verdict.new_interim_condition(now))
-        {
-            let is_known = interim.type_ == SUCCESS_CRITERIA_MET
-                && is_true(&tracking.status, SUCCESS_CRITERIA_MET).is_some();
-            if !is_known {
-                tracking.status.conditions.get_or_insert_default().push(interim);
-            }
+        let interim = verdict.and_then(|verdict| verdict.new_interim_condition(now));
+        let is_known = |interim: &JobCondition| is_true(&tracking.status, &interim.type_).is_some();
+        if let Some(interim) = interim.filter(|interim| !is_known(interim)) {
+            tracking.status.conditions.get_or_insert_default().push(interim);
         }
         tracking
     }
@@ -164,19 +133,95 @@ fn tracked_uids(pods: &[JobPod]) -> HashSet<&str> {
 }
 
 /// Whether a pod may lose its finalizer: it has finished, or its Job has. A failed pod whose index needs another one keeps it until then.
-fn may_be_counted(
-    assessment: &Assessment<'_>,
-    verdict: Option<&Verdict>,
-    pod: &JobPod,
-    has_failed: bool,
-) -> bool {
+fn may_be_counted(assessment: &Assessment<'_>, verdict: Option<&Verdict>, pod: &JobPod) -> bool {
     if assessment.rules.is_deleting || verdict.is_some() || pod.has_succeeded() {
         return true;
     }
     let replaced = pod
         .index
         .and_then(|index| assessment.indexes.replaced.get(&index));
-    has_failed && replaced.is_none_or(|replaced| replaced.uid != pod.uid)
+    pod.has_failed(assessment.rules) && replaced.is_none_or(|replaced| replaced.uid != pod.uid)
+}
+
+/// What a pod adds to the status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PodResult {
+    Succeeded,
+    /// The success of an index that was not counted before.
+    NewIndex,
+    Failed,
+    /// It does not count.
+    None,
+}
+
+/// Returns the result of a pod, and the action of the failure policy that it matched.
+fn result(
+    assessment: &Assessment<'_>,
+    verdict: Option<&Verdict>,
+    pod: &JobPod,
+) -> (PodResult, Option<FailureAction>) {
+    let rules = assessment.rules;
+    if pod.has_succeeded() {
+        let is_new = |index: u32| !assessment.indexes.counted.contains(index);
+        let result = match (rules.indexes, pod.valid_index(rules)) {
+            (None, _) => PodResult::Succeeded,
+            (Some(_), Some(index)) if is_new(index) => PodResult::NewIndex,
+            (Some(_), _) => PodResult::None,
+        };
+        return (result, None);
+    }
+    let has_failed = pod.has_failed(rules) || verdict.is_some_and(Verdict::fails_unfinished_pods);
+    if !has_failed || !pod.is_valid(rules) {
+        return (PodResult::None, None);
+    }
+    let action = matched_rule(rules, pod).map(|rule| rule.action);
+    match action {
+        Some(FailureAction::Ignore) => (PodResult::None, action),
+        _ => (PodResult::Failed, action),
+    }
+}
+
+/// The pods that the status lists.
+struct Uncounted {
+    succeeded: Vec<String>,
+    failed: Vec<String>,
+    /// The uids in both lists.
+    known: HashSet<String>,
+    new_indexes: usize,
+}
+
+impl Uncounted {
+    fn of(status: &JobStatus) -> Self {
+        let lists = status.uncounted_terminated_pods.clone().unwrap_or_default();
+        let [succeeded, failed] = [lists.succeeded, lists.failed].map(Option::unwrap_or_default);
+        Self {
+            known: succeeded.iter().chain(&failed).cloned().collect(),
+            succeeded,
+            failed,
+            new_indexes: 0,
+        }
+    }
+
+    /// Adds the result of a pod, unless it is listed. Returns false if there is no room for it.
+    fn add(&mut self, pod: &JobPod, result: PodResult, limit: usize) -> bool {
+        if result == PodResult::None || self.known.contains(&*pod.uid) {
+            return true;
+        }
+        if self.known.len() + self.new_indexes >= limit {
+            return false;
+        }
+        let list = match result {
+            PodResult::NewIndex => {
+                self.new_indexes += 1;
+                return true;
+            }
+            PodResult::Failed => &mut self.failed,
+            _ => &mut self.succeeded,
+        };
+        list.push(pod.uid.to_string());
+        self.known.insert(pod.uid.to_string());
+        true
+    }
 }
 
 /// Counts the listed pods that are no longer tracked. Returns whether the status changed.

@@ -6,11 +6,10 @@ use super::{
         plan::assess,
         progress::PodChanges,
         rules::JobRules,
-        test_objects::{deleted, features, indexed, job, limits, now, pod, pod_of, untracked},
+        test_objects::{deleted, features, has_finished, indexed, job, limits, now, pod, pod_of, untracked},
     },
     *,
 };
-use crate::job::conditions::is_finished;
 
 /// Tracks the pods of a Job whose active pods are deleted if it has ended.
 fn with_tracking<T>(
@@ -74,7 +73,7 @@ fn status_lists_no_more_pods_than_it_may() {
     let pods: Vec<_> = (0..5)
         .map(|number| pod(&number.to_string(), "Succeeded"))
         .collect();
-    for (limit, listed, is_limited) in [(3, 3, true), (5, 5, true), (6, 5, false)] {
+    for (limit, listed, is_limited) in [(3, 3, true), (5, 5, false), (6, 5, false)] {
         let (status, finished, found) = tracked(&json!({"completions": 9}), &json!({}), &pods, limit);
         let [succeeded, _] = uncounted(&status);
         assert_eq!(
@@ -168,7 +167,7 @@ fn job_finishes_after_all_pods_are_counted_and_have_terminated() {
             assert_eq!(status.failed, Some(to_i32(removed)));
             let delays = gates.is_empty();
             assert_eq!(tracking.finish(&mut status, progress, delays, now()), expected);
-            assert_eq!(is_finished(Some(&status)), expected);
+            assert_eq!(has_finished(&status), expected);
         });
     }
     // Later, when the deleted pod has terminated.
