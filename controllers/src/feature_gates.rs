@@ -21,14 +21,26 @@ pub struct InvalidGates(String);
 pub(crate) enum Gate {
     /// ReplicaSets and Deployments count their terminating replicas in the status.
     DeploymentReplicaSetTerminatingReplicas,
+    /// Indexes of a Job may have a backoff limit of their own.
+    JobBackoffLimitPerIndex,
+    /// Other controllers may manage a Job.
+    JobManagedBy,
+    /// Jobs may replace pods only after they have failed.
+    JobPodReplacementPolicy,
+    /// Indexed Jobs may succeed before all indexes have.
+    JobSuccessPolicy,
     /// A StatefulSet says how many of its replicas may be unavailable during an update.
     MaxUnavailableStatefulSet,
+    /// The pod template of a suspended Job may change where it is scheduled.
+    MutableSchedulingDirectivesForSuspendedJobs,
     /// Pods are deleted before the other content of a namespace.
     OrderedNamespaceDeletion,
     /// Pods with a lower deletion cost are deleted first.
     PodDeletionCost,
     /// A revision of a StatefulSet that was written otherwise, and means the same, is the same.
     StatefulSetSemanticRevisionComparison,
+    /// The pods of a Job may be scheduled together.
+    WorkloadWithJob,
 }
 
 /// The version of Kubernetes that these controllers follow.
@@ -38,16 +50,25 @@ const CURRENT_VERSION: (u32, u32) = (1, 36);
 const NEVER: (u32, u32) = (u32::MAX, 0);
 
 /// The name of each gate, and the version from which on it is on.
-const GATES: [(Gate, &str, (u32, u32)); 5] = [
+const GATES: [(Gate, &str, (u32, u32)); 11] = [
     (
         Gate::DeploymentReplicaSetTerminatingReplicas,
         "DeploymentReplicaSetTerminatingReplicas",
         (1, 35),
     ),
+    (Gate::JobBackoffLimitPerIndex, "JobBackoffLimitPerIndex", (1, 29)),
+    (Gate::JobManagedBy, "JobManagedBy", (1, 32)),
+    (Gate::JobPodReplacementPolicy, "JobPodReplacementPolicy", (1, 29)),
+    (Gate::JobSuccessPolicy, "JobSuccessPolicy", (1, 31)),
     (
         Gate::MaxUnavailableStatefulSet,
         "MaxUnavailableStatefulSet",
         NEVER,
+    ),
+    (
+        Gate::MutableSchedulingDirectivesForSuspendedJobs,
+        "MutableSchedulingDirectivesForSuspendedJobs",
+        (1, 36),
     ),
     (
         Gate::OrderedNamespaceDeletion,
@@ -60,6 +81,7 @@ const GATES: [(Gate, &str, (u32, u32)); 5] = [
         "StatefulSetSemanticRevisionComparison",
         (1, 0),
     ),
+    (Gate::WorkloadWithJob, "WorkloadWithJob", NEVER),
 ];
 
 impl Default for FeatureGates {

@@ -37,6 +37,8 @@ mod cron_job;
 mod deployment;
 #[cfg(feature = "gc")]
 mod garbage_collector;
+#[cfg(feature = "workloads")]
+mod job;
 #[cfg(feature = "core")]
 mod legacy_token_cleaner;
 #[cfg(feature = "core")]
