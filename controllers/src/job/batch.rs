@@ -70,7 +70,7 @@ mod tests {
         let period = Duration::from_secs(1);
         let (batch, keys) = KeyBatch::new(period);
         let mut keys = std::pin::pin!(keys);
-        let key = |name: &str| NamespacedName::namespaced("default", name.to_owned());
+        let key = |name: &str| NamespacedName::namespaced("default", name);
         let start = Instant::now();
         batch.add(key("a"));
         tokio::time::advance(period / 2).await;

@@ -194,9 +194,9 @@ impl Reconciler for JobController {
         }
         if finished_condition(&job).is_some() {
             self.memory.forget(uid(&job));
-            tracked_pods(&self.pods, &*job)
-                .into_iter()
-                .for_each(|pod| self.orphan_batch.add(pod));
+            for pod in tracked_pods(&self.pods, &*job) {
+                self.orphan_batch.add(pod);
+            }
             return Ok(Action::await_change());
         }
         let rules = match JobRules::of(&job, self.features) {
@@ -281,7 +281,3 @@ impl JobController {
 pub(super) fn uid(job: &Job) -> &str {
     job.metadata.uid.as_deref().unwrap_or_default()
 }
-
-#[cfg(test)]
-#[path = "controller_tests.rs"]
-mod tests;

@@ -137,7 +137,9 @@ fn pod_group_name(workload: &str, template: &str) -> String {
 
 fn hash(texts: &[&str]) -> String {
     let mut hash = NameHash::fnv1a();
-    texts.iter().for_each(|text| hash.add(text.as_bytes()));
+    for text in texts {
+        hash.add(text.as_bytes());
+    }
     hash.finish()
 }
 

@@ -117,15 +117,12 @@ fn add_index<K: Kind>(
     }
 }
 
-fn find<K: Kind>(
+fn find<K: Kind + Clone>(
     lister: &Lister<K>,
     index: &str,
     job: &Job,
     owner: Option<&str>,
-) -> Result<Vec<K>, LookupError>
-where
-    K: Clone,
-{
+) -> Result<Vec<K>, LookupError> {
     let key = index_key(job.metadata.namespace.as_deref(), owner.unwrap_or_default());
     let found = lister.by_index(index, key)?;
     found.map(|object| Ok((*object?).clone())).collect()

@@ -80,8 +80,8 @@ impl<'p> Indexes<'p> {
     pub(super) fn pending(&self, rules: &JobRules<'_>, pods: &[JobPod], count: usize) -> Vec<u32> {
         let occupies =
             |pod: &&JobPod| pod.view.is_active() || rules.replaces_only_failed && pod.view.is_terminating();
-        let occupied = pods.iter().filter(occupies).filter_map(|pod| pod.index);
-        let mut taken = self.succeeded.with(occupied);
+        let indexes = pods.iter().filter(occupies).filter_map(|pod| pod.index);
+        let mut taken = self.succeeded.with(indexes);
         if let Some(failed) = &self.failed {
             taken = taken.union(failed);
         }

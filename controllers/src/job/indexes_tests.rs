@@ -7,7 +7,7 @@ use super::{
     *,
 };
 
-fn indexes<'p>(spec: Value, status: Value, pods: &'p [JobPod]) -> Indexes<'p> {
+fn indexes<'p>(spec: &Value, status: Value, pods: &'p [JobPod]) -> Indexes<'p> {
     let mut fields = json!({"completionMode": "Indexed", "completions": 6, "parallelism": 6});
     fields
         .as_object_mut()
@@ -18,7 +18,7 @@ fn indexes<'p>(spec: Value, status: Value, pods: &'p [JobPod]) -> Indexes<'p> {
     Indexes::of(&rules(&job), &status, pods)
 }
 
-fn pending(spec: Value, status: Value, pods: &[JobPod], count: usize) -> Vec<u32> {
+fn pending(spec: &Value, status: Value, pods: &[JobPod], count: usize) -> Vec<u32> {
     let mut fields = json!({"completionMode": "Indexed", "completions": 6, "parallelism": 6});
     fields
         .as_object_mut()
@@ -48,7 +48,7 @@ fn succeeded_indexes_are_those_of_the_status_and_of_tracked_pods() {
         untracked(indexed("e", 5, "Succeeded", 0)),
         pod("f", "Succeeded"),
     ];
-    let found = indexes(json!({}), json!({"completedIndexes": "0,7"}), &pods);
+    let found = indexes(&json!({}), json!({"completedIndexes": "0,7"}), &pods);
     assert_eq!(texts(&found), ("0".into(), "0,1,3".into(), None));
 }
 
@@ -91,7 +91,7 @@ fn index_fails_after_its_limit_or_by_the_policy() {
             "1,5",
         ),
     ] {
-        let found = indexes(spec.clone(), json!({"failedIndexes": "5"}), &pods);
+        let found = indexes(&spec, json!({"failedIndexes": "5"}), &pods);
         assert_eq!(found.failed.unwrap().to_string(), expected, "{spec}");
     }
 }
@@ -108,14 +108,14 @@ fn last_failed_pod_of_an_index_is_kept_until_it_is_replaced() {
         indexed("g", 3, "Failed", 3),
         untracked(indexed("h", 4, "Failed", 0)),
     ];
-    let found = indexes(json!({"backoffLimitPerIndex": 3}), json!({}), &pods);
+    let found = indexes(&json!({"backoffLimitPerIndex": 3}), json!({}), &pods);
     let kept: Vec<_> = found
         .replaced
         .iter()
         .map(|(index, pod)| (*index, &*pod.uid))
         .collect();
     assert_eq!(kept, [(0, "b")]);
-    assert!(indexes(json!({}), json!({}), &pods).replaced.is_empty());
+    assert!(indexes(&json!({}), json!({}), &pods).replaced.is_empty());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn backoff_of_an_index_counts_its_failures() {
     let mut view = (*pods[0].view).clone();
     view.created = from_value(json!(ago(10))).unwrap();
     pods[0].view = std::sync::Arc::new(view);
-    let found = indexes(json!({"backoffLimitPerIndex": 5}), json!({}), &pods);
+    let found = indexes(&json!({"backoffLimitPerIndex": 5}), json!({}), &pods);
     assert_eq!(
         found.remaining_backoff(0, &limits(), now()),
         Duration::from_secs(30)
@@ -168,16 +168,16 @@ fn pending_indexes_are_the_lowest_without_a_pod_or_a_result() {
         indexed("d", 4, "Failed", 0),
     ];
     let status = || json!({"completedIndexes": "0"});
-    assert_eq!(pending(json!({}), status(), &pods, 9), [3, 4, 5]);
-    assert_eq!(pending(json!({}), status(), &pods, 2), [3, 4]);
-    assert_eq!(pending(json!({}), status(), &pods, 0), [0; 0]);
+    assert_eq!(pending(&json!({}), status(), &pods, 9), [3, 4, 5]);
+    assert_eq!(pending(&json!({}), status(), &pods, 2), [3, 4]);
+    assert_eq!(pending(&json!({}), status(), &pods, 0), [0; 0]);
     assert_eq!(
-        pending(json!({"podReplacementPolicy": "Failed"}), status(), &pods, 9),
+        pending(&json!({"podReplacementPolicy": "Failed"}), status(), &pods, 9),
         [4, 5]
     );
     assert_eq!(
-        pending(json!({"backoffLimitPerIndex": 0}), status(), &pods, 9),
+        pending(&json!({"backoffLimitPerIndex": 0}), status(), &pods, 9),
         [5]
     );
-    assert_eq!(pending(json!({"completions": 0}), status(), &pods, 9), [0; 0]);
+    assert_eq!(pending(&json!({"completions": 0}), status(), &pods, 9), [0; 0]);
 }

@@ -378,7 +378,9 @@ proptest! {
         events in events(),
     ) {
         let mut model = JobModel::new(&spec, gates);
-        events.iter().for_each(|event| model.apply(event));
+        for event in &events {
+            model.apply(event);
+        }
         model.settle();
         let conditions = model.status.conditions.iter().flatten();
         let finals: Vec<_> = conditions.filter(|found| matches!(&*found.type_, "Complete" | "Failed")).collect();

@@ -153,11 +153,10 @@ impl JobMetrics {
     pub(super) fn pods_created(&self, assessment: &Assessment<'_>, changes: PodChanges) {
         let rules = assessment.rules;
         let reason = match (assessment.failed > 0, rules.features.pod_replacement_policy) {
-            (_, false) => "new",
             (true, true) if rules.replaces_only_failed => "recreate_failed",
             (true, true) => "recreate_terminating_or_failed",
             (false, true) if assessment.terminating > 0 => "recreate_terminating_or_failed",
-            (false, true) => "new",
+            (_, false) | (false, true) => "new",
         };
         for (is_success, count) in [(true, changes.created), (false, changes.failed_creations)] {
             let labels = vec![("reason", reason.to_owned()), ("status", result(is_success))];

@@ -57,7 +57,7 @@ pub(super) fn rules(job: &Job) -> JobRules<'_> {
 pub(super) fn pod_of(uid: &str, object: Value) -> JobPod {
     let view: crate::shared::pod::PodView = from_value(object).unwrap();
     JobPod {
-        name: NamespacedName::namespaced("default", uid.to_owned()),
+        name: NamespacedName::namespaced("default", uid),
         uid: uid.into(),
         index: view
             .completion_index
