@@ -82,6 +82,12 @@ pub const CONTROLLERS: &[Controller] = &[
     },
     #[cfg(feature = "workloads")]
     Controller {
+        name: "job-controller",
+        aliases: &["job"],
+        register: crate::job::register,
+    },
+    #[cfg(feature = "workloads")]
+    Controller {
         name: "replicaset-controller",
         aliases: &["replicaset"],
         register: crate::replica_set::register_replica_sets,
@@ -115,6 +121,7 @@ pub const CONTROLLERS: &[Controller] = &[
 impl Controller {
     /// Registers the controller.
     pub(crate) fn register(&self, setup: &mut Setup, options: &Options) {
+        setup.report_events_as(self.name);
         (self.register)(setup, options);
     }
 }

@@ -21,8 +21,18 @@ pub struct InvalidGates(String);
 pub(crate) enum Gate {
     /// ReplicaSets and Deployments count their terminating replicas in the status.
     DeploymentReplicaSetTerminatingReplicas,
+    /// Indexes of a Job may have a backoff limit of their own.
+    JobBackoffLimitPerIndex,
+    /// Other controllers may manage a Job.
+    JobManagedBy,
+    /// Jobs may replace pods only after they have failed.
+    JobPodReplacementPolicy,
+    /// Indexed Jobs may succeed before all indexes have.
+    JobSuccessPolicy,
     /// A StatefulSet says how many of its replicas may be unavailable during an update.
     MaxUnavailableStatefulSet,
+    /// The pod template of a suspended Job may change where it is scheduled.
+    MutableSchedulingDirectivesForSuspendedJobs,
     /// Pods are deleted before the other content of a namespace.
     OrderedNamespaceDeletion,
     /// Pods with a lower deletion cost are deleted first.
@@ -31,6 +41,8 @@ pub(crate) enum Gate {
     StatefulSetSemanticRevisionComparison,
     /// Tolerations may compare the numbers of taints.
     TaintTolerationComparisonOperators,
+    /// The pods of a Job may be scheduled together.
+    WorkloadWithJob,
 }
 
 /// The version of Kubernetes that these controllers follow.
@@ -40,16 +52,25 @@ const CURRENT_VERSION: (u32, u32) = (1, 36);
 const NEVER: (u32, u32) = (u32::MAX, 0);
 
 /// The name of each gate, and the version from which on it is on.
-const GATES: [(Gate, &str, (u32, u32)); 6] = [
+const GATES: [(Gate, &str, (u32, u32)); 12] = [
     (
         Gate::DeploymentReplicaSetTerminatingReplicas,
         "DeploymentReplicaSetTerminatingReplicas",
         (1, 35),
     ),
+    (Gate::JobBackoffLimitPerIndex, "JobBackoffLimitPerIndex", (1, 29)),
+    (Gate::JobManagedBy, "JobManagedBy", (1, 32)),
+    (Gate::JobPodReplacementPolicy, "JobPodReplacementPolicy", (1, 29)),
+    (Gate::JobSuccessPolicy, "JobSuccessPolicy", (1, 31)),
     (
         Gate::MaxUnavailableStatefulSet,
         "MaxUnavailableStatefulSet",
         NEVER,
+    ),
+    (
+        Gate::MutableSchedulingDirectivesForSuspendedJobs,
+        "MutableSchedulingDirectivesForSuspendedJobs",
+        (1, 36),
     ),
     (
         Gate::OrderedNamespaceDeletion,
@@ -67,6 +88,7 @@ const GATES: [(Gate, &str, (u32, u32)); 6] = [
         "TaintTolerationComparisonOperators",
         NEVER,
     ),
+    (Gate::WorkloadWithJob, "WorkloadWithJob", NEVER),
 ];
 
 impl Default for FeatureGates {

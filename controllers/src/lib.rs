@@ -39,6 +39,8 @@ mod daemon_set;
 mod deployment;
 #[cfg(feature = "gc")]
 mod garbage_collector;
+#[cfg(feature = "workloads")]
+mod job;
 #[cfg(feature = "core")]
 mod legacy_token_cleaner;
 #[cfg(feature = "core")]

@@ -41,14 +41,14 @@ impl DaemonSetController {
     fn report_ended(&self, key: &NamespacedName, daemon_set: &DaemonSet, ended: &[EndedPod<'_>]) {
         let namespace = key.namespace().unwrap_or_default();
         for one in ended {
-            let (pod, node) = (one.pod.name, one.node);
+            let (pod, on) = (one.pod.name, one.node);
             let (severity, reason, note) = if has_failed(one) {
                 let note =
-                    format!("Found failed daemon pod {namespace}/{pod} on node {node}, will try to kill it");
+                    format!("Found failed daemon pod {namespace}/{pod} on node {on}, will try to kill it");
                 (EventType::Warning, "FailedDaemonPod", note)
             } else {
                 let note = format!(
-                    "Found succeeded daemon pod {namespace}/{pod} on node {node}, will try to delete it"
+                    "Found succeeded daemon pod {namespace}/{pod} on node {on}, will try to delete it"
                 );
                 (EventType::Normal, "SucceededDaemonPod", note)
             };

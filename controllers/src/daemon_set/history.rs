@@ -67,13 +67,11 @@ impl DaemonSetController {
             }
             None => {
                 let proposed = proposal.revision(number, collision_count(daemon_set));
-                match self.revisions.create(&proposed).await? {
-                    Some(created) => Arc::new(created),
-                    None => {
-                        self.resolve_collision(key, daemon_set).await?;
-                        return Ok(None);
-                    }
-                }
+                let Some(created) = self.revisions.create(&proposed).await? else {
+                    self.resolve_collision(key, daemon_set).await?;
+                    return Ok(None);
+                };
+                Arc::new(created)
             }
         };
         if current.revision < number {

@@ -181,7 +181,7 @@ impl Model {
         match self.limits() {
             None => prop_assert_eq!(replaced, 0),
             Some(limits) if limits.surge > 0 => {
-                prop_assert_eq!(replaced, 0, "surge replaces before it deletes")
+                prop_assert_eq!(replaced, 0, "surge replaces before it deletes");
             }
             Some(limits) => {
                 let after = self.unavailable().len() + replaced;

@@ -103,7 +103,7 @@ impl Model {
         let status = if is_ready {
             ConditionStatus::True
         } else {
-            ConditionStatus::NotTrue
+            ConditionStatus::False
         };
         view.condition_types = vec![Some(ConditionType::Ready)];
         view.condition_statuses = vec![Some(status)];

@@ -53,11 +53,7 @@ impl<'p> DeletionRank<'p> {
     ) -> Self {
         Self {
             is_assigned: !pod.node.is_empty(),
-            phase: match pod.phase {
-                PodPhase::Running => 2,
-                PodPhase::Unknown => 1,
-                PodPhase::Pending | PodPhase::Succeeded | PodPhase::Failed | PodPhase::Unset => 0,
-            },
+            phase: phase_rank(pod.phase),
             is_ready: pod.is_ready(),
             cost: if uses_deletion_cost {
                 pod.deletion_cost()
@@ -113,6 +109,15 @@ impl<'p> Age<'p> {
                 .cmp(&other.magnitude)
                 .then_with(|| self.uid.cmp(other.uid)),
         }
+    }
+}
+
+/// The rank of a phase: pending, then unknown, then running pods.
+pub(crate) fn phase_rank(phase: PodPhase) -> u8 {
+    match phase {
+        PodPhase::Running => 2,
+        PodPhase::Unknown => 1,
+        PodPhase::Pending | PodPhase::Succeeded | PodPhase::Failed | PodPhase::Unset => 0,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the controllers read of a pod, and what follows from it: active, terminating, ready, available. The informer keeps these values
 //! alone, a small part of the object.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use k8s_openapi::{
     api::core::v1::{NodeSelectorRequirement, Pod},
@@ -9,7 +9,7 @@ use k8s_openapi::{
     jiff::{SignedDuration, Timestamp},
 };
 use kubewright::Projection;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
 use super::node_affinity::NAME_FIELD;
 
@@ -23,6 +23,14 @@ pub(crate) struct PodView {
     pub(crate) deleted: Option<Time>,
     #[projection(path = "metadata.annotations['controller.kubernetes.io/pod-deletion-cost']")]
     pub(crate) deletion_cost: Option<String>,
+    #[projection(path = "metadata.deletionGracePeriodSeconds")]
+    pub(crate) deletion_grace_seconds: Option<i64>,
+    #[projection(path = "metadata.annotations['batch.kubernetes.io/job-completion-index']")]
+    pub(crate) completion_index: Option<String>,
+    #[projection(path = "metadata.annotations['batch.kubernetes.io/job-index-failure-count']")]
+    pub(crate) index_failures: Option<String>,
+    #[projection(path = "metadata.annotations['batch.kubernetes.io/job-index-ignored-failure-count']")]
+    pub(crate) index_ignored_failures: Option<String>,
     #[projection(path = "spec.nodeName", default)]
     pub(crate) node: String,
     /// The node fields that the pod requires. Those of all terms, of which one must match.
@@ -47,12 +55,22 @@ pub(crate) struct PodView {
     pub(crate) condition_statuses: Vec<Option<ConditionStatus>>,
     #[projection(path = "status.conditions[*].lastTransitionTime")]
     pub(crate) condition_times: Vec<Option<Time>>,
+    #[projection(path = "status.containerStatuses[*].name")]
+    pub(crate) container_names: Vec<Option<String>>,
     #[projection(path = "status.containerStatuses[*].restartCount")]
     pub(crate) restarts: Vec<i32>,
+    #[projection(path = "status.containerStatuses[*].state.terminated.exitCode")]
+    pub(crate) exit_codes: Vec<Option<i32>>,
+    #[projection(path = "status.containerStatuses[*].state.terminated.finishedAt")]
+    pub(crate) finish_times: Vec<Option<Time>>,
     #[projection(path = "status.initContainerStatuses[*].name")]
     pub(crate) init_statuses: Vec<Option<String>>,
     #[projection(path = "status.initContainerStatuses[*].restartCount")]
     pub(crate) init_restarts: Vec<Option<i32>>,
+    #[projection(path = "status.initContainerStatuses[*].state.terminated.exitCode")]
+    pub(crate) init_exit_codes: Vec<Option<i32>>,
+    #[projection(path = "status.initContainerStatuses[*].state.terminated.finishedAt")]
+    pub(crate) init_finish_times: Vec<Option<Time>>,
 }
 
 /// The phase of a pod.
@@ -70,19 +88,81 @@ pub(crate) enum PodPhase {
 }
 
 /// The type of a pod's condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ConditionType {
     Ready,
-    #[serde(other)]
-    Other,
+    ContainersReady,
+    Initialized,
+    PodReadyToStartContainers,
+    PodScheduled,
+    Other(Box<str>),
 }
 
 /// The status of a pod's condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) enum ConditionStatus {
     True,
+    False,
     #[serde(other)]
-    NotTrue,
+    Unknown,
+}
+
+impl ConditionType {
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Ready => "Ready",
+            Self::ContainersReady => "ContainersReady",
+            Self::Initialized => "Initialized",
+            Self::PodReadyToStartContainers => "PodReadyToStartContainers",
+            Self::PodScheduled => "PodScheduled",
+            Self::Other(other) => other,
+        }
+    }
+}
+
+impl From<&str> for ConditionType {
+    fn from(text: &str) -> Self {
+        // Those that every pod has take no memory.
+        let usual = [
+            Self::Ready,
+            Self::ContainersReady,
+            Self::Initialized,
+            Self::PodReadyToStartContainers,
+            Self::PodScheduled,
+        ];
+        let known = usual.into_iter().find(|known| known.as_str() == text);
+        known.unwrap_or_else(|| Self::Other(text.into()))
+    }
+}
+
+impl<'de> Deserialize<'de> for ConditionType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl de::Visitor<'_> for Text {
+            type Value = ConditionType;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the type of a condition")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ConditionType, E> {
+                Ok(text.into())
+            }
+        }
+
+        deserializer.deserialize_str(Text)
+    }
+}
+
+impl ConditionStatus {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
 }
 
 impl PodView {
@@ -170,6 +250,15 @@ impl PodView {
         (of_containers.unwrap_or(0).max(0), of_sidecars.unwrap_or(0).max(0))
     }
 
+    /// Returns the restarts of all containers and init containers, while the pod runs or will run.
+    pub(crate) fn current_restarts(&self) -> i32 {
+        if !matches!(self.phase, PodPhase::Pending | PodPhase::Running) {
+            return 0;
+        }
+        let restarts = self.restarts.iter().chain(self.init_restarts.iter().flatten());
+        restarts.fold(0, |sum: i32, restarts| sum.saturating_add(*restarts))
+    }
+
     /// Returns the deletion cost: zero unless the annotation has a number without a plus sign and leading zeros.
     pub(crate) fn deletion_cost(&self) -> i32 {
         let text = self.deletion_cost.as_deref().unwrap_or_default();
@@ -177,12 +266,46 @@ impl PodView {
         if is_number { text.parse().unwrap_or(0) } else { 0 }
     }
 
-    /// The first condition Ready decides. Returns its position if it is true.
+    /// Returns since when its condition Ready is false; none if it is not, or the time is unknown.
+    pub(crate) fn unready_since(&self) -> Option<Timestamp> {
+        let (position, status) = self.ready_status()?;
+        let time = self.condition_times.get(position).and_then(Option::as_ref);
+        known_time(time).filter(|_| status == ConditionStatus::False)
+    }
+
+    /// Returns when it was deleted. The deletion timestamp is the end of the grace period.
+    pub(crate) fn deleted_at(&self) -> Option<Timestamp> {
+        let end = known_time(self.deleted.as_ref())?;
+        let grace = SignedDuration::from_secs(self.deletion_grace_seconds.unwrap_or(0));
+        Some(end.saturating_sub(grace).unwrap_or(end))
+    }
+
+    /// Returns its conditions, in order.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = (&ConditionType, ConditionStatus)> {
+        let conditions = self.condition_types.iter().zip(&self.condition_statuses);
+        conditions.filter_map(|(kind, status)| Some((kind.as_ref()?, (*status)?)))
+    }
+
+    /// Whether the init container is a sidecar, which is always restarted.
+    pub(crate) fn is_sidecar(&self, container: Option<&str>) -> bool {
+        let mut policies = self.init_containers.iter().zip(&self.init_restart_policies);
+        policies.any(|(name, policy)| name.as_deref() == container && policy.as_deref() == Some("Always"))
+    }
+
+    /// Returns the position of condition Ready if it is true.
     fn ready_condition(&self) -> Option<usize> {
+        let (position, status) = self.ready_status()?;
+        (status == ConditionStatus::True).then_some(position)
+    }
+
+    /// Returns position and status of condition Ready. Of several, the first decides.
+    fn ready_status(&self) -> Option<(usize, ConditionStatus)> {
         let is_ready = |condition: &Option<ConditionType>| *condition == Some(ConditionType::Ready);
         let position = self.condition_types.iter().position(is_ready)?;
-        let status = self.condition_statuses.get(position).copied().flatten();
-        (status == Some(ConditionStatus::True)).then_some(position)
+        Some((
+            position,
+            self.condition_statuses.get(position).copied().flatten()?,
+        ))
     }
 }
 
@@ -208,7 +331,7 @@ fn seconds(count: i32) -> SignedDuration {
 }
 
 /// Go's zero time, which it writes where it has none, counts as none.
-fn known_time(time: Option<&Time>) -> Option<Timestamp> {
+pub(crate) fn known_time(time: Option<&Time>) -> Option<Timestamp> {
     const GO_ZERO_SECOND: i64 = -62_135_596_800;
     time.map(|time| time.0)
         .filter(|time| time.as_second() > GO_ZERO_SECOND)

@@ -76,13 +76,19 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         uses_max_unavailable: options.gates.is_on(Gate::MaxUnavailableStatefulSet),
         compares_semantics: options.gates.is_on(Gate::StatefulSetSemanticRevisionComparison),
     };
-    // A pod that is scaled down blocks its own deletion until its claims are deleted.
-    setup.needs(PolicyRule {
-        api_groups: Some(vec![String::new()]),
-        resources: Some(vec!["pods/finalizers".to_owned()]),
-        verbs: vec!["update".to_owned()],
-        ..PolicyRule::default()
-    });
+    // Who sets owner references must be allowed to delete the object, and to set finalizers of an owner that the object blocks: a pod whose
+    // claim is deleted with it.
+    for (resource, verb) in [
+        ("persistentvolumeclaims", "delete"),
+        ("pods/finalizers", "update"),
+    ] {
+        setup.needs(PolicyRule {
+            api_groups: Some(vec![String::new()]),
+            resources: Some(vec![resource.to_owned()]),
+            verbs: vec![verb.to_owned()],
+            ..PolicyRule::default()
+        });
+    }
     let ended_selectors = selectors.clone();
     sets.add_sink(move |change| {
         if let Some(set) = ended(change) {

@@ -13,9 +13,15 @@ use super::{
 const KEY: &str = "shop/web";
 
 fn harness() -> Harness {
-    Harness::with_clock(Clock::starting_at(now()), |setup| {
-        register(setup, &Options::default());
-    })
+    harness_with("")
+}
+
+fn harness_with(gates: &str) -> Harness {
+    let options = Options {
+        gates: crate::FeatureGates::parse(gates).unwrap(),
+        ..Options::default()
+    };
+    Harness::with_clock(Clock::starting_at(now()), move |setup| register(setup, &options))
 }
 
 /// A set that asks for so many replicas, with these further fields of its spec.
@@ -388,6 +394,27 @@ async fn rollback_renumbers_the_former_revision_and_old_ones_go() {
         (&status["currentReplicas"], &status["updatedReplicas"]),
         (&json!(1), &json!(0))
     );
+}
+
+#[tokio::test]
+async fn several_replicas_are_replaced_at_once_behind_the_gate() {
+    for (gates, expected) in [
+        ("", &["delete pods shop/web-1"][..]),
+        (
+            "MaxUnavailableStatefulSet=true",
+            &["delete pods shop/web-1", "delete pods shop/web-0"],
+        ),
+    ] {
+        let test = harness_with(gates);
+        let update = json!({"updateStrategy": {"rollingUpdate": {"maxUnavailable": "100%"}}});
+        let mut set = seed_stable(&test, &update);
+        set["spec"]["template"]["spec"]["containers"][0]["image"] = json!("web:3");
+        test.seed(&set);
+        test.reconcile(KEY).await.unwrap();
+        let mut sent = sent(&test);
+        sent.retain(|request| request.starts_with("delete"));
+        assert_eq!(sent, expected, "{gates}");
+    }
 }
 
 #[tokio::test]

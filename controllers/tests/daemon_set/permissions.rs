@@ -10,10 +10,10 @@ async fn controller_uses_exactly_its_permissions() {
     let nodes: Vec<_> = (0..15).map(|number| format!("node-{number:02}")).collect();
     let nodes: Vec<_> = nodes.iter().map(String::as_str).collect();
     let mut scenario = Scenario::without_controller(&nodes);
-    // An orphan of each kind, and a revision with the name that follows from the template.
+    // An orphan of each kind, without a grace period, since no kubelet ends it, and a revision with the name that follows from the template.
     let mut orphan = pod("orphan");
     orphan["metadata"]["labels"] = json!({"app": "agent"});
-    orphan["spec"] = json!({"nodeName": "node-00", "containers": [{"name": "agent", "image": "agent:0"}]});
+    orphan["spec"] = json!({"nodeName": "node-00", "terminationGracePeriodSeconds": 0, "containers": [{"name": "agent", "image": "agent:0"}]});
     scenario.apply(&orphan);
     let probe = Scenario::start(&[]).await;
     probe.apply(&daemon_set(&rolling(&json!(0), &json!(5))));

@@ -1,6 +1,6 @@
 //! Updates of the template.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -13,11 +13,8 @@ fn is_ready(pod: &Value) -> bool {
 }
 
 fn ready_nodes(pods: &[Value]) -> usize {
-    let nodes: BTreeMap<_, _> = pods
-        .iter()
-        .filter(|pod| is_ready(pod))
-        .map(|pod| (target(pod), ()))
-        .collect();
+    let ready = pods.iter().filter(|pod| is_ready(pod));
+    let nodes: BTreeSet<_> = ready.map(target).collect();
     nodes.len()
 }
 

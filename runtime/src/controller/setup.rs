@@ -1,6 +1,6 @@
 //! Setup: the registrations of an operator.
 
-use std::{collections::BTreeSet, error::Error, time::Duration};
+use std::{collections::BTreeSet, error::Error, sync::Arc, time::Duration};
 
 use clap::Args;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -29,6 +29,7 @@ pub struct Setup {
     recorder: Recorder,
     args: Box<dyn ArgSource>,
     recorder_used: bool,
+    reporting_controller: Option<Arc<str>>,
     permissions: Vec<Permission>,
     warnings: Vec<String>,
     kinds: Vec<RegisteredKind>,
@@ -57,6 +58,7 @@ impl Setup {
             recorder,
             args: Box::new(args),
             recorder_used: false,
+            reporting_controller: None,
             permissions: Vec::new(),
             warnings: Vec::new(),
             kinds: Vec::new(),
@@ -141,7 +143,17 @@ impl Setup {
     /// cluster-scoped objects, if a controller's primary kind is cluster-scoped.
     pub fn recorder(&mut self) -> Recorder {
         self.recorder_used = true;
-        self.recorder.clone()
+        match &self.reporting_controller {
+            Some(controller) => self.recorder.reporting_as(controller.clone()),
+            None => self.recorder.clone(),
+        }
+    }
+
+    /// Sets the reporting controller of the events of all recorders that [`recorder`](Self::recorder) returns from now on. By default it is
+    /// the operator. For programs with several controllers that are known by names of their own.
+    pub fn report_events_as(&mut self, controller: impl Into<Arc<str>>) -> &mut Self {
+        self.reporting_controller = Some(controller.into());
+        self
     }
 
     /// Returns the kube client. Declare its permissions with [`needs`](Self::needs).

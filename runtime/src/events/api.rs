@@ -65,6 +65,7 @@ impl EventsApi {
             ..ObjectMeta::default()
         };
         let Reporter { controller, instance } = reporter.clone();
+        let controller = event.controller.as_deref().map_or(controller, str::to_owned);
         let related = event.related.as_ref().map(Into::into);
         match self {
             Self::Events => EventBody::Events(events::Event {

@@ -50,6 +50,8 @@ pub struct Recorder {
     /// All events of an object go to the same shard.
     shards: Arc<[mpsc::UnboundedSender<Recorded>]>,
     shared: Arc<RecorderShared>,
+    /// The reporting controller. Without: the operator.
+    controller: Option<Arc<str>>,
 }
 
 /// Shared by recorders and the writer.
@@ -97,6 +99,8 @@ pub struct Recorded {
     pub note: String,
     /// When it was recorded.
     pub time: Timestamp,
+    /// The reporting controller, if it is not the operator.
+    pub controller: Option<Arc<str>>,
 }
 
 impl Recorder {
@@ -109,7 +113,23 @@ impl Recorder {
         let shared = Arc::<RecorderShared>::default();
         let writer = EventWriter::new(&controller.into(), events, shared.clone());
         let shards = shards.into();
-        (Self { shards, shared }, writer)
+        let recorder = Self {
+            shards,
+            shared,
+            controller: None,
+        };
+        (recorder, writer)
+    }
+
+    /// Returns a recorder whose events name this controller as the reporting one, in place of the operator.
+    ///
+    /// In an operator, [`Setup::report_events_as`](crate::controller::Setup::report_events_as) does this.
+    #[must_use]
+    pub fn reporting_as(&self, controller: impl Into<Arc<str>>) -> Self {
+        Self {
+            controller: Some(controller.into()),
+            ..self.clone()
+        }
     }
 
     /// Sets the API that events are written to, for all clones of this recorder. Only the first call has an effect.
@@ -155,6 +175,7 @@ impl Recorder {
             action: truncate(action.into(), MAX_REASON_BYTES),
             note: truncate_note(note.into()),
             time: Timestamp::now(),
+            controller: self.controller.clone(),
         };
         if let Err(event) = self.enqueue(event) {
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);

@@ -35,9 +35,12 @@ impl SeriesKey {
             reason,
             action,
             note,
+            controller,
             time: _,
         } = event;
-        Self(digest((regarding, related, event_type, reason, action, note)))
+        Self(digest((
+            regarding, related, event_type, reason, action, note, controller,
+        )))
     }
 
     pub(super) fn of_aggregate(key: AggregateKey) -> Self {

@@ -32,6 +32,7 @@ fn event(object: &str, reason: &str, note: &str) -> Recorded {
         action: "Reconcile".to_owned(),
         note: note.to_owned(),
         time: Timestamp::now(),
+        controller: None,
     }
 }
 
@@ -258,4 +259,23 @@ async fn events_about_deleted_objects_are_dropped_without_a_warning() {
         assert_eq!(log.lines("event dropped").len(), warnings, "{code}");
         assert_eq!(log.lines("").len(), warnings, "{code}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn reporting_controller_is_the_operator_unless_the_recorder_names_another() {
+    let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
+    let regarding = event("a", "", "").regarding;
+    recorder.event(&regarding, EventType::Normal, "Synced", "done");
+    // The same event of another controller is no repeat.
+    let named = recorder.reporting_as("web-controller");
+    named.event(&regarding, EventType::Normal, "Synced", "done");
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    writer.run(api.connection(), cancel).await;
+    let requests = api.requests();
+    let controllers: Vec<_> = requests
+        .iter()
+        .map(|request| &request.body["reportingController"])
+        .collect();
+    assert_eq!(controllers, ["shop", "web-controller"]);
 }
