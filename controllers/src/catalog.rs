@@ -121,8 +121,7 @@ pub const CONTROLLERS: &[Controller] = &[
 impl Controller {
     /// Registers the controller.
     pub(crate) fn register(&self, setup: &mut Setup, options: &Options) {
-        setup.report_events_as(self.name);
-        (self.register)(setup, options);
+        setup.component(self.name, |setup| (self.register)(setup, options));
     }
 }
 

@@ -8,8 +8,8 @@ use std::{
 use futures::future::join_all;
 
 use super::{
-    SharedInformer, SharedInformerFactory,
-    factory::{FactoryShared, FactoryState, namespaces},
+    InformerHandle, SharedInformer, SharedInformerFactory,
+    factory::{FactoryShared, namespaces},
     freshness::FreshnessCheck,
     untyped_informer::UntypedInformer,
 };
@@ -32,13 +32,16 @@ impl SharedInformerFactory {
     /// Does not wait for informers that are removed, nor for those that started for a source added at run time
     /// ([`ControllerSources`](crate::controller::ControllerSources)). Cancel safe.
     pub async fn wait_for_cache_sync(&self) {
-        let informers = self.untyped_informers();
+        self.wait_for_cache_sync_of(&self.progress()).await;
+    }
+
+    /// As [`wait_for_cache_sync`](Self::wait_for_cache_sync), for these informers.
+    pub(crate) async fn wait_for_cache_sync_of(&self, informers: &[InformerHandle]) {
         let synced = async {
-            for informer in informers
-                .iter()
-                .filter(|informer| informer.counts_for_readiness())
-            {
-                informer.wait_for_sync_or_stop().await;
+            for informer in informers.iter().map(InformerHandle::untyped) {
+                if informer.counts_for_readiness() {
+                    informer.wait_for_sync_or_stop().await;
+                }
             }
         };
         self.shared.cancel.run_until_cancelled(synced).await;
@@ -51,19 +54,21 @@ impl SharedInformerFactory {
     /// for 30 seconds and logs that. Resource versions that are not numbers are not waited for; that is logged too. Ends with
     /// [`shutdown`](Self::shutdown). Cancel safe.
     pub async fn wait_until_current(&self) {
+        self.wait_until_current_of(&self.progress()).await;
+    }
+
+    /// As [`wait_until_current`](Self::wait_until_current), for these informers.
+    pub(crate) async fn wait_until_current_of(&self, informers: &[InformerHandle]) {
         let FactoryShared {
             list_watch,
             state,
             cancel,
             ..
         } = &*self.shared;
-        let FactoryState {
-            informers,
-            namespaces: factory_namespaces,
-            ..
-        } = state.lock().clone();
+        let factory_namespaces = state.lock().namespaces.clone();
         let started = informers
             .iter()
+            .map(InformerHandle::untyped)
             .filter(|informer| informer.counts_for_readiness());
         let waits = started.flat_map(|informer| {
             let namespaces = namespaces(informer, &factory_namespaces).into_iter();

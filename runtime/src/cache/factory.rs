@@ -84,6 +84,8 @@ pub(super) struct FactoryState {
     /// Kinds that their derive marks as sensitive.
     sensitive: Vec<ApiResource>,
     resync: Option<Duration>,
+    /// The informers that were asked for since the record began; none if nothing is recorded.
+    asked_for: Option<Vec<Arc<UntypedInformer>>>,
     /// Whether [`start`](SharedInformerFactory::start) was called.
     pub(super) is_started: bool,
 }
@@ -229,6 +231,11 @@ impl SharedInformerFactory {
             state.informers.push(informer.clone());
             informer
         });
+        if let Some(asked_for) = &mut state.asked_for
+            && !asked_for.iter().any(|known| Arc::ptr_eq(known, &informer))
+        {
+            asked_for.push(informer.clone());
+        }
         SharedInformer::over(informer)
     }
 
@@ -304,6 +311,13 @@ impl SharedInformerFactory {
             .into_iter()
             .map(InformerHandle::of)
             .collect()
+    }
+
+    /// Records from now on which informers are asked for, in `record`, or no longer. Returns the record before.
+    pub(crate) fn record_requests(&self, record: Option<Vec<InformerHandle>>) -> Option<Vec<InformerHandle>> {
+        let record = record.map(|handles| handles.iter().map(|handle| handle.untyped().clone()).collect());
+        let before = std::mem::replace(&mut self.shared.state.lock().asked_for, record);
+        before.map(|informers| informers.into_iter().map(InformerHandle::of).collect())
     }
 
     /// Returns the statistics of every informer.

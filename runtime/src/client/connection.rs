@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use http::{HeaderValue, Request, Response, header::USER_AGENT};
-use kube::{Config, client::Body};
+use kube::{Config, client::Body, config::AuthInfo};
 use tower::{BoxError, service_fn};
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
     inline_connection::{self, InlineBody},
     rate_limit::RateLimit,
     request_metrics::RequestMetrics,
+    service_account_token::ServiceAccountToken,
     transport::Transport,
     user_agent::UserAgent,
 };
@@ -29,6 +30,8 @@ pub struct Connection {
     retries: bool,
     /// None outside an operator's setup: every apply is sent.
     apply_cache: Option<ApplyCache>,
+    /// None if it is connected from the beginning.
+    slot: Option<ConnectionSlot>,
 }
 
 /// Connects a [`Connection::late`].
@@ -93,6 +96,7 @@ impl Connection {
             rate_limit: RateLimit::default(),
             retries: true,
             apply_cache: None,
+            slot: None,
         }
     }
 
@@ -102,7 +106,24 @@ impl Connection {
     ///
     /// kube's retry is off, whatever `config` says, because it would resend requests that may have been carried out. A token file is read
     /// again every minute.
-    pub fn connect(mut config: Config, name: &str) -> Result<Self, ConnectError> {
+    pub fn connect(config: Config, name: &str) -> Result<Self, ConnectError> {
+        Self::connect_with(config, name, None)
+    }
+
+    /// As [`connect`](Self::connect), with the credentials of a service account in place of the configuration's.
+    pub(crate) fn connect_as(
+        config: Config,
+        name: &str,
+        token: ServiceAccountToken,
+    ) -> Result<Self, ConnectError> {
+        Self::connect_with(config, name, Some(token))
+    }
+
+    fn connect_with(
+        mut config: Config,
+        name: &str,
+        token: Option<ServiceAccountToken>,
+    ) -> Result<Self, ConnectError> {
         let (version, os, arch) = (
             env!("CARGO_PKG_VERSION"),
             std::env::consts::OS,
@@ -119,7 +140,11 @@ impl Connection {
             .authority()
             .map_or("", |host| host.as_str())
             .into();
-        let transport = Transport::new(&config, UserAgent(user_agent)).map_err(ConnectError::Config)?;
+        if token.is_some() {
+            config.auth_info = AuthInfo::default();
+        }
+        let transport =
+            Transport::new(&config, UserAgent(user_agent), token).map_err(ConnectError::Config)?;
         let clients = Clients {
             pooled: transport.client(usize::MAX),
             lists: transport.client(usize::MAX),
@@ -136,6 +161,14 @@ impl Connection {
             clients: Arc::default(),
             request_metrics: RequestMetrics::default(),
         };
+        let connection = Self {
+            slot: Some(slot.clone()),
+            ..Self::from_clients(Self::late_clients(&slot))
+        };
+        (connection, slot)
+    }
+
+    fn late_clients(slot: &ConnectionSlot) -> Clients {
         let late = |which: fn(&Clients) -> &kube::Client| {
             let slot = slot.clone();
             let service = service_fn(move |request: Request<Body>| {
@@ -148,13 +181,35 @@ impl Connection {
             });
             kube::Client::new(service, "default")
         };
-        let clients = Clients {
+        Clients {
             pooled: late(|clients| &clients.pooled),
             lists: late(|clients| &clients.lists),
             watches: late(|clients| &clients.watches),
             host: "".into(),
-        };
-        (Self::from_clients(clients), slot)
+        }
+    }
+
+    /// Returns a connection for one component of the operator: it has its own rate limiter, and is connected by itself if this one is a
+    /// [`late`](Self::late) one. Everything else is shared.
+    pub(crate) fn for_component(&self) -> Self {
+        let mut connection = self.clone();
+        connection.rate_limit = RateLimit::default();
+        if let Some(slot) = &self.slot {
+            let slot = ConnectionSlot {
+                clients: Arc::default(),
+                request_metrics: slot.request_metrics.clone(),
+            };
+            connection.clients = Self::late_clients(&slot);
+            connection.slot = Some(slot);
+        }
+        connection
+    }
+
+    /// Connects a connection that was made to be connected later. Later calls do nothing.
+    pub(crate) fn connect_to(&self, connection: &Self) {
+        if let Some(slot) = &self.slot {
+            slot.connect(connection);
+        }
     }
 
     /// Returns the same connection with a fence: writes are sent only while it is open.

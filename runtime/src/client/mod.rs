@@ -2,7 +2,7 @@
 //!
 //! - `verbs`, then [`TypedClient`]; its methods are in `typed`, `list`, `watch`, `apply` and `subresources`.
 //! - Each method builds an `ApiRequest` (`request`), which is sent through a [`Connection`] (`transport`, `inline_connection` for watches),
-//!   with a rate limiter (`rate_limit`), a leader's `fence`, and retries (`retry`). [`ClientError`] is its failure.
+//!   with a rate limiter (`rate_limit`), a leader's `fence`, and retries (`retry`); `service_account_token` authenticates those of components. [`ClientError`] is its failure.
 //! - `apply_cache` skips applies that would change nothing, by what `cached_objects` shows of the informers' caches.
 //! - `write_observer` notes the writes of a reconcile for the controller.
 
@@ -25,6 +25,7 @@ mod request;
 mod request_metrics;
 mod retry;
 pub mod scheme;
+mod service_account_token;
 mod subresources;
 mod transport;
 mod typed;
@@ -39,6 +40,7 @@ pub(crate) use error_response::decode_error_response;
 pub(crate) use fence::Fence;
 pub(crate) use request::{ApiRequest, PreparedRequest};
 pub(crate) use request_metrics::RequestMetrics;
+pub(crate) use service_account_token::ServiceAccountToken;
 pub(crate) use user_agent::{agent_suffix, with_agent_suffix, with_controller_agent};
 pub(crate) use write_observer::{
     CachedObject, WriteKind, WriteObserver, WriteRecord, with_write_observer, write_observer,

@@ -18,7 +18,9 @@ use kube::{
 };
 use tower::{BoxError, ServiceBuilder, ServiceExt as _};
 
-use super::{inline_connection::ReaderExecutor, user_agent::UserAgent};
+use super::{
+    inline_connection::ReaderExecutor, service_account_token::ServiceAccountToken, user_agent::UserAgent,
+};
 
 /// TCP keep-alive, as in client-go: detects a dead peer on an idle connection.
 const TCP_KEEP_ALIVE: Duration = Duration::from_secs(30);
@@ -27,6 +29,7 @@ const TCP_KEEP_ALIVE: Duration = Duration::from_secs(30);
 pub(super) struct Transport {
     connector: TimeoutConnector<HttpsConnector<HttpConnector>>,
     credentials: Option<AuthLayer>,
+    token: Option<ServiceAccountToken>,
     headers: ExtraHeadersLayer,
     address: BaseUriLayer,
     namespace: String,
@@ -35,7 +38,11 @@ pub(super) struct Transport {
 
 impl Transport {
     /// Sends nothing, but runs a credential plugin.
-    pub(super) fn new(config: &Config, agent: UserAgent) -> Result<Self, kube::Error> {
+    pub(super) fn new(
+        config: &Config,
+        agent: UserAgent,
+        token: Option<ServiceAccountToken>,
+    ) -> Result<Self, kube::Error> {
         let secure = config.rustls_https_connector_with_connector(http_connector())?;
         let mut connector = TimeoutConnector::new(secure);
         connector.set_connect_timeout(config.connect_timeout);
@@ -45,6 +52,7 @@ impl Transport {
         Ok(Self {
             connector,
             credentials: config.auth_layer()?,
+            token,
             headers: config.extra_headers_layer()?,
             address: config.base_uri_layer(),
             namespace: config.default_namespace.clone(),
@@ -62,6 +70,7 @@ impl Transport {
             .layer(&self.agent)
             .layer(&self.address)
             .option_layer(self.credentials.as_ref())
+            .option_layer(self.token.as_ref())
             .layer(&self.headers)
             .map_err(BoxError::from)
             .service(http.map_request(log_request));

@@ -37,6 +37,8 @@ pub struct ControllerBuilder {
     pub(super) informers: Option<SharedInformerFactory>,
     pub(super) clock: Clock,
     pub(super) added_sources: SourcesGuard,
+    /// The index of the component that it is part of.
+    pub(super) component: Option<usize>,
 }
 
 impl ControllerBuilder {
@@ -56,6 +58,7 @@ impl ControllerBuilder {
             informers: None,
             clock: Clock::system(),
             added_sources: SourcesGuard(ControllerSources::new()),
+            component: None,
         }
     }
 
@@ -151,6 +154,11 @@ impl ControllerBuilder {
     pub fn rate_limiter(&mut self, limiter: impl RateLimiter<NamespacedName>) -> &mut Self {
         self.limiter = Box::new(limiter);
         self
+    }
+
+    /// Returns the index of the component that it is part of.
+    pub(crate) fn component(&self) -> Option<usize> {
+        self.component
     }
 
     /// Returns the controller's name.

@@ -10,6 +10,7 @@
 //! - `consistency` records the writes of each reconcile: the next call finds them in the cache, and their events are handled as
 //!   [`OwnEvents`] says. [`Context`] attributes the writes of spawned tasks to the reconcile. [`Expectations`] cover writes without an
 //!   answer.
+//! - `component` has the parts of a program that work by themselves.
 //! - [`finalizer`] and [`conditions`] are helpers for reconcilers.
 //!
 //! # The span of a reconcile
@@ -19,6 +20,7 @@
 
 pub(crate) mod args;
 mod builder;
+mod component;
 pub mod conditions;
 mod consistency;
 mod context;
@@ -49,6 +51,7 @@ mod worker;
 
 pub(crate) use args::{ArgSource, FixedArgs};
 pub use builder::ControllerBuilder;
+pub(crate) use component::{Component, RegisteredComponents};
 pub use consistency::OwnEvents;
 pub use context::Context;
 pub use controller_sources::{ControllerSources, SourceId};

@@ -44,6 +44,9 @@ pub struct Permission {
     /// Non-resource URLs.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
     pub non_resource_urls: Vec<String>,
+    /// The component that needs it; none: the operator itself, which also reads for the informers of components and writes their events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub component: Option<String>,
 }
 
 impl Permission {
@@ -65,6 +68,15 @@ impl Permission {
             why: why.to_owned(),
             resource_names: Vec::new(),
             non_resource_urls: Vec::new(),
+            component: None,
+        }
+    }
+
+    /// Returns the same permission as that of a component.
+    pub(super) fn of_component(self, component: Option<&str>) -> Self {
+        Self {
+            component: component.map(str::to_owned),
+            ..self
         }
     }
 
@@ -107,6 +119,7 @@ impl Permission {
             why: "recorder".to_owned(),
             resource_names: Vec::new(),
             non_resource_urls: Vec::new(),
+            component: None,
         }
     }
 
@@ -141,6 +154,7 @@ impl Permission {
             resource_names: rule.resource_names.unwrap_or_default(),
             resources,
             non_resource_urls,
+            component: None,
         }
     }
 }

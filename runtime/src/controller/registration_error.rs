@@ -78,6 +78,16 @@ pub enum RegistrationError {
         /// The controller that was created last.
         controller: String,
     },
+    /// A runnable of a component that others are to wait for.
+    #[error(
+        "runnable {runnable:?} of component {component:?} has an order: leave out `group`, `before_controllers` and `ready_when`, or register it outside of the component"
+    )]
+    OrderedInComponent {
+        /// The component's name.
+        component: String,
+        /// The runnable's name.
+        runnable: String,
+    },
     /// A name that labels, logs and leases cannot contain.
     #[error("{what} {name:?} needs another name: letters, digits, `-`, `_` and `.`, at least one")]
     BadName {

@@ -5,8 +5,8 @@ use std::{error::Error, fmt};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-type Run =
-    dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), Box<dyn Error + Send + Sync>>> + Send;
+type RunResult = Result<(), Box<dyn Error + Send + Sync>>;
+pub(crate) type BoxRun = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, RunResult> + Send>;
 
 /// A task that the manager starts before the controllers; see [`Setup::runnable`](super::Setup::runnable).
 pub struct Runnable {
@@ -15,7 +15,9 @@ pub struct Runnable {
     leader_only: bool,
     before_controllers: bool,
     ready: Option<BoxFuture<'static, ()>>,
-    run: Box<Run>,
+    run: BoxRun,
+    /// The index of the component that it is part of.
+    pub(crate) component: Option<usize>,
 }
 
 impl Runnable {
@@ -31,6 +33,7 @@ impl Runnable {
             before_controllers: false,
             ready: None,
             run: Box::new(move |stop| Box::pin(run(stop))),
+            component: None,
         }
     }
 
@@ -89,6 +92,26 @@ impl Runnable {
     /// Whether it is [`before_controllers`](Self::before_controllers).
     pub fn is_before_controllers(&self) -> bool {
         self.before_controllers
+    }
+
+    /// Whether groups or controllers may wait for it.
+    pub(super) fn delays_others(&self) -> bool {
+        self.group.is_some() || self.before_controllers || self.ready.is_some()
+    }
+
+    /// Returns the same runnable; `around` runs it, and decides about its failure.
+    pub(crate) fn wrapped<R>(
+        self,
+        around: impl FnOnce(BoxRun, CancellationToken) -> R + Send + 'static,
+    ) -> Self
+    where
+        R: Future<Output = RunResult> + Send + 'static,
+    {
+        let run = self.run;
+        Self {
+            run: Box::new(move |stop| Box::pin(around(run, stop))),
+            ..self
+        }
     }
 
     /// Runs it. It should end soon after `stop` is cancelled; an error stops the operator.

@@ -1,6 +1,6 @@
 //! Setup: the registrations of an operator.
 
-use std::{collections::BTreeSet, error::Error, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, error::Error, time::Duration};
 
 use clap::Args;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ArgSource, ControllerBuilder, Expectations, HealthCheck, Permission, PermissionScope, Probe, Reconciler,
-    RegistrationError, Runnable, permissions::distinct,
+    RegistrationError, Runnable, component::Components, permissions::distinct,
 };
 use crate::{
     Clock, CustomKind, Kind, Scope,
@@ -29,12 +29,12 @@ pub struct Setup {
     recorder: Recorder,
     args: Box<dyn ArgSource>,
     recorder_used: bool,
-    reporting_controller: Option<Arc<str>>,
     permissions: Vec<Permission>,
     warnings: Vec<String>,
     kinds: Vec<RegisteredKind>,
     controllers: Vec<ControllerBuilder>,
     runnables: Vec<Runnable>,
+    pub(super) components: Components,
     resync: Option<Duration>,
     health_checks: Vec<HealthCheck>,
     metrics: Registry,
@@ -51,6 +51,8 @@ impl Setup {
         args: impl ArgSource + 'static,
     ) -> Self {
         let informers = SharedInformerFactory::new(connection.clone());
+        // Until the operator starts, to know what each component reads.
+        informers.record_requests(Some(Vec::new()));
         Self {
             operator: operator.into(),
             connection: connection.with_cached_objects(informers.cached_objects()),
@@ -58,12 +60,12 @@ impl Setup {
             recorder,
             args: Box::new(args),
             recorder_used: false,
-            reporting_controller: None,
             permissions: Vec::new(),
             warnings: Vec::new(),
             kinds: Vec::new(),
             controllers: Vec::new(),
             runnables: Vec::new(),
+            components: Components::default(),
             resync: None,
             health_checks: Vec::new(),
             metrics: Registry::default(),
@@ -125,9 +127,13 @@ impl Setup {
                 kind.kind
             ));
         }
-        self.permissions
-            .extend(rules.iter().map(|rule| Permission::client(&kind, rule)));
-        TypedClient::new(self.connection.clone())
+        let component = self.components.current_name();
+        self.permissions.extend(
+            rules
+                .iter()
+                .map(|rule| Permission::client(&kind, rule).of_component(component)),
+        );
+        TypedClient::new(self.connection().clone())
     }
 
     /// How long after it was sent an apply of [`client`](Self::client)'s clients may be skipped while the informers show that it would change
@@ -143,22 +149,15 @@ impl Setup {
     /// cluster-scoped objects, if a controller's primary kind is cluster-scoped.
     pub fn recorder(&mut self) -> Recorder {
         self.recorder_used = true;
-        match &self.reporting_controller {
-            Some(controller) => self.recorder.reporting_as(controller.clone()),
+        match self.components.current() {
+            Some(component) => self.recorder.reporting_as(component.name.clone()),
             None => self.recorder.clone(),
         }
     }
 
-    /// Sets the reporting controller of the events of all recorders that [`recorder`](Self::recorder) returns from now on. By default it is
-    /// the operator. For programs with several controllers that are known by names of their own.
-    pub fn report_events_as(&mut self, controller: impl Into<Arc<str>>) -> &mut Self {
-        self.reporting_controller = Some(controller.into());
-        self
-    }
-
     /// Returns the kube client. Declare its permissions with [`needs`](Self::needs).
     pub fn kube_client(&self) -> kube::Client {
-        self.connection.kube_client()
+        self.connection().kube_client()
     }
 
     /// Adds a rule to the permissions, in the watched namespaces; rules on non-resource URLs have cluster scope.
@@ -168,7 +167,8 @@ impl Setup {
 
     /// Adds a rule to the permissions of a scope. Rules on cluster-scoped kinds need [`PermissionScope::Cluster`].
     pub fn needs_in(&mut self, scope: PermissionScope, rule: PolicyRule) -> &mut Self {
-        self.permissions.push(Permission::raw(rule, scope));
+        let permission = Permission::raw(rule, scope).of_component(self.components.current_name());
+        self.permissions.push(permission);
         self
     }
 
@@ -196,6 +196,7 @@ impl Setup {
         let mut builder = ControllerBuilder::new(name.into(), reconciler);
         builder.informers = Some(self.informers.clone());
         builder.clock = self.clock.clone();
+        builder.component = self.components.current;
         self.controllers.push(builder);
         let last = self.controllers.len() - 1;
         &mut self.controllers[last]
@@ -216,7 +217,9 @@ impl Setup {
         F: FnOnce(CancellationToken) -> R + Send + 'static,
         R: Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
-        self.runnables.push(Runnable::new(name.into(), run));
+        let mut runnable = Runnable::new(name.into(), run);
+        runnable.component = self.components.current;
+        self.runnables.push(runnable);
         let last = self.runnables.len() - 1;
         &mut self.runnables[last]
     }
@@ -243,6 +246,11 @@ impl Setup {
         self.health_check(Probe::Ready, name, check)
     }
 
+    /// The connection of what is not part of a component.
+    pub(super) fn operator_connection(&self) -> &Connection {
+        &self.connection
+    }
+
     fn health_check(
         &mut self,
         probe: Probe,
@@ -263,9 +271,10 @@ impl Setup {
         std::mem::take(&mut self.health_checks)
     }
 
-    /// Returns the connection to the API server.
+    /// Returns the connection to the API server, within [`component`](Self::component) that of the component.
     pub fn connection(&self) -> &Connection {
-        &self.connection
+        let component = self.components.current();
+        component.map_or(&self.connection, |component| &component.connection)
     }
 
     /// Returns the controllers, in the order of registration.
@@ -330,11 +339,10 @@ impl Setup {
                 .iter()
                 .map(|(kind, _)| Permission::informer(kind))
                 .chain(self.permissions.iter().cloned())
-                .chain(
-                    owners
-                        .filter_map(ControllerBuilder::primary)
-                        .map(Permission::owner),
-                )
+                .chain(owners.filter_map(|owner| {
+                    let component = owner.component.map(|index| self.components.name(index));
+                    Some(Permission::owner(owner.primary()?).of_component(component))
+                }))
                 .chain(self.event_permissions()),
         )
     }
@@ -373,6 +381,8 @@ impl Setup {
             "controller",
             self.controllers.iter().map(ControllerBuilder::name),
         ));
+        errors.extend(bad_names("component", self.components.names()));
+        errors.extend(self.ordered_in_components());
         errors.extend(bad_names("runnable", self.runnables.iter().map(Runnable::name)));
         let groups: BTreeSet<_> = self.runnables.iter().filter_map(Runnable::group_name).collect();
         errors.extend(bad_names("group", groups.into_iter()));
@@ -381,6 +391,18 @@ impl Setup {
             errors.extend(bad_names("health check", checks.map(HealthCheck::name)));
         }
         errors
+    }
+
+    /// Runnables of components start when their caches have synced, so nothing can wait for them.
+    fn ordered_in_components(&self) -> impl Iterator<Item = RegistrationError> {
+        let ordered = self.runnables.iter().filter_map(|runnable| {
+            let component = self.components.name(runnable.component?);
+            runnable.delays_others().then_some((component, runnable.name()))
+        });
+        ordered.map(|(component, runnable)| RegistrationError::OrderedInComponent {
+            component: component.to_owned(),
+            runnable: runnable.to_owned(),
+        })
     }
 
     fn shared_sources(&self) -> impl Iterator<Item = RegistrationError> {

@@ -123,7 +123,7 @@ impl Recorder {
 
     /// Returns a recorder whose events name this controller as the reporting one, in place of the operator.
     ///
-    /// In an operator, [`Setup::report_events_as`](crate::controller::Setup::report_events_as) does this.
+    /// In an operator, [`Setup::component`](crate::controller::Setup::component) does this.
     #[must_use]
     pub fn reporting_as(&self, controller: impl Into<Arc<str>>) -> Self {
         Self {

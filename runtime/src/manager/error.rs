@@ -29,6 +29,11 @@ pub enum Error {
     /// No client can be made from the configuration.
     #[error("{}", with_sources(.0))]
     Connect(#[from] ConnectError),
+    /// Components are to act as service accounts, but the manager was given a client, whose credentials cannot be replaced.
+    #[error(
+        "components cannot act as service accounts with a client: give the manager a configuration, with `with_config`"
+    )]
+    ServiceAccountsOfClient,
     /// The operator's name is not a valid lease name.
     #[error("invalid operator name {0:?}: write lower-case letters, digits and `-`, as in \"shop\"")]
     Name(String),

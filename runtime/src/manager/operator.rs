@@ -12,6 +12,7 @@ use super::{
     Error,
     address::BindAddress,
     args::ManagerArgs,
+    component::{RunningComponent, connect_components},
     debug_page::DebugPage,
     did_you_mean::did_you_mean,
     identity,
@@ -25,9 +26,9 @@ use super::{
 };
 use crate::{
     ApiResource,
-    cache::SharedInformerFactory,
+    cache::{InformerHandle, SharedInformerFactory},
     client::{Connection, ConnectionSlot, Fence},
-    controller::{ControllerRunner, HealthCheck, Runnable, Setup},
+    controller::{ControllerRunner, HealthCheck, RegisteredComponents, Runnable, Setup},
     events::{EventWriter, Recorder},
     workqueue::WorkQueue,
 };
@@ -59,7 +60,9 @@ pub(super) struct Operator {
     informers: SharedInformerFactory,
     events: EventWriter,
     metrics: Metrics,
-    controllers: Vec<ControllerRunner>,
+    /// Each with the index of its component.
+    controllers: Vec<(Option<usize>, ControllerRunner)>,
+    components: RegisteredComponents,
     /// The kinds that each controller reconciles, owns and watches.
     controller_kinds: Vec<(String, Vec<ApiResource>)>,
     /// Name, worker count and queue of each controller.
@@ -113,8 +116,14 @@ impl Operator {
             .connection()
             .rate_limit()
             .set(args.kube_api_qps, args.kube_api_burst);
+        let taken_controllers = setup.take_controllers();
+        let components = setup.take_components();
+        for component in &components.all {
+            let limit = component.connection.rate_limit();
+            limit.set(args.kube_api_qps, args.kube_api_burst);
+        }
         let (mut controllers, mut controller_kinds, mut queues) = (Vec::new(), Vec::new(), Vec::new());
-        for controller in setup.take_controllers() {
+        for controller in taken_controllers {
             if selected.is_empty() || selected.iter().any(|name| name == controller.name()) {
                 let (name, workers) = (controller.name().to_owned(), controller.worker_count());
                 let counters = metrics.controller(&name, workers);
@@ -124,10 +133,11 @@ impl Operator {
                     .chain(controller.owned())
                     .chain(controller.watched());
                 controller_kinds.push((name.clone(), kinds.cloned().collect()));
+                let component = controller.component();
                 let runner = ControllerRunner::new(controller, counters)
                     .map_err(|error| Error::Registration(vec![error]))?;
                 queues.push((name, workers, runner.queue().clone()));
-                controllers.push(runner);
+                controllers.push((component, runner));
             } else {
                 info!(
                     controller = controller.name(),
@@ -163,6 +173,7 @@ impl Operator {
             informers,
             metrics,
             controllers,
+            components,
         })
     }
 
@@ -171,10 +182,16 @@ impl Operator {
     pub(super) async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let ConnectedClient {
             connection,
+            config,
             address,
             in_cluster,
         } = self.source.connect(&self.args, &self.user_agent).await?;
         self.slot.connect(&connection);
+        connect_components(&self.components, &connection, config.as_ref(), &self.user_agent)?;
+        let components = self.components.all.into_iter();
+        let components: Vec<_> = components
+            .map(|component| RunningComponent::new(component, &self.informers))
+            .collect();
         let client = connection.kube_client();
         let elector = self.args.leader_elect.unwrap_or(in_cluster).then(|| {
             let flag = self.args.leader_election_namespace.as_deref();
@@ -191,6 +208,7 @@ impl Operator {
             &not_ready,
             &self.informers,
             self.controller_kinds,
+            components.clone(),
             self.health_checks,
         );
         let page = DebugPage {
@@ -274,6 +292,8 @@ impl Operator {
             leading,
             runnables: self.runnables,
             controllers: self.controllers,
+            components,
+            other_informers: self.components.other_informers,
         };
         let Err(stop_reason) = start.run(&mut tasks).await;
 
@@ -296,6 +316,8 @@ impl Operator {
 /// A client, and its destination.
 struct ConnectedClient {
     connection: Connection,
+    /// Its configuration, unless the manager was given a client.
+    config: Option<kube::Config>,
     /// The API server's address, if known.
     address: Option<String>,
     /// Whether the operator runs in a pod of that cluster.
@@ -308,6 +330,7 @@ impl ConnectionSource {
             Self::Client(client) => {
                 return Ok(ConnectedClient {
                     connection: Connection::new(client),
+                    config: None,
                     address: None,
                     in_cluster: false,
                 });
@@ -320,7 +343,8 @@ impl ConnectionSource {
         };
         Ok(ConnectedClient {
             address: Some(config.cluster_url.to_string()),
-            connection: Connection::connect(config, user_agent)?,
+            connection: Connection::connect(config.clone(), user_agent)?,
+            config: Some(config),
             in_cluster,
         })
     }
@@ -335,10 +359,24 @@ struct StartSequence<'a> {
     elector: Option<Elector>,
     leading: Gauge,
     runnables: Vec<Runnable>,
-    controllers: Vec<ControllerRunner>,
+    controllers: Vec<(Option<usize>, ControllerRunner)>,
+    components: Vec<RunningComponent>,
+    /// The informers that were asked for outside of components.
+    other_informers: Vec<InformerHandle>,
 }
 
 impl StartSequence<'_> {
+    /// Returns the informers that not only components asked for.
+    fn informers_without_components(&self) -> Vec<InformerHandle> {
+        let all = self.informers.progress().into_iter();
+        let is_of_components_only = |informer: &InformerHandle| {
+            let mut informers = self.components.iter().flat_map(|component| &*component.informers);
+            informers.any(|other| other.is_same(informer))
+                && !self.other_informers.iter().any(|other| other.is_same(informer))
+        };
+        all.filter(|informer| !is_of_components_only(informer)).collect()
+    }
+
     /// Starts everything, then waits; returns why the operator must stop.
     async fn run(self, tasks: &mut OperatorTasks) -> Result<Infallible, StopReason> {
         tasks
@@ -349,7 +387,10 @@ impl StartSequence<'_> {
             .await?;
         *self.not_ready.lock() = Some("waiting for cache sync");
         self.informers.start();
-        tasks.unless_stopped(self.informers.wait_for_cache_sync()).await?;
+        let own = self.informers_without_components();
+        tasks
+            .unless_stopped(self.informers.wait_for_cache_sync_of(&own))
+            .await?;
         *self.not_ready.lock() = None;
         info!("caches are synced");
 
@@ -359,8 +400,15 @@ impl StartSequence<'_> {
                 groups.push(group.to_owned());
             }
         }
-        let (leader_only, every_replica): (Vec<_>, Vec<_>) =
-            self.runnables.into_iter().partition(Runnable::is_leader_only);
+        let components = &self.components;
+        let runnables = self
+            .runnables
+            .into_iter()
+            .map(|runnable| match runnable.component {
+                Some(index) => components[index].wrap(runnable),
+                None => runnable,
+            });
+        let (leader_only, every_replica): (Vec<_>, Vec<_>) = runnables.partition(Runnable::is_leader_only);
         tasks.leader_only = RunnableGroups::new(leader_only, &groups, &tasks.stop_work);
         tasks.every_replica = RunnableGroups::new(every_replica, &groups, &tasks.stop_work);
         tasks.every_replica.start_ungrouped();
@@ -370,14 +418,20 @@ impl StartSequence<'_> {
             tasks.wait_until_leading().await?;
         }
         // The caches may lag behind writes of the previous leader, or hold a list from the API server's watch cache.
-        tasks.unless_stopped(self.informers.wait_until_current()).await?;
+        tasks
+            .unless_stopped(self.informers.wait_until_current_of(&own))
+            .await?;
         tasks.leader_only.start_ungrouped();
         tasks.start_groups(|tasks| &mut tasks.leader_only).await?;
         tasks.wait_for_ungrouped().await?;
-        for runner in self.controllers {
+        for (component, runner) in self.controllers {
+            let component = component.map(|index| components[index].clone());
             let (stop, cancel) = (tasks.stop_work.clone(), tasks.cancel_reconciles.clone());
             let name = runner.name().to_owned();
             tasks.controllers.spawn(name, async move {
+                if let Some(component) = component {
+                    stop.run_until_cancelled(component.wait_until_current()).await;
+                }
                 let drained = runner.run_until(stop, cancel.cancelled_owned()).await;
                 if drained.cancelled.is_empty() {
                     return Ok(());

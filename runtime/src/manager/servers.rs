@@ -11,6 +11,7 @@ use tracing::info;
 use super::{
     Error,
     address::BindAddress,
+    component::RunningComponent,
     health::{self, Checks},
     server::{HttpHandler, HttpServer},
     task_group::TaskGroup,
@@ -97,14 +98,15 @@ pub(super) fn either(first: HttpHandler, then: HttpHandler) -> HttpHandler {
 }
 
 /// How long an informer's watch may be down before its controllers are unready. A lost watch usually reopens within 30 s.
-const WATCH_OUTAGE_MAX: Duration = Duration::from_mins(1);
+pub(super) const WATCH_OUTAGE_MAX: Duration = Duration::from_mins(1);
 
 /// Serves the health checks: live as long as the server responds; ready once the operator has started, and while the informers of every
-/// controller are up to date. Losing the API server does not fail liveness: a restart would not help.
+/// controller and component are up to date. Losing the API server does not fail liveness: a restart would not help.
 pub(super) fn health_handler(
     not_ready: &NotReadyReason,
     informers: &SharedInformerFactory,
     controllers: Vec<(String, Vec<ApiResource>)>,
+    components: Vec<RunningComponent>,
     users: Vec<HealthCheck>,
 ) -> HttpHandler {
     let not_ready = not_ready.clone();
@@ -118,6 +120,9 @@ pub(super) fn health_handler(
                 .iter()
                 .try_for_each(|kind| informers.check(kind, WATCH_OUTAGE_MAX))
         });
+    }
+    for component in components {
+        readyz = readyz.with(format!("component-{}", component.name), move || component.check());
     }
     let all_informers = informers.clone();
     readyz = readyz.with("caches", move || {

@@ -97,6 +97,7 @@ fn leader_election() -> Permission {
         why: "leader election".to_owned(),
         resource_names: Vec::new(),
         non_resource_urls: Vec::new(),
+        component: None,
     }
 }
 

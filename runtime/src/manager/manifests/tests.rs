@@ -1,7 +1,7 @@
 //! The manifests of a small operator.
 
 use k8s_openapi::{
-    api::{apps::v1::Deployment, core::v1::Node},
+    api::{apps::v1::Deployment, core::v1::Node, rbac::v1::PolicyRule},
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{CustomResource, CustomResourceExt};
@@ -349,4 +349,69 @@ async fn yaml_output_has_definitions_and_roles() {
         ]
     );
     assert_eq!(yaml.matches("---\n").count(), 3);
+}
+
+#[tokio::test]
+async fn each_component_has_a_role_for_its_clients() {
+    let mut setup = setup();
+    setup.component("web-controller", |setup| {
+        let deployments = setup.informers().of::<Deployment>();
+        setup.client::<Deployment, (Apply,)>();
+        setup.recorder();
+        setup
+            .controller("web-controller", Nothing)
+            .reconciles(&deployments);
+    });
+    setup.component("node-controller", |setup| {
+        setup.needs(PolicyRule {
+            api_groups: Some(vec![String::new()]),
+            resources: Some(vec!["nodes".to_owned()]),
+            verbs: vec!["delete".to_owned()],
+            ..PolicyRule::default()
+        });
+    });
+    let manifests = Manifests::of(&setup).unwrap();
+    let units: Vec<_> = manifests
+        .permissions
+        .iter()
+        .map(|permission| (&*permission.unit, permission.component.as_deref()))
+        .collect();
+    assert_eq!(
+        units,
+        [
+            ("client Deployment Apply", Some("web-controller")),
+            ("events", None),
+            ("informer Deployment", None),
+            ("needs delete nodes", Some("node-controller")),
+            ("leader election", None),
+        ]
+    );
+    let yaml = manifests.to_yaml().unwrap();
+    let names: Vec<&str> = yaml.lines().filter(|line| line.starts_with("  name: ")).collect();
+    assert_eq!(
+        names,
+        [
+            "  name: shop",
+            "  name: shop",
+            "  name: shop:node-controller",
+            "  name: shop:web-controller"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn nothing_can_wait_for_a_runnable_of_a_component() {
+    let mut setup = setup();
+    setup.component("web", |setup| {
+        setup.runnable("sweep", async |_stop| Ok(())).before_controllers();
+    });
+    setup.component("web", |_| ());
+    assert_eq!(
+        errors(&setup),
+        [
+            "two components are called \"web\": names must differ",
+            "runnable \"sweep\" of component \"web\" has an order: leave out `group`, `before_controllers` and `ready_when`, or register it \
+             outside of the component"
+        ]
+    );
 }

@@ -1,6 +1,7 @@
 //! Runs a whole operator in process, against an in-memory API server that records a journal.
 
 mod clock;
+mod components;
 mod errors;
 mod order;
 mod probes;
