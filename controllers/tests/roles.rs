@@ -1,5 +1,5 @@
-//! The permissions of each controller are among those of upstream's role, which every API server has. Upstream's informers run as the manager
-//! itself, whose role may list and watch everything: so these two verbs may also come from there.
+//! The permissions of each controller are among those of upstream's role, which every API server has. Informers and events run as the manager
+//! itself: what they need may also come from the manager's role.
 #![cfg(all(feature = "core", feature = "gc", feature = "workloads"))]
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -9,25 +9,6 @@ use kubewright::testing::TestOperator;
 use kubewright_controllers::{Options, catalog::CONTROLLERS, register};
 use kubewright_testkit::Cluster;
 use serde_json::{Value, json};
-
-/// Where the name of upstream's role, after `system:controller:`, is not that of the controller.
-const OTHER_NAMES: [(&str, &str); 7] = [
-    ("daemonset-controller", "daemon-set-controller"),
-    ("garbage-collector-controller", "generic-garbage-collector"),
-    (
-        "legacy-serviceaccount-token-cleaner-controller",
-        "legacy-service-account-token-cleaner",
-    ),
-    ("pod-garbage-collector-controller", "pod-garbage-collector"),
-    ("replicationcontroller-controller", "replication-controller"),
-    (
-        "root-ca-certificate-publisher-controller",
-        "root-ca-cert-publisher",
-    ),
-    ("serviceaccount-controller", "service-account-controller"),
-];
-/// Upstream has no role for it: it runs as the manager itself.
-const WITHOUT_ROLE: &str = "serviceaccount-token-controller";
 
 fn options(name: &str) -> Options {
     Options {
@@ -60,15 +41,12 @@ async fn permissions_are_among_those_of_upstreams_roles() {
     };
     let of_manager = role("system:kube-controller-manager");
     let mut problems = Vec::new();
-    for name in CONTROLLERS.iter().map(|controller| controller.name) {
-        if name == WITHOUT_ROLE {
+    for controller in CONTROLLERS {
+        // The token controller runs as the manager itself, here and upstream.
+        let Some(account) = controller.service_account else {
             continue;
-        }
-        let other = OTHER_NAMES.iter().find(|(known, _)| *known == name);
-        let rules = role(&format!(
-            "system:controller:{}",
-            other.map_or(name, |(_, role)| role)
-        ));
+        };
+        let (name, rules) = (controller.name, role(&format!("system:controller:{account}")));
         let permissions = TestOperator::permissions(|setup| register(setup, &options(name)));
         let permissions = serde_json::to_value(&permissions).unwrap();
         let permissions = permissions.as_array().unwrap();
@@ -77,7 +55,8 @@ async fn permissions_are_among_those_of_upstreams_roles() {
             for verb in items(&permission["verbs"]) {
                 let needed = json!({"verbs": [verb], "apiGroups": permission["apiGroups"], "resources": permission["resources"]});
                 let fields = ["verbs", "apiGroups", "resources"];
-                let of_informers = of_manager.iter().filter(|_| matches!(verb, "list" | "watch"));
+                let is_of_manager = permission["component"].is_null();
+                let of_informers = of_manager.iter().filter(|_| is_of_manager);
                 let is_granted = rules
                     .iter()
                     .chain(of_informers)

@@ -12,7 +12,7 @@ use kubewright::kube::{
     Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use kubewright_controllers::{FeatureGates, Knobs, Options, parse_duration};
+use kubewright_controllers::{FeatureGates, Knobs, Options, catalog, parse_duration};
 
 // Not a doc comment: clap would print it.
 #[derive(Debug, Parser)]
@@ -113,25 +113,25 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "VERSION")]
     emulated_version: Option<String>,
 
-    /// Port of /healthz, /readyz and /metrics, over plain HTTP; 0: none
+    /// Controllers act as service accounts of their own in kube-system
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub(crate) use_service_account_credentials: bool,
+
+    /// Port of /healthz, /readyz and /metrics, with TLS; 0: none
     #[arg(long, value_name = "PORT", default_value_t = 10257)]
     secure_port: u16,
     /// Address of that port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     bind_address: String,
+    /// PEM file of the certificate chain for that port. Default: a self-signed certificate
+    #[arg(long, value_name = "PATH", requires = "tls_private_key_file")]
+    tls_cert_file: Option<PathBuf>,
+    /// PEM file of its key
+    #[arg(long, value_name = "PATH", requires = "tls_cert_file")]
+    tls_private_key_file: Option<PathBuf>,
     /// Verbosity of the log: 4 and more print debug messages
     #[arg(short, long, value_name = "LEVEL", default_value_t = 0)]
     v: u8,
-
-    /// Ignored: informers do not resync
-    #[arg(long, value_name = "DURATION", hide = true)]
-    min_resync_period: Option<String>,
-    /// Ignored: requests and responses are JSON
-    #[arg(long, value_name = "TYPE", hide = true)]
-    kube_api_content_type: Option<String>,
-    /// Ignored
-    #[arg(long, hide = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    profiling: Option<bool>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -159,12 +159,6 @@ impl Flags {
                 }
             }
         };
-        let file = |flag: &str, path: Option<&Path>| -> anyhow::Result<Option<Arc<[u8]>>> {
-            let Some(path) = path else { return Ok(None) };
-            let content =
-                fs::read(path).with_context(|| format!("{flag}: cannot read {}", path.display()))?;
-            Ok(Some(content.into()))
-        };
         let options = Options {
             gates,
             knobs: Knobs::parse(&variable("KUBEWRIGHT_KNOBS"))?,
@@ -180,16 +174,38 @@ impl Flags {
             concurrent_gc_syncs: self.concurrent_gc_syncs,
             concurrent_serviceaccount_token_syncs: self.concurrent_serviceaccount_token_syncs,
             terminated_pod_gc_threshold: self.terminated_pod_gc_threshold,
-            service_account_private_key: file(
+            service_account_private_key: read(
                 "--service-account-private-key-file",
                 self.service_account_private_key_file.as_deref(),
             )?,
-            root_ca: file("--root-ca-file", self.root_ca_file.as_deref())?,
+            root_ca: read("--root-ca-file", self.root_ca_file.as_deref())?,
             legacy_token_clean_up_period: parse_duration(&self.legacy_service_account_token_clean_up_period)
                 .context("--legacy-service-account-token-clean-up-period")?,
             ..Options::default()
         };
         options.select(&self.controllers).context("--controllers")
+    }
+
+    /// Returns the certificate chain and the key of the port, in PEM.
+    pub(crate) fn certificate(&self) -> anyhow::Result<(Vec<u8>, Vec<u8>)> {
+        let certificate = read("--tls-cert-file", self.tls_cert_file.as_deref())?;
+        let key = read("--tls-private-key-file", self.tls_private_key_file.as_deref())?;
+        if let (Some(certificate), Some(key)) = (certificate, key) {
+            return Ok((certificate.to_vec(), key.to_vec()));
+        }
+        let names = vec!["localhost".to_owned(), self.bind_address.clone()];
+        let generated = rcgen::generate_simple_self_signed(names)
+            .context("cannot make a self-signed certificate: name one with --tls-cert-file")?;
+        Ok((
+            generated.cert.pem().into_bytes(),
+            generated.signing_key.serialize_pem().into_bytes(),
+        ))
+    }
+
+    /// Returns the names in `--controllers` that are controllers of kube-controller-manager and not part of this program.
+    pub(crate) fn absent_controllers(&self) -> Vec<String> {
+        let absent = catalog::absent(&self.controllers).into_iter();
+        absent.map(str::to_owned).collect()
     }
 
     /// Returns the client configuration if `--master` overrides the kubeconfig's address.
@@ -249,20 +265,13 @@ impl Flags {
         }
         args
     }
+}
 
-    /// Returns the flags that were given and change nothing.
-    pub(crate) fn ignored(&self) -> Vec<&'static str> {
-        let given = [
-            ("--min-resync-period", self.min_resync_period.is_some()),
-            ("--kube-api-content-type", self.kube_api_content_type.is_some()),
-            ("--profiling", self.profiling.is_some()),
-        ];
-        given
-            .into_iter()
-            .filter(|(_, given)| *given)
-            .map(|(name, _)| name)
-            .collect()
-    }
+/// Reads the file that a flag names.
+fn read(flag: &str, path: Option<&Path>) -> anyhow::Result<Option<Arc<[u8]>>> {
+    let Some(path) = path else { return Ok(None) };
+    let content = fs::read(path).with_context(|| format!("{flag}: cannot read {}", path.display()))?;
+    Ok(Some(content.into()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! kube-controller-manager's command line for the controllers of `kubewright-controllers`: `controller-manager --help`.
 
 mod flags;
+mod upstream_flags;
+
+use std::env;
 
 use anyhow::Context as _;
 use clap::Parser as _;
@@ -17,20 +20,30 @@ const NAME: &str = "kube-controller-manager";
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let flags = Flags::parse();
+    let (arguments, ignored) = upstream_flags::take(env::args_os())?;
+    let flags = Flags::parse_from(arguments);
     let options = flags.options().context("the command line is invalid")?;
-    let ignored = flags.ignored();
-    let mut manager = Manager::from_args(NAME).with_args(flags.manager_args());
+    let (absent, as_service_accounts) = (flags.absent_controllers(), flags.use_service_account_credentials);
+    let (certificate, key) = flags.certificate()?;
+    let mut manager = Manager::from_args(NAME)
+        .with_args(flags.manager_args())
+        .serve_tls(certificate, key);
     if let Some(config) = flags.config().await? {
         manager = manager.with_config(config);
     }
     manager
         .register(move |setup| {
-            for name in &ignored {
-                tracing::warn!("{name} is accepted and changes nothing here");
+            for flag in &ignored {
+                tracing::warn!("--{} changes nothing here: {}", flag.name, flag.reason);
+            }
+            for name in &absent {
+                tracing::warn!("--controllers: {name:?} is not part of this program");
             }
             for gate in options.gates.ignored() {
                 tracing::warn!(gate, "no controller asks for this feature gate");
+            }
+            if as_service_accounts {
+                setup.component_service_accounts("kube-system");
             }
             register(setup, &options);
         })

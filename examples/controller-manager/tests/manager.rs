@@ -1,12 +1,9 @@
 //! Runs the program against the embedded API server.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
-    process::Command,
-    time::Duration,
-};
+use std::{net::TcpListener, process::Command, time::Duration};
 
+use http::Request;
+use kubewright::kube::{Client, Config};
 use kubewright_testkit::{Cluster, eventually};
 use serde_json::{Value, json};
 
@@ -23,22 +20,17 @@ fn replica_set() -> Value {
     })
 }
 
-fn get(port: u16, path: &str) -> Result<String, String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(|error| error.to_string())?;
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-    )
-    .map_err(|error| error.to_string())?;
-    let mut response = String::new();
-    stream
-        .read_to_string(&mut response)
-        .map_err(|error| error.to_string())?;
-    if response.starts_with("HTTP/1.1 200 ") {
-        Ok(response)
-    } else {
-        Err(response)
-    }
+/// Gets a path over TLS, with any certificate.
+#[tokio::main]
+async fn get(port: u16, path: &str) -> Result<String, String> {
+    let mut config = Config::new(format!("https://127.0.0.1:{port}").parse().unwrap());
+    config.accept_invalid_certs = true;
+    let client = Client::try_from(config).unwrap();
+    let request = Request::get(path).body(Vec::new()).unwrap();
+    client
+        .request_text(request)
+        .await
+        .map_err(|error| error.to_string())
 }
 
 #[test]
@@ -83,7 +75,7 @@ fn selected_controllers_run_and_one_port_serves_health_and_metrics() {
             .contains("controller-replicaset-controller")
     );
     assert!(get(port, "/metrics").unwrap().contains("workqueue_depth"));
-    assert!(get(port, "/nothing").unwrap_err().starts_with("HTTP/1.1 404 "));
+    assert!(get(port, "/nothing").unwrap_err().contains("not found"));
     assert!(
         manager.terminate(TIMEOUT).unwrap().unwrap().success(),
         "{}",
@@ -102,6 +94,25 @@ fn roles_are_printed_without_a_cluster() {
         printed.status.success() && text.contains("replicasets/status"),
         "{text}"
     );
+}
+
+#[test]
+fn flags_of_upstream_that_change_nothing_are_warnings() {
+    let printed = Command::new(PROGRAM)
+        .args([
+            "--cluster-name=x",
+            "--controllers=*,bootstrapsigner",
+            "--kubeconfig=/does/not/exist",
+        ])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(printed.stderr).unwrap();
+    for expected in [
+        "--cluster-name changes nothing here: its controller is not part of this program",
+        "--controllers: \"bootstrapsigner\" is not part of this program",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
 }
 
 #[test]

@@ -43,8 +43,11 @@ struct TokenSource {
     accounts: Api<ServiceAccount>,
     name: String,
     /// The request for a token that runs, or that ended last.
-    last: Mutex<Option<Shared<BoxFuture<'static, Result<Token, TokenError>>>>>,
+    last: Mutex<Option<PendingToken>>,
 }
+
+/// A request for a token, for all who wait for it.
+type PendingToken = Shared<BoxFuture<'static, Result<Token, TokenError>>>;
 
 #[derive(Clone)]
 struct Token {

@@ -10,10 +10,19 @@ use crate::{cache::InformerHandle, client::Connection};
 /// A part of an operator; see [`Setup::component`].
 pub(crate) struct Component {
     pub(crate) name: Arc<str>,
+    /// The service account as which its clients act, where components act as such; none: they act as the operator.
+    pub(crate) service_account: Option<Arc<str>>,
     /// The connection of its clients.
     pub(crate) connection: Connection,
     /// The informers that it asked for.
     pub(crate) informers: Vec<InformerHandle>,
+}
+
+impl Component {
+    /// The name for its permissions; none: they are the operator's.
+    fn role(&self) -> Option<&str> {
+        self.service_account.as_ref().map(|_| &*self.name)
+    }
 }
 
 /// The components of a setup that is complete.
@@ -49,8 +58,10 @@ impl Setup {
     ///
     /// Informers are shared with the rest of the operator. They, the writer of events and leader election act as the operator.
     pub fn component(&mut self, name: impl Into<Arc<str>>, register: impl FnOnce(&mut Self)) {
+        let name = name.into();
         let component = Component {
-            name: name.into(),
+            service_account: Some(name.clone()),
+            name,
             connection: self.operator_connection().for_component(),
             informers: Vec::new(),
         };
@@ -65,8 +76,9 @@ impl Setup {
         self.components.current = outer;
     }
 
-    /// Lets the clients of each component act as the service account of its name in this namespace. The operator creates the account where it
-    /// does not exist, and requests tokens, which are renewed before they expire. Adds the permissions for both.
+    /// Lets the clients of each component act as a service account in this namespace: that of the component's name, or of
+    /// [`service_account`](Self::service_account). The operator creates the account where it does not exist, and requests tokens, which are
+    /// renewed before they expire. Adds the permissions for both.
     pub fn component_service_accounts(&mut self, namespace: impl Into<String>) -> &mut Self {
         self.components.service_accounts = Some(namespace.into());
         self.needs(PolicyRule {
@@ -75,6 +87,16 @@ impl Setup {
             verbs: vec!["create".into()],
             ..PolicyRule::default()
         })
+    }
+
+    /// Sets the service account of the component that is being registered, for [`component_service_accounts`](Self::component_service_accounts).
+    /// Call it first in [`component`](Self::component). None: the clients act as the operator, whose role has their permissions then.
+    pub fn service_account(&mut self, name: Option<&str>) -> &mut Self {
+        match self.components.current {
+            Some(index) => self.components.all[index].service_account = name.map(Into::into),
+            None => self.warn("`service_account` is called outside of a component and changes nothing"),
+        }
+        self
     }
 
     /// Takes the components. Informers are no longer recorded afterwards.
@@ -93,8 +115,14 @@ impl Components {
         self.all.get(self.current?)
     }
 
-    pub(super) fn current_name(&self) -> Option<&str> {
-        self.current().map(|component| &*component.name)
+    /// The name of the component that is being registered, if its clients have permissions of their own.
+    pub(super) fn current_role(&self) -> Option<&str> {
+        self.current().and_then(Component::role)
+    }
+
+    /// The name for the permissions of the component at the index.
+    pub(super) fn role(&self, index: usize) -> Option<&str> {
+        self.all[index].role()
     }
 
     /// The name of the component at the index.

@@ -127,7 +127,7 @@ impl Setup {
                 kind.kind
             ));
         }
-        let component = self.components.current_name();
+        let component = self.components.current_role();
         self.permissions.extend(
             rules
                 .iter()
@@ -167,7 +167,7 @@ impl Setup {
 
     /// Adds a rule to the permissions of a scope. Rules on cluster-scoped kinds need [`PermissionScope::Cluster`].
     pub fn needs_in(&mut self, scope: PermissionScope, rule: PolicyRule) -> &mut Self {
-        let permission = Permission::raw(rule, scope).of_component(self.components.current_name());
+        let permission = Permission::raw(rule, scope).of_component(self.components.current_role());
         self.permissions.push(permission);
         self
     }
@@ -340,7 +340,7 @@ impl Setup {
                 .map(|(kind, _)| Permission::informer(kind))
                 .chain(self.permissions.iter().cloned())
                 .chain(owners.filter_map(|owner| {
-                    let component = owner.component.map(|index| self.components.name(index));
+                    let component = owner.component.and_then(|index| self.components.role(index));
                     Some(Permission::owner(owner.primary()?).of_component(component))
                 }))
                 .chain(self.event_permissions()),
@@ -359,6 +359,10 @@ impl Setup {
             .into_iter()
             .chain(cluster_events)
             .collect()
+    }
+
+    pub(super) fn warn(&mut self, warning: &str) {
+        self.warnings.push(warning.to_owned());
     }
 
     /// Returns warnings: registrations that work, but should be changed.

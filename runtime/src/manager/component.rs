@@ -120,7 +120,11 @@ pub(super) fn connect_components(
     };
     let config = config.ok_or(Error::ServiceAccountsOfClient)?;
     for component in &components.all {
-        let token = ServiceAccountToken::new(connection.kube_client(), namespace, &component.name);
+        let Some(account) = &component.service_account else {
+            component.connection.connect_to(connection);
+            continue;
+        };
+        let token = ServiceAccountToken::new(connection.kube_client(), namespace, account);
         component
             .connection
             .connect_to(&Connection::connect_as(config.clone(), user_agent, token)?);

@@ -56,6 +56,9 @@ pub enum Error {
     /// The signal handlers cannot be installed.
     #[error("installing the signal handlers failed: {0}")]
     Signals(#[source] io::Error),
+    /// The certificate or the key of the servers is invalid.
+    #[error("{0}")]
+    Tls(String),
     /// A server cannot listen.
     #[error(
         "serving {what} on {address} failed: {source}; choose another address with {flag}, or 0 to switch it off"

@@ -17,7 +17,7 @@ use super::{
     logging,
     manifests::Manifests,
     operator::{ConnectionSource, Operator},
-    signals,
+    signals, tls,
 };
 use crate::{
     Clock,
@@ -112,6 +112,8 @@ pub struct Manager {
     source: ConnectionSource,
     stop: CancellationToken,
     clock: Clock,
+    /// Certificate chain and key, in PEM.
+    tls: Option<(Vec<u8>, Vec<u8>)>,
     owns_process: bool,
 }
 
@@ -139,6 +141,7 @@ impl Manager {
             source: ConnectionSource::Flags,
             stop: CancellationToken::new(),
             clock: Clock::system(),
+            tls: None,
             owns_process: false,
             name,
         }
@@ -185,6 +188,16 @@ impl Manager {
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// Serves health checks and metrics over TLS 1.2 and 1.3, with this certificate chain and its key, both in PEM. By default they are served over
+    /// plain HTTP. [`run`](Self::run) fails if they are invalid or do not belong together.
+    #[must_use]
+    pub fn serve_tls(self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        Self {
+            tls: Some((certificates.into(), key.into())),
+            ..self
+        }
     }
 
     /// Stops the operator, as on SIGTERM, when `token` is cancelled.
@@ -234,6 +247,11 @@ impl Manager {
             (Invocation::Manifests { yaml }, None) => return print_manifests(&registered.setup, yaml),
             (Invocation::Run(args), None) => args,
         };
+        let tls = self
+            .tls
+            .as_ref()
+            .map(|(certificates, key)| tls::acceptor(certificates, key));
+        let tls = tls.transpose().map_err(Error::Tls)?;
         let mut listener = JoinSet::new();
         if self.owns_process {
             listener.spawn(signals::listen(self.stop.clone()).map_err(Error::Signals)?);
@@ -250,9 +268,9 @@ impl Manager {
         let RegisteredOperator {
             setup, slot, events, ..
         } = registered;
-        let result = Operator::new(setup, slot, events, self.source, &user_agent, *args)?
-            .run(self.stop)
-            .await;
+        let operator = Operator::new(setup, slot, events, self.source, &user_agent, *args)?.with_tls(tls);
+        // A large future.
+        let result = Box::pin(operator.run(self.stop)).await;
         listener.shutdown().await;
         result
     }

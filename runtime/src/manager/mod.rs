@@ -1,7 +1,7 @@
 //! The manager: one process, many controllers.
 //!
 //! Read [`Manager`](crate::Manager) first: it registers, then prints the manifests or runs. `operator` starts and stops a running operator, `lifecycle`,
-//! `runnable_group` and `task_group` own its tasks, `component` starts its components, `servers` serves health checks and metrics. The other parts are independent of each
+//! `runnable_group` and `task_group` own its tasks, `component` starts its components, `servers` serves health checks and metrics (`tls`). The other parts are independent of each
 //! other: `args` and `command_line` (flags), `kubeconfig` (client configuration), `leader` (leader election), `metrics`, `health`,
 //! `debug_page`, `manifests`.
 //!
@@ -35,5 +35,6 @@ mod server;
 mod servers;
 mod signals;
 mod task_group;
+mod tls;
 
 pub(crate) use error::{Error, Result};

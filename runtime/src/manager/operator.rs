@@ -5,6 +5,7 @@ use std::{convert::Infallible, future::pending, net::SocketAddr, sync::Arc};
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -52,6 +53,8 @@ pub(super) struct Operator {
     name: String,
     args: ManagerArgs,
     source: ConnectionSource,
+    /// For the servers of health checks and metrics; none: plain HTTP.
+    tls: Option<TlsAcceptor>,
     user_agent: String,
     slot: ConnectionSlot,
     connection: Connection,
@@ -169,12 +172,18 @@ impl Operator {
             user_agent: user_agent.to_owned(),
             args,
             source,
+            tls: None,
             slot,
             informers,
             metrics,
             controllers,
             components,
         })
+    }
+
+    /// Serves health checks and metrics over TLS.
+    pub(super) fn with_tls(self, tls: Option<TlsAcceptor>) -> Self {
+        Self { tls, ..self }
     }
 
     #[expect(clippy::too_many_lines, reason = "the order of start and stop in one place")]
@@ -203,7 +212,7 @@ impl Operator {
         let not_ready: NotReadyReason = Arc::new(Mutex::new(Some("starting")));
         let grace = self.args.grace_period;
         let leading = self.metrics.leading();
-        let mut servers = ManagerServers::default();
+        let mut servers = ManagerServers::new(self.tls);
         let health = health_handler(
             &not_ready,
             &self.informers,

@@ -8,9 +8,11 @@ use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    net::{TcpListener, TcpStream},
-    time::{Duration, sleep},
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    time::{Duration, sleep, timeout},
 };
+use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, warn};
 
@@ -51,11 +53,17 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct HttpServer {
     listener: TcpListener,
     handler: HttpHandler,
+    /// None: plain HTTP.
+    tls: Option<TlsAcceptor>,
 }
 
 impl HttpServer {
-    pub(super) fn new(listener: TcpListener, handler: HttpHandler) -> Self {
-        Self { listener, handler }
+    pub(super) fn new(listener: TcpListener, handler: HttpHandler, tls: Option<TlsAcceptor>) -> Self {
+        Self {
+            listener,
+            handler,
+            tls,
+        }
     }
 
     /// Serves until `stop`; returns when the last connection is closed.
@@ -68,7 +76,19 @@ impl HttpServer {
             };
             match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(connection(stream, self.handler.clone(), stop.clone()));
+                    let (handler, tls, stop) = (self.handler.clone(), self.tls.clone(), stop.clone());
+                    connections.spawn(async move {
+                        let Some(tls) = tls else {
+                            return connection(stream, handler, stop).await;
+                        };
+                        let accepted = timeout(HEADER_TIMEOUT, tls.accept(stream));
+                        match stop.run_until_cancelled(accepted).await {
+                            Some(Ok(Ok(stream))) => connection(stream, handler, stop.clone()).await,
+                            Some(Ok(Err(error))) => debug!(%error, "TLS handshake failed"),
+                            // The client took too long, or the server stops.
+                            Some(Err(_)) | None => {}
+                        }
+                    });
                 }
                 Err(error) => {
                     // Usually out of file descriptors, which takes a while to pass.
@@ -82,7 +102,11 @@ impl HttpServer {
     }
 }
 
-async fn connection(stream: TcpStream, handler: HttpHandler, stop: CancellationToken) {
+async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    handler: HttpHandler,
+    stop: CancellationToken,
+) {
     let service = service_fn(move |request: Request<Incoming>| {
         let response = respond(&handler, &request);
         async move { Ok::<_, Infallible>(response) }
@@ -124,7 +148,10 @@ fn respond(handler: &HttpHandler, request: &Request<Incoming>) -> Response<Full<
 mod tests {
     use std::net::SocketAddr;
 
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpStream,
+    };
 
     use super::*;
     use crate::manager::address::BindAddress;
@@ -152,7 +179,7 @@ mod tests {
             _ => TextResponse::not_found(),
         });
         let address = listener.local_addr().unwrap();
-        let server = HttpServer::new(listener, handler);
+        let server = HttpServer::new(listener, handler, None);
         let stop = CancellationToken::new();
         let running = tokio::spawn(server.run(stop.clone()));
 

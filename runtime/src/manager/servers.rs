@@ -5,6 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 use http::StatusCode;
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -33,9 +34,19 @@ pub(super) type NotReadyReason = Arc<Mutex<Option<&'static str>>>;
 pub(super) struct ManagerServers {
     group: TaskGroup,
     stop: CancellationToken,
+    /// None: plain HTTP.
+    tls: Option<TlsAcceptor>,
 }
 
 impl ManagerServers {
+    /// Servers that are not started yet, with TLS if there is an acceptor.
+    pub(super) fn new(tls: Option<TlsAcceptor>) -> Self {
+        Self {
+            tls,
+            ..Self::default()
+        }
+    }
+
     /// Starts a server on `address`, or on the default for `port` if the flag is not set. `handler` gets the address that was bound.
     pub(super) async fn start(
         &mut self,
@@ -69,7 +80,7 @@ impl ManagerServers {
             return Ok(());
         };
         let local = listener.local_addr().map_err(failed)?;
-        let server = HttpServer::new(listener, handler(local));
+        let server = HttpServer::new(listener, handler(local), self.tls.clone());
         info!(address = %local, "serving {what}");
         let stop = self.stop.clone();
         self.group.spawn(what, async move {

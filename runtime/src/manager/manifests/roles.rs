@@ -39,12 +39,12 @@ pub(super) fn of(operator: &str, permissions: &[Permission]) -> Vec<Value> {
         .iter()
         .filter_map(|permission| permission.component.as_deref())
         .collect();
-    let roles = components
+    let of_components = components
         .into_iter()
         .map(|component| cluster_role(&format!("{operator}:{component}"), Some(component)));
     [cluster_role(operator, None), json!(role)]
         .into_iter()
-        .chain(roles)
+        .chain(of_components)
         .collect()
 }
 
