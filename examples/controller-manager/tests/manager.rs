@@ -1,5 +1,7 @@
 //! Runs the program against the embedded API server.
 
+#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
+
 use std::{net::TcpListener, process::Command, time::Duration};
 
 use http::Request;
