@@ -59,7 +59,10 @@ struct RemainingContent {
 
 fn delete_content(registry: &Registry, namespace: &str) -> RemainingContent {
     let catalog = registry.catalog();
-    let kinds: Vec<Arc<Kind>> = catalog.stored().filter(|kind| kind.namespaced).cloned().collect();
+    let mut kinds: Vec<Arc<Kind>> = catalog.stored().filter(|kind| kind.namespaced).cloned().collect();
+    // As upstream: what pods use stays until they are gone.
+    let is_pods = |kind: &Kind| kind.plural == "pods" && kind.group.is_empty();
+    kinds.sort_by_key(|kind| !is_pods(kind));
     let mut remaining = RemainingContent::default();
     let options = DeleteOptions {
         propagation: Some("Background".to_owned()),
@@ -81,6 +84,9 @@ fn delete_content(registry: &Registry, namespace: &str) -> RemainingContent {
             for finalizer in meta::finalizers(object.value()) {
                 *remaining.finalizers.entry(finalizer.to_owned()).or_default() += 1;
             }
+        }
+        if is_pods(&kind) && !remaining.objects.is_empty() {
+            break;
         }
     }
     remaining

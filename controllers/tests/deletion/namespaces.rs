@@ -2,11 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::scenario::{Scenario, config_map, namespace, object, pod};
+use crate::scenario::{Collector, Scenario, config_map, namespace, object, pod};
 
-#[tokio::test]
-async fn namespace_is_gone_with_all_that_it_contains() {
-    let scenario = Scenario::start("namespace").await;
+for_both_collectors!(
+    namespace_is_gone_with_all_that_it_contains,
+    pods_go_first_and_finalizers_are_named_in_the_conditions,
+    foreign_finalizers_of_the_namespace_stay,
+);
+
+async fn namespace_is_gone_with_all_that_it_contains(collector: Collector) {
+    let scenario = Scenario::start(collector, "namespace").await;
     scenario.cluster.create_namespace("shop").unwrap();
     let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "shop", "name": "web"}, "spec": {
         "selector": {"matchLabels": {"app": "web"}},
@@ -32,9 +37,8 @@ async fn namespace_is_gone_with_all_that_it_contains() {
     scenario.assert_nothing_forbidden();
 }
 
-#[tokio::test]
-async fn pods_go_first_and_finalizers_are_named_in_the_conditions() {
-    let scenario = Scenario::start("namespace").await;
+async fn pods_go_first_and_finalizers_are_named_in_the_conditions(collector: Collector) {
+    let scenario = Scenario::start(collector, "namespace").await;
     scenario.cluster.create_namespace("shop").unwrap();
     let mut held_pod = pod("held");
     held_pod["metadata"]["finalizers"] = json!(["demo.dev/hold"]);
@@ -71,9 +75,8 @@ async fn pods_go_first_and_finalizers_are_named_in_the_conditions() {
     scenario.gone(&namespace("shop")).await;
 }
 
-#[tokio::test]
-async fn foreign_finalizers_of_the_namespace_stay() {
-    let scenario = Scenario::start("namespace").await;
+async fn foreign_finalizers_of_the_namespace_stay(collector: Collector) {
+    let scenario = Scenario::start(collector, "namespace").await;
     let mut shop = namespace("shop");
     shop["metadata"]["finalizers"] = json!(["demo.dev/hold"]);
     scenario.apply(&shop);

@@ -2,12 +2,21 @@
 
 use serde_json::{Value, json};
 
-use crate::scenario::{Scenario, config_map, namespace, object};
+use crate::scenario::{Collector, Scenario, config_map, namespace, object};
 
 const COLLECTOR: &str = "garbagecollector";
 
-async fn start() -> Scenario {
-    let scenario = Scenario::start(COLLECTOR).await;
+for_both_collectors!(
+    dependents_of_a_deleted_owner_are_deleted_down_to_the_last,
+    object_lives_while_one_owner_does_and_loses_the_references_to_others,
+    foreground_deletion_waits_for_the_dependents_that_block_it,
+    circle_of_owners_is_deleted_in_the_foreground,
+    orphaned_dependents_stay_without_their_owner,
+    namespace_with_owners_in_the_foreground_is_deleted,
+);
+
+async fn start(collector: Collector) -> Scenario {
+    let scenario = Scenario::start(collector, COLLECTOR).await;
     scenario.cluster.create_namespace("shop").unwrap();
     scenario
 }
@@ -32,9 +41,8 @@ pub(crate) fn owner_names(object: &Value) -> Vec<&str> {
     owners.map(|owner| owner["name"].as_str().unwrap()).collect()
 }
 
-#[tokio::test]
-async fn dependents_of_a_deleted_owner_are_deleted_down_to_the_last() {
-    let scenario = start().await;
+async fn dependents_of_a_deleted_owner_are_deleted_down_to_the_last(collector: Collector) {
+    let scenario = start(collector).await;
     let root = scenario.apply(&config_map("root"));
     let child = scenario.apply(&owned("child", &[&root]));
     let grandchild = scenario.apply(&owned("grandchild", &[&child]));
@@ -47,9 +55,8 @@ async fn dependents_of_a_deleted_owner_are_deleted_down_to_the_last() {
     scenario.assert_nothing_forbidden();
 }
 
-#[tokio::test]
-async fn object_lives_while_one_owner_does_and_loses_the_references_to_others() {
-    let scenario = start().await;
+async fn object_lives_while_one_owner_does_and_loses_the_references_to_others(collector: Collector) {
+    let scenario = start(collector).await;
     let (first, second) = (
         scenario.apply(&config_map("first")),
         scenario.apply(&config_map("second")),
@@ -80,9 +87,8 @@ async fn objects_whose_owners_never_existed_are_deleted_after_the_start() {
     }
 }
 
-#[tokio::test]
-async fn foreground_deletion_waits_for_the_dependents_that_block_it() {
-    let scenario = start().await;
+async fn foreground_deletion_waits_for_the_dependents_that_block_it(collector: Collector) {
+    let scenario = start(collector).await;
     let root = scenario.apply(&config_map("root"));
     let mut held = owned("held", &[&root]);
     held["metadata"]["finalizers"] = json!(["demo.dev/hold"]);
@@ -100,9 +106,8 @@ async fn foreground_deletion_waits_for_the_dependents_that_block_it() {
     scenario.gone(&root).await;
 }
 
-#[tokio::test]
-async fn circle_of_owners_is_deleted_in_the_foreground() {
-    let scenario = start().await;
+async fn circle_of_owners_is_deleted_in_the_foreground(collector: Collector) {
+    let scenario = start(collector).await;
     let first = scenario.apply(&config_map("first"));
     let second = scenario.apply(&owned("second", &[&first]));
     let first = scenario.apply(&owned("first", &[&second]));
@@ -111,9 +116,8 @@ async fn circle_of_owners_is_deleted_in_the_foreground() {
     scenario.gone(&second).await;
 }
 
-#[tokio::test]
-async fn orphaned_dependents_stay_without_their_owner() {
-    let scenario = start().await;
+async fn orphaned_dependents_stay_without_their_owner(collector: Collector) {
+    let scenario = start(collector).await;
     let root = scenario.apply(&config_map("root"));
     let other = scenario.apply(&config_map("other"));
     let child = scenario.apply(&owned("child", &[&root, &other]));
@@ -154,7 +158,7 @@ async fn custom_resources_are_collected_once_their_kind_is_served() {
 
 #[tokio::test]
 async fn owner_in_another_namespace_does_not_count_and_is_reported() {
-    let scenario = start().await;
+    let scenario = start(Collector::Controllers).await;
     scenario.cluster.create_namespace("other").unwrap();
     let far = scenario.apply(&object("ConfigMap", "other", "far"));
     let child = scenario.apply(&owned("child", &[&far]));
@@ -174,9 +178,8 @@ async fn owner_in_another_namespace_does_not_count_and_is_reported() {
     panic!("no event about the owner in another namespace");
 }
 
-#[tokio::test]
-async fn namespace_with_owners_in_the_foreground_is_deleted() {
-    let scenario = Scenario::start("namespace,garbagecollector").await;
+async fn namespace_with_owners_in_the_foreground_is_deleted(collector: Collector) {
+    let scenario = Scenario::start(collector, "namespace,garbagecollector").await;
     scenario.cluster.create_namespace("shop").unwrap();
     let root = scenario.apply(&config_map("root"));
     scenario.apply(&owned("child", &[&root]));

@@ -1,4 +1,4 @@
-//! An API server without housekeeping of its own, and the controllers.
+//! An API server without housekeeping of its own, and the controllers; or one with it.
 
 use std::time::Duration;
 
@@ -9,7 +9,16 @@ use kubewright_controllers::{Knobs, Options, register};
 use kubewright_testkit::{Cluster, ControlPlane, Identity};
 use serde_json::{Value, json};
 
+/// What deletes dependents, and the content of namespaces.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Collector {
+    Controllers,
+    /// The embedded API server's housekeeping.
+    ApiServer,
+}
+
 pub(crate) struct Scenario {
+    collector: Collector,
     pub(crate) cluster: Cluster,
     pub(crate) identity: Identity,
     options: Options,
@@ -17,8 +26,14 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    pub(crate) async fn start(controllers: &str) -> Self {
-        let mut scenario = Self::without_controllers(controllers);
+    pub(crate) async fn start(collector: Collector, controllers: &str) -> Self {
+        let mut scenario = match collector {
+            Collector::Controllers => Self::without_controllers(controllers),
+            Collector::ApiServer => Self {
+                collector,
+                ..Self::on(Cluster::embedded().unwrap(), controllers)
+            },
+        };
         scenario.start_controllers().await;
         scenario
     }
@@ -46,6 +61,7 @@ impl Scenario {
         let permissions = TestOperator::permissions(|setup| register(setup, &options));
         let identity = cluster.operator("manager", &permissions).unwrap();
         Self {
+            collector: Collector::Controllers,
             cluster,
             identity,
             options,
@@ -54,6 +70,9 @@ impl Scenario {
     }
 
     pub(crate) async fn start_controllers(&mut self) {
+        if self.collector == Collector::ApiServer {
+            return;
+        }
         let config = self.identity.config().await.unwrap();
         let options = self.options.clone();
         self.operator = Some(TestOperator::start(config, move |setup| {
@@ -85,6 +104,9 @@ impl Scenario {
     }
 
     pub(crate) fn assert_nothing_forbidden(&self) {
+        if self.collector == Collector::ApiServer {
+            return;
+        }
         let audit = self.cluster.audit().unwrap();
         audit.assert_nothing_forbidden(self.identity.user());
     }
