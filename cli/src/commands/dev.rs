@@ -45,7 +45,7 @@ async fn run_session(args: &args::Dev, project: Project, context: &mut Context<'
         ended = print_lines_during(context, &mut lines, session.run()) => ended.and_then(Err),
         () = &mut interrupted => Ok(()),
     };
-    let stopped = print_lines_during(context, &mut lines, session.stop()).await;
+    let stopped = print_lines_during(context, &mut lines, Box::pin(session.stop())).await;
     ended.and(stopped)
 }
 
