@@ -119,7 +119,7 @@ pub struct Dev {
     /// Use the cluster of this kubeconfig context instead of an in-memory API server
     #[arg(long, value_name = "CONTEXT")]
     pub cluster: Option<String>,
-    /// Do not simulate workloads: Deployments get no pods, and pods do not start
+    /// Run neither Kubernetes' controllers nor simulated nodes: Deployments get no pods, and pods do not start
     #[arg(long, conflicts_with = "cluster")]
     pub no_simulation: bool,
     /// Start time of a simulated pod in milliseconds [default: 500]

@@ -94,6 +94,9 @@ pub enum Error {
     /// The API server does not start.
     #[error("cannot start the API server: {0}")]
     ApiServer(String),
+    /// The controllers of `dev` do not start, or ended.
+    #[error("the controllers of the in-memory cluster failed: {0}")]
+    Controllers(String),
     /// `dev` cannot reach the cluster, or a request failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -147,7 +150,7 @@ impl Error {
             Self::Insert { .. } => exit::NO_INSERTION_POINT,
             Self::Io(_) | Self::Template(_) | Self::ScaffoldManifests(_) => exit::IO,
             Self::ManifestYaml(_) => exit::MANIFESTS,
-            Self::ApiServer(_) => exit::SERVER,
+            Self::ApiServer(_) | Self::Controllers(_) => exit::SERVER,
             Self::Cluster(_) => exit::CLUSTER,
             Self::At { error, .. } => error.exit_code(),
         }

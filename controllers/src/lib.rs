@@ -4,6 +4,8 @@
 //! Each controller has a folder. Its `plan.rs` is pure: from what the caches hold it computes what to do. Its `controller.rs` registers
 //! sources and clients, and carries the plan out. Behaviour is that of Kubernetes v1.36, whose source under `pkg/controller` is the specification.
 //!
+//! [`register`] adds controllers to an operator; [`start`] runs them within any other program, such as a test.
+//!
 //! Read in this order: [`catalog`] (which controllers there are), [`Options`], `shared` (what several of them need), then a controller:
 //! `service_account` is the smallest, `replica_set` the one that the others resemble.
 //!
@@ -30,6 +32,7 @@ mod knobs;
 mod options;
 #[cfg(any(feature = "core", feature = "gc", feature = "workloads"))]
 mod shared;
+mod start;
 
 #[cfg(feature = "workloads")]
 mod cron_job;
@@ -65,6 +68,7 @@ pub use feature_gates::{FeatureGates, InvalidGates};
 pub use go_duration::{InvalidDuration, parse as parse_duration};
 pub use knobs::{InvalidKnobs, Knobs};
 pub use options::Options;
+pub use start::{Controllers, StartError, start, start_with};
 
 use kubewright::controller::Setup;
 

@@ -1,10 +1,8 @@
 //! A cache of the API server's objects.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 use serde_json::Value;
-use tokio::time::Instant;
 
 use crate::kind::{Key, Kind};
 use crate::object;
@@ -13,8 +11,6 @@ use crate::object;
 #[derive(Debug, Default)]
 pub(crate) struct ObjectCache {
     objects: HashMap<Kind, BTreeMap<Key, Value>>,
-    /// When each pending delay began.
-    timers: HashMap<String, Instant>,
 }
 
 impl ObjectCache {
@@ -27,13 +23,6 @@ impl ObjectCache {
         self.objects
             .get(&kind)?
             .get(&(namespace.to_owned(), name.to_owned()))
-    }
-
-    /// Objects of a kind that `owner` controls.
-    pub(crate) fn owned<'a>(&'a self, kind: Kind, owner: &'a Value) -> impl Iterator<Item = &'a Value> {
-        let uid = object::uid(owner);
-        self.all(kind)
-            .filter(move |found| object::controller_uid(found) == Some(uid))
     }
 
     /// Stores an object, unless a newer version is stored.
@@ -68,22 +57,5 @@ impl ObjectCache {
         for object in list {
             self.upsert(kind, object);
         }
-    }
-
-    /// Returns the remaining time of a delay that began with the first call for `timer`; none if it is over.
-    pub(crate) fn remaining(&mut self, timer: String, wait: Duration, now: Instant) -> Option<Duration> {
-        let started = *self.timers.entry(timer).or_insert(now);
-        let remaining = (started + wait).saturating_duration_since(now);
-        (!remaining.is_zero()).then_some(remaining)
-    }
-
-    /// Removes the timers of deleted pods.
-    pub(crate) fn remove_stale_timers(&mut self) {
-        let uids: std::collections::HashSet<String> = self
-            .all(Kind::Pod)
-            .map(|pod| object::uid(pod).to_owned())
-            .collect();
-        self.timers
-            .retain(|timer, _| uids.contains(timer.split('/').next().unwrap_or_default()));
     }
 }

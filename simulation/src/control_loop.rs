@@ -7,11 +7,14 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::Timing;
 use crate::cache::ObjectCache;
 use crate::kind::Kind;
+use crate::kubelet::Kubelets;
 use crate::list_watch::{CacheUpdate, list_and_watch_forever};
-use crate::reconcile::reconcile_all;
+use crate::nodes::Nodes;
+use crate::plan::Plan;
+use crate::timers::Timers;
+use crate::{SimulationOptions, scheduler};
 
 /// Capacity of the channel of watch updates.
 const UPDATE_CHANNEL_CAPACITY: usize = 256;
@@ -20,15 +23,28 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// Interval of reconciles without watch events.
 const IDLE_INTERVAL: Duration = Duration::from_mins(1);
 
+/// What the simulation knows.
+struct Simulated {
+    cache: ObjectCache,
+    nodes: Nodes,
+    timers: Timers,
+    options: SimulationOptions,
+}
+
 /// Runs until it is dropped.
-pub(crate) async fn run(client: Client, timing: Timing) {
+pub(crate) async fn run(client: Client, nodes: Vec<String>, options: SimulationOptions) {
     let (sender, mut updates) = mpsc::channel(UPDATE_CHANNEL_CAPACITY);
     let mut watchers = JoinSet::new();
     for kind in Kind::ALL {
         watchers.spawn(list_and_watch_forever(client.clone(), kind, sender.clone()));
     }
     drop(sender);
-    let mut cache = ObjectCache::default();
+    let mut simulated = Simulated {
+        cache: ObjectCache::default(),
+        nodes: Nodes::new(nodes),
+        timers: Timers::default(),
+        options,
+    };
     let mut listed = std::collections::HashSet::new();
     let mut wait = IDLE_INTERVAL;
     loop {
@@ -40,7 +56,7 @@ pub(crate) async fn run(client: Client, timing: Timing) {
                     if let CacheUpdate::Listed(kind, ..) = &update {
                         listed.insert(*kind);
                     }
-                    update.apply_to(&mut cache);
+                    update.apply_to(&mut simulated.cache);
                     pending = updates.try_recv().ok();
                 }
             }
@@ -48,21 +64,38 @@ pub(crate) async fn run(client: Client, timing: Timing) {
         }
         // Before all kinds are listed, unknown objects would be taken for missing ones.
         if listed.len() == Kind::ALL.len() {
-            wait = reconcile_and_execute(&client, &mut cache, timing).await;
+            wait = simulated.reconcile_and_execute(&client).await;
         }
     }
 }
 
-/// Reconciles once and executes the actions. Returns the delay until the next reconcile.
-async fn reconcile_and_execute(client: &Client, cache: &mut ObjectCache, timing: Timing) -> Duration {
-    let plan = reconcile_all(cache, timing, Instant::now());
-    let mut wait = plan.wait.unwrap_or(IDLE_INTERVAL);
-    for action in plan.actions {
-        match action.execute(client, cache).await {
-            // The writes may require further actions.
-            Ok(()) => wait = Duration::ZERO,
-            Err(_) => wait = wait.min(RETRY_DELAY),
+impl Simulated {
+    fn plan(&mut self, now: Instant) -> Plan {
+        let mut plan = Plan::default();
+        if self.nodes.reconcile(&self.cache, now, &mut plan) {
+            scheduler::reconcile(&self.cache, &mut plan);
         }
+        let mut kubelets = Kubelets {
+            nodes: &self.nodes,
+            options: self.options,
+            timers: &mut self.timers,
+            now,
+        };
+        kubelets.reconcile(&self.cache, &mut plan);
+        plan
     }
-    wait
+
+    /// Reconciles once and executes the actions. Returns the delay until the next reconcile.
+    async fn reconcile_and_execute(&mut self, client: &Client) -> Duration {
+        let plan = self.plan(Instant::now());
+        let mut wait = plan.wait.unwrap_or(IDLE_INTERVAL);
+        for action in plan.actions {
+            match action.execute(client, &mut self.cache).await {
+                // The writes may require further actions.
+                Ok(()) => wait = Duration::ZERO,
+                Err(_) => wait = wait.min(RETRY_DELAY),
+            }
+        }
+        wait
+    }
 }

@@ -1,75 +1,83 @@
-//! Simulates kube-controller-manager, scheduler and kubelet for workloads: Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs get
-//! pods, and pods are scheduled, run, become ready and complete, so that the status of workloads becomes realistic. No container runs.
+//! Simulates nodes: a scheduler assigns pods to them, and kubelets let pods run, become ready, complete and end. No container runs.
 //!
 //! ```no_run
-//! use kubewright_simulation::{Simulation, Timing};
+//! use kubewright_simulation::{Simulation, SimulationOptions};
 //!
 //! # async fn start(client: kube::Client) {
-//! let simulation = Simulation::start(client, Timing::default());
-//! // … Deployments have available replicas a moment later …
+//! let simulation = Simulation::start(client, SimulationOptions::default());
+//! // … pods run a moment later …
 //! drop(simulation);
 //! # }
 //! ```
 //!
 //! The simulation is an ordinary client of an API server: it sees stored objects like any client, and its writes pass admission and
-//! validation. So it works with any API server, unless a controller manager runs as well: the two would conflict.
+//! validation. So it works with any API server that has no scheduler. Deployments and other workloads get their pods from the controllers of
+//! kube-controller-manager, or of `kubewright-controllers`, beside it.
 //!
-//! It creates one node, [`NODE`], and a service account `default` in each namespace (a task of the controller manager, not of the API
-//! server).
+//! # Nodes
 //!
-//! # Behavior of pods
+//! It creates [its nodes](Simulation::nodes) when it starts, once: a deleted node stays deleted, and so do its pods' kubelet. Their status is
+//! written once, so it can be changed. Their leases in the namespace `kube-node-lease` are renewed every ten seconds.
+//!
+//! # Scheduler
+//!
+//! A pod of the scheduler `default-scheduler` without scheduling gates gets the node with the fewest pods among those, of all nodes in the API
+//! server, that are ready and schedulable, have room for another pod (`allocatable.pods`), whose taints it tolerates, and that its
+//! `nodeSelector` and required node affinity select. If there is none, its condition `PodScheduled` says why.
+//!
+//! # Pods
 //!
 #![doc = include_str!("annotations.md")]
 //!
+//! A deleted pod is gone at once. If it has finalizers it fails with exit code 143 before, as containers do that end on SIGTERM.
+//!
 //! # Limitations
 //!
-//! Not simulated: resources, affinity, taints, volumes and claims, probes, init containers, priorities and disruption budgets (every pod
-//! fits on the node); CronJobs, HorizontalPodAutoscalers, endpoints, ControllerRevisions. Pods without a controller are not adopted.
-//! `minReadySeconds`, `progressDeadlineSeconds`, `activeDeadlineSeconds` and `ttlSecondsAfterFinished` are ignored, as are a Job's indexes
-//! and its failure and success policies. Failed containers are restarted without backoff.
+//! Not simulated: requests of CPU and memory, affinity between pods, topology spread, preferences, volumes and claims, probes, init containers,
+//! priorities and preemption, `activeDeadlineSeconds` of pods. Failed containers are restarted without backoff.
 //!
-//! Read in this order: `kind` and `cache` (the known objects), `list_watch` (updates of the cache), `reconcile` (the controllers, each a
-//! function from the cache to a `Plan` of `Action`s), `control_loop` (runs the controllers and executes the actions).
+//! Read in this order: `kind` and `cache` (the known objects), `list_watch` (updates of the cache), `nodes`, `scheduler` and `kubelet` (functions
+//! from the cache to a `Plan` of `Action`s), `control_loop` (calls them and executes the actions).
 
 mod action;
 mod cache;
-mod cluster_defaults;
 mod control_loop;
-mod daemon_sets;
-mod deployments;
-mod jobs;
 mod kind;
+mod kubelet;
 mod list_watch;
+mod node_selection;
+mod nodes;
 mod object;
 mod plan;
-mod pods;
-mod reconcile;
-mod replica_sets;
-mod stateful_sets;
+mod pod_status;
+mod scheduler;
 #[cfg(test)]
 mod tests;
+mod timers;
 
 use std::time::Duration;
 
 use kube::Client;
 use tokio::task::JoinHandle;
 
-/// The name of the simulated node.
+/// The name of the first simulated node. The others have `-2`, `-3` … after it.
 pub const NODE: &str = "simulated-node";
 
-/// Durations of pod phases.
+/// How many nodes are simulated, and how long pods take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// From scheduling until the pod runs.
+pub struct SimulationOptions {
+    /// The number of nodes. Default: 1.
+    pub nodes: usize,
+    /// From scheduling until the pod runs. Default: half a second, long enough to be observed.
     pub pod_start: Duration,
-    /// From then until the containers exit, for pods that are to complete.
+    /// From then until the containers exit, for pods that are to complete. Default: two seconds.
     pub pod_run: Duration,
 }
 
-impl Default for Timing {
-    /// Half a second and two seconds: long enough to be observed.
+impl Default for SimulationOptions {
     fn default() -> Self {
         Self {
+            nodes: 1,
             pod_start: Duration::from_millis(500),
             pod_run: Duration::from_secs(2),
         }
@@ -78,7 +86,10 @@ impl Default for Timing {
 
 /// A running simulation. Dropping it stops it; the objects stay as they are.
 #[derive(Debug)]
-pub struct Simulation(JoinHandle<()>);
+pub struct Simulation {
+    task: JoinHandle<()>,
+    nodes: Vec<String>,
+}
 
 impl Simulation {
     /// Starts a simulation as the user of `client`, who needs administrator permissions. It retries after errors and lost connections.
@@ -86,13 +97,20 @@ impl Simulation {
     /// # Panics
     ///
     /// Panics outside of a tokio runtime.
-    pub fn start(client: Client, timing: Timing) -> Self {
-        Self(tokio::spawn(control_loop::run(client, timing)))
+    pub fn start(client: Client, options: SimulationOptions) -> Self {
+        let nodes = nodes::names(options.nodes);
+        let task = tokio::spawn(control_loop::run(client, nodes.clone(), options));
+        Self { task, nodes }
+    }
+
+    /// Returns the names of the simulated nodes.
+    pub fn nodes(&self) -> &[String] {
+        &self.nodes
     }
 }
 
 impl Drop for Simulation {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::kind::{Key, Kind};
+use crate::kind::Key;
 
 pub(crate) fn name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
@@ -30,10 +30,14 @@ pub(crate) fn is_being_deleted(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// The uid of the object's controller.
-pub(crate) fn controller_uid(object: &Value) -> Option<&str> {
-    let owners = object["metadata"]["ownerReferences"].as_array()?;
-    owners.iter().find(|owner| owner["controller"] == true)?["uid"].as_str()
+pub(crate) fn has_finalizers(object: &Value) -> bool {
+    let finalizers = object["metadata"]["finalizers"].as_array();
+    finalizers.is_some_and(|finalizers| !finalizers.is_empty())
+}
+
+/// Whether a pod has ended for good.
+pub(crate) fn is_finished(pod: &Value) -> bool {
+    pod["status"]["phase"] == "Succeeded" || pod["status"]["phase"] == "Failed"
 }
 
 /// The value of an annotation `simulation.kubewright.dev/<name>`.
@@ -44,18 +48,6 @@ pub(crate) fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
 /// An integer field, or its default.
 pub(crate) fn int_or_default(value: &Value, default: i64) -> i64 {
     value.as_i64().unwrap_or(default)
-}
-
-/// An integer, or a percentage of `total`.
-pub(crate) fn int_or_percent(value: &Value, total: i64, default: i64, round_up: bool) -> i64 {
-    let percent = value
-        .as_str()
-        .and_then(|text| text.strip_suffix('%')?.parse::<i64>().ok());
-    match percent {
-        Some(percent) if round_up => (percent * total + 99) / 100,
-        Some(percent) => percent * total / 100,
-        None => int_or_default(value, default),
-    }
 }
 
 pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
@@ -73,53 +65,33 @@ pub(crate) fn make_condition(object: &Value, kind: &str, status: bool, reason: &
     let previous = condition(object, kind).filter(|previous| previous["status"] == status);
     let since = previous.map_or_else(|| json!(now()), |previous| previous["lastTransitionTime"].clone());
     let mut condition = json!({ "type": kind, "status": status, "lastTransitionTime": since });
-    if !reason.is_empty() {
-        condition["reason"] = json!(reason);
-        condition["message"] = json!(message);
+    for (field, text) in [("reason", reason), ("message", message)] {
+        if !text.is_empty() {
+            condition[field] = json!(text);
+        }
     }
     condition
+}
+
+/// Replaces the condition of the same type in a status, or adds it.
+pub(crate) fn set_condition(status: &mut Value, condition: Value) {
+    if !status["conditions"].is_array() {
+        status["conditions"] = json!([]);
+    }
+    if let Some(conditions) = status["conditions"].as_array_mut() {
+        match conditions
+            .iter_mut()
+            .find(|known| known["type"] == condition["type"])
+        {
+            Some(known) => *known = condition,
+            None => conditions.push(condition),
+        }
+    }
 }
 
 /// The current time in Kubernetes' format.
 pub(crate) fn now() -> String {
     format!("{:.0}", jiff::Timestamp::now())
-}
-
-/// Builds a pod from its owner's template.
-pub(crate) fn pod(kind: Kind, owner: &Value) -> Value {
-    let template = &owner["spec"]["template"];
-    let mut metadata = json!({
-        "generateName": format!("{}-", name(owner)), "namespace": namespace(owner),
-        "ownerReferences": [owner_reference(kind, owner)],
-    });
-    for key in ["labels", "annotations"] {
-        if !template["metadata"][key].is_null() {
-            metadata[key] = template["metadata"][key].clone();
-        }
-    }
-    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"] })
-}
-
-pub(crate) fn owner_reference(kind: Kind, owner: &Value) -> Value {
-    json!({
-        "apiVersion": kind.api().0, "kind": kind.name(), "name": name(owner), "uid": uid(owner),
-        "controller": true, "blockOwnerDeletion": true,
-    })
-}
-
-/// A hash of a template (FNV-1a), without vowels, so that it does not spell words.
-pub(crate) fn template_hash(template: &Value) -> String {
-    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    let text = template.to_string();
-    let mut hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    let mut name = String::new();
-    while name.len() < 7 {
-        name.push(char::from(LETTERS[hash as usize % LETTERS.len()]));
-        hash /= 27;
-    }
-    name
 }
 
 /// Returns the object with the status replaced.

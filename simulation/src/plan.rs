@@ -1,4 +1,4 @@
-//! What a reconcile of all controllers decided.
+//! What one look at the cache decided.
 
 use std::time::Duration;
 

@@ -7,32 +7,38 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kubewright_apiserver::ApiServer;
 use serde_json::{Value, json};
 
-use crate::{Simulation, Timing};
+use crate::object::{condition, is_condition_true};
+use crate::{Simulation, SimulationOptions};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
 struct TestCluster {
     _server: ApiServer,
-    _simulation: Simulation,
+    simulation: Simulation,
     client: Client,
 }
 
 impl TestCluster {
     async fn start() -> Self {
+        Self::with_nodes(1).await
+    }
+
+    async fn with_nodes(nodes: usize) -> Self {
         let server = ApiServer::start().await.unwrap();
         let config: Kubeconfig = serde_json::from_str(&server.kubeconfig()).unwrap();
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
             .await
             .unwrap();
         let client = Client::try_from(config).unwrap();
-        let timing = Timing {
+        let options = SimulationOptions {
+            nodes,
             pod_start: Duration::from_millis(20),
             pod_run: Duration::from_millis(20),
         };
         Self {
             _server: server,
-            _simulation: Simulation::start(client.clone(), timing),
+            simulation: Simulation::start(client.clone(), options),
             client,
         }
     }
@@ -55,8 +61,23 @@ impl TestCluster {
         self.client.request(request.body(body).unwrap()).await
     }
 
-    async fn create(&self, path: &str, object: Value) -> Value {
-        self.request("POST", path, object).await.unwrap()
+    /// Creates a pod with this in its spec, and these annotations. Returns its path.
+    async fn create_pod(&self, name: &str, more: &Value, annotations: &Value) -> String {
+        let mut spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
+        for (key, value) in more.as_object().unwrap() {
+            spec[key] = value.clone();
+        }
+        let pod = json!({ "metadata": { "name": name, "annotations": annotations }, "spec": spec });
+        self.request("POST", PODS, pod).await.unwrap();
+        format!("{PODS}/{name}")
+    }
+
+    async fn patch(&self, path: &str, change: Value) {
+        self.request("PATCH", path, change).await.unwrap();
+    }
+
+    async fn delete(&self, path: &str) {
+        self.request("DELETE", path, Value::Null).await.unwrap();
     }
 
     /// Repeats a GET until the object satisfies the condition.
@@ -77,139 +98,40 @@ impl TestCluster {
     }
 }
 
-fn template(annotations: &Value) -> Value {
-    json!({
-        "metadata": { "labels": { "app": "a" }, "annotations": annotations },
-        "spec": { "containers": [{ "name": "c", "image": "i" }] },
-    })
+fn is_running(pod: &Value) -> bool {
+    pod["status"]["phase"] == "Running"
 }
 
-fn workload(kind: &str, more: &Value, annotations: &Value) -> Value {
-    let mut spec =
-        json!({ "selector": { "matchLabels": { "app": "a" } }, "template": template(annotations) });
-    for (key, value) in more.as_object().unwrap() {
-        spec[key] = value.clone();
-    }
-    json!({ "apiVersion": "apps/v1", "kind": kind, "metadata": { "name": "a" }, "spec": spec })
+fn state(pod: &Value) -> &Value {
+    &pod["status"]["containerStatuses"][0]["state"]
 }
-
-fn is_observed(object: &Value) -> bool {
-    object["status"]["observedGeneration"] == object["metadata"]["generation"]
-}
-
-fn items(list: &Value) -> &[Value] {
-    list["items"].as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
-const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/default/deployments/a";
 
 #[tokio::test]
-async fn deployment_becomes_available_scales_and_is_deleted() {
+async fn pod_runs_on_the_node_and_becomes_ready() {
     let cluster = TestCluster::start().await;
-    cluster
-        .create(
-            DEPLOYMENTS,
-            workload("Deployment", &json!({ "replicas": 3 }), &json!({})),
-        )
-        .await;
-    let deployment = cluster
-        .wait_until(DEPLOYMENT, |object| object["status"]["availableReplicas"] == 3)
-        .await;
-    let available = crate::object::condition(&deployment, "Available").unwrap();
-    assert_eq!(available["reason"], "MinimumReplicasAvailable");
-
-    let pods = cluster.wait_until(PODS, |pods| items(pods).len() == 3).await;
-    let pod = &items(&pods)[0];
+    let path = cluster.create_pod("a", &json!({}), &json!({})).await;
+    let pod = cluster.wait_until(&path, is_running).await;
     assert_eq!(pod["spec"]["nodeName"], crate::NODE);
-    assert_eq!(pod["status"]["phase"], "Running");
-    assert!(pod["metadata"]["labels"]["pod-template-hash"].is_string());
-
-    cluster
-        .request("PATCH", DEPLOYMENT, json!({ "spec": { "replicas": 1 } }))
-        .await
-        .unwrap();
-    cluster.wait_until(PODS, |pods| items(pods).len() == 1).await;
-    let scaled = cluster
-        .wait_until(DEPLOYMENT, |object| {
-            object["status"]["replicas"] == 1 && is_observed(object)
-        })
-        .await;
-    assert_eq!(scaled["status"]["availableReplicas"], 1);
-
-    cluster.request("DELETE", DEPLOYMENT, Value::Null).await.unwrap();
-    cluster.wait_until(PODS, |pods| items(pods).is_empty()).await;
-}
-
-#[tokio::test]
-async fn rolling_update_keeps_minimum_availability() {
-    let cluster = TestCluster::start().await;
-    let deployment = workload("Deployment", &json!({ "replicas": 4 }), &json!({}));
-    cluster.create(DEPLOYMENTS, deployment).await;
-    cluster
-        .wait_until(DEPLOYMENT, |object| object["status"]["availableReplicas"] == 4)
-        .await;
-    let image =
-        json!({ "spec": { "template": { "spec": { "containers": [{ "name": "c", "image": "j" }] } } } });
-    cluster.request("PATCH", DEPLOYMENT, image).await.unwrap();
-    cluster
-        .wait_until(DEPLOYMENT, |object| {
-            let status = &object["status"];
-            if let Some(available) = status["availableReplicas"].as_i64() {
-                assert!(available >= 3, "a quarter may be missing: {status}");
-            }
-            is_observed(object)
-                && status["updatedReplicas"] == 4
-                && status["replicas"] == 4
-                && status["availableReplicas"] == 4
-        })
-        .await;
-    let pods = cluster.wait_until(PODS, |pods| items(pods).len() == 4).await;
-    assert!(
-        items(&pods)
-            .iter()
-            .all(|pod| pod["spec"]["containers"][0]["image"] == "j")
-    );
-    let revision = "deployment.kubernetes.io/revision";
-    cluster
-        .wait_until(DEPLOYMENT, |object| {
-            object["metadata"]["annotations"][revision] == "2"
-        })
-        .await;
+    for kind in ["PodScheduled", "Initialized", "ContainersReady", "Ready"] {
+        assert!(is_condition_true(&pod, kind), "{kind}: {pod:#}");
+    }
+    assert!(pod["status"]["podIP"].is_string());
 }
 
 #[tokio::test]
 async fn annotation_waiting_keeps_pods_pending() {
     let cluster = TestCluster::start().await;
     let stuck = json!({ "simulation.kubewright.dev/waiting": "ImagePullBackOff" });
-    cluster
-        .create(DEPLOYMENTS, workload("Deployment", &json!({}), &stuck))
-        .await;
-    let pods = cluster
-        .wait_until(PODS, |pods| {
-            items(pods)
-                .iter()
-                .any(|pod| !pod["status"]["containerStatuses"].is_null())
-        })
-        .await;
-    let status = &items(&pods)[0]["status"];
-    assert_eq!(status["phase"], "Pending");
-    assert_eq!(
-        status["containerStatuses"][0]["state"]["waiting"]["reason"],
-        "ImagePullBackOff"
-    );
-    let deployment = cluster
-        .wait_until(DEPLOYMENT, |object| object["status"]["unavailableReplicas"] == 1)
-        .await;
-    assert_eq!(
-        crate::object::condition(&deployment, "Available").unwrap()["status"],
-        "False"
-    );
+    let path = cluster.create_pod("a", &json!({}), &stuck).await;
+    let pod = cluster.wait_until(&path, |pod| state(pod).is_object()).await;
+    assert_eq!(state(&pod)["waiting"]["reason"], "ImagePullBackOff");
+    assert_eq!(pod["status"]["phase"], "Pending");
+    assert!(!is_condition_true(&pod, "Ready") && is_condition_true(&pod, "PodScheduled"));
 }
 
-/// Annotations `start` and `run` override the timing.
+/// Annotations `start` and `run` override the options.
 #[tokio::test]
-async fn annotations_override_the_timing() {
+async fn annotations_override_the_durations() {
     let cluster = TestCluster::start().await;
     let slow = json!({
         "simulation.kubewright.dev/start": "600",
@@ -217,12 +139,8 @@ async fn annotations_override_the_timing() {
         "simulation.kubewright.dev/exit-code": "1",
     });
     let begun = Instant::now();
-    cluster
-        .create(DEPLOYMENTS, workload("Deployment", &json!({}), &slow))
-        .await;
-    cluster
-        .wait_until(DEPLOYMENT, |object| object["status"]["availableReplicas"] == 1)
-        .await;
+    let path = cluster.create_pod("a", &json!({}), &slow).await;
+    cluster.wait_until(&path, is_running).await;
     assert!(
         begun.elapsed() >= Duration::from_millis(600),
         "{:?}",
@@ -230,8 +148,8 @@ async fn annotations_override_the_timing() {
     );
     // With the policy Always, it would run forever.
     cluster
-        .wait_until(PODS, |pods| {
-            items(pods)[0]["status"]["containerStatuses"][0]["restartCount"] == 1
+        .wait_until(&path, |pod| {
+            pod["status"]["containerStatuses"][0]["restartCount"] == 1
         })
         .await;
     assert!(
@@ -243,221 +161,193 @@ async fn annotations_override_the_timing() {
 
 #[tokio::test]
 async fn running_pod_is_resized() {
-    const POD: &str = "/api/v1/namespaces/default/pods/sized";
     let cluster = TestCluster::start().await;
-    let sized = |cpu: &str| json!({ "name": "c", "image": "i", "resources": { "requests": { "cpu": cpu } } });
-    let pod = json!({ "metadata": { "name": "sized" }, "spec": { "containers": [sized("1")] } });
-    cluster.create(PODS, pod).await;
+    let sized = |cpu: &str| json!({ "containers": [{ "name": "c", "image": "i", "resources": { "requests": { "cpu": cpu } } }] });
+    let path = cluster.create_pod("sized", &sized("1"), &json!({})).await;
     let has = |cpu: &'static str| {
         move |pod: &Value| pod["status"]["containerStatuses"][0]["resources"]["requests"]["cpu"] == cpu
     };
-    cluster.wait_until(POD, has("1")).await;
-    let larger = json!({ "spec": { "containers": [sized("2")] } });
+    cluster.wait_until(&path, has("1")).await;
     cluster
-        .request("PATCH", &format!("{POD}/resize"), larger)
-        .await
-        .unwrap();
-    cluster.wait_until(POD, has("2")).await;
+        .patch(&format!("{path}/resize"), json!({ "spec": sized("2") }))
+        .await;
+    cluster.wait_until(&path, has("2")).await;
 }
 
 #[tokio::test]
-async fn never_ready_pod_runs_but_is_not_ready() {
+async fn annotation_never_ready_takes_effect_on_running_pods() {
     let cluster = TestCluster::start().await;
-    let never = json!({ "simulation.kubewright.dev/never-ready": "true" });
-    cluster
-        .create(DEPLOYMENTS, workload("Deployment", &json!({}), &never))
+    let annotations = |never: Value| json!({ "simulation.kubewright.dev/never-ready": never });
+    let path = cluster
+        .create_pod("a", &json!({}), &annotations(json!("true")))
         .await;
-    let pods = cluster
-        .wait_until(PODS, |pods| {
-            items(pods).len() == 1 && items(pods)[0]["status"]["phase"] == "Running"
-        })
-        .await;
-    let ready = crate::object::condition(&items(&pods)[0], "Ready").unwrap();
+    let pod = cluster.wait_until(&path, is_running).await;
+    let ready = condition(&pod, "Ready").unwrap();
     assert_eq!(
         (&ready["status"], &ready["reason"]),
         (&json!("False"), &json!("ContainersNotReady"))
     );
-    let deployment = cluster
-        .wait_until(DEPLOYMENT, |object| object["status"]["unavailableReplicas"] == 1)
+    let change = json!({ "metadata": { "annotations": annotations(Value::Null) } });
+    cluster.patch(&path, change).await;
+    let ready = cluster
+        .wait_until(&path, |pod| is_condition_true(pod, "Ready"))
         .await;
-    assert!(deployment["status"]["readyReplicas"].is_null(), "{deployment:#}");
+    assert_eq!(state(&ready), state(&pod), "the containers run on");
 }
 
 #[tokio::test]
-async fn standalone_replica_set_replaces_and_scales_pods() {
+async fn readiness_gate_waits_for_its_condition_which_stays() {
     let cluster = TestCluster::start().await;
-    let sets = "/apis/apps/v1/namespaces/default/replicasets";
-    let set = "/apis/apps/v1/namespaces/default/replicasets/a";
-    cluster
-        .create(
-            sets,
-            workload("ReplicaSet", &json!({ "replicas": 2 }), &json!({})),
-        )
-        .await;
-    let ready = |count: i64| {
-        move |object: &Value| {
-            let status = &object["status"];
-            is_observed(object) && status["replicas"] == count && status["readyReplicas"] == count
-        }
-    };
-    let object = cluster.wait_until(set, ready(2)).await;
-    assert_eq!(object["status"]["availableReplicas"], 2);
-
-    // A deleted pod is replaced.
-    let pods = cluster.wait_until(PODS, |pods| items(pods).len() == 2).await;
-    let gone = crate::object::name(&items(&pods)[0]).to_owned();
-    let path = format!("{PODS}/{gone}");
-    cluster.request("DELETE", &path, Value::Null).await.unwrap();
-    cluster
-        .wait_until(PODS, |pods| {
-            items(pods).len() == 2 && items(pods).iter().all(|pod| crate::object::name(pod) != gone)
-        })
-        .await;
-    cluster
-        .request("PATCH", set, json!({ "spec": { "replicas": 1 } }))
-        .await
-        .unwrap();
-    cluster.wait_until(set, ready(1)).await;
-    cluster.wait_until(PODS, |pods| items(pods).len() == 1).await;
-    let deployments = cluster.request("GET", DEPLOYMENTS, Value::Null).await.unwrap();
-    assert!(items(&deployments).is_empty());
-}
-
-#[tokio::test]
-async fn every_namespace_gets_a_default_service_account() {
-    let cluster = TestCluster::start().await;
-    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "n" } });
-    cluster.create("/api/v1/namespaces", namespace).await;
-    for name in ["default", "n"] {
-        let path = format!("/api/v1/namespaces/{name}/serviceaccounts/default");
-        cluster
-            .wait_until(&path, |account| account["metadata"]["name"] == "default")
-            .await;
-    }
-}
-
-#[tokio::test]
-async fn stateful_set_pods_have_stable_names() {
-    let cluster = TestCluster::start().await;
-    let sets = "/apis/apps/v1/namespaces/default/statefulsets";
-    let set = "/apis/apps/v1/namespaces/default/statefulsets/a";
-    let wanted = workload(
-        "StatefulSet",
-        &json!({ "replicas": 2, "serviceName": "a" }),
-        &json!({}),
-    );
-    cluster.create(sets, wanted).await;
-    cluster
-        .wait_until(set, |object| object["status"]["readyReplicas"] == 2)
-        .await;
-    let names = |pods: &Value| -> Vec<String> {
-        items(pods)
-            .iter()
-            .map(|pod| crate::object::name(pod).to_owned())
-            .collect()
-    };
+    let gated = json!({ "readinessGates": [{ "conditionType": "demo.dev/open" }] });
+    let path = cluster.create_pod("a", &gated, &json!({})).await;
+    let pod = cluster.wait_until(&path, is_running).await;
     assert_eq!(
-        names(&cluster.wait_until(PODS, |pods| items(pods).len() == 2).await),
-        ["a-0", "a-1"]
+        condition(&pod, "Ready").unwrap()["reason"],
+        "ReadinessGatesNotReady"
     );
-
-    let image =
-        json!({ "spec": { "template": { "spec": { "containers": [{ "name": "c", "image": "j" }] } } } });
-    cluster.request("PATCH", set, image).await.unwrap();
-    cluster
-        .wait_until(set, |object| {
-            let status = &object["status"];
-            is_observed(object)
-                && status["updatedReplicas"] == 2
-                && status["currentRevision"] == status["updateRevision"]
-        })
+    let mut conditions = pod["status"]["conditions"].as_array().unwrap().clone();
+    conditions.push(json!({ "type": "demo.dev/open", "status": "True" }));
+    let change = json!({ "status": { "conditions": conditions } });
+    cluster.patch(&format!("{path}/status"), change).await;
+    let pod = cluster
+        .wait_until(&path, |pod| is_condition_true(pod, "Ready"))
         .await;
-    cluster
-        .request("PATCH", set, json!({ "spec": { "replicas": 1 } }))
-        .await
-        .unwrap();
-    let left = cluster.wait_until(PODS, |pods| items(pods).len() == 1).await;
-    assert_eq!(names(&left), ["a-0"]);
+    assert!(is_condition_true(&pod, "demo.dev/open"));
 }
 
 #[tokio::test]
-async fn daemon_set_runs_one_pod_on_the_node() {
+async fn pods_complete_or_fail_and_are_restarted_as_their_policy_says() {
     let cluster = TestCluster::start().await;
-    let sets = "/apis/apps/v1/namespaces/default/daemonsets";
-    let set = "/apis/apps/v1/namespaces/default/daemonsets/a";
-    cluster
-        .create(sets, workload("DaemonSet", &json!({}), &json!({})))
-        .await;
-    cluster
-        .wait_until(set, |object| object["status"]["numberReady"] == 1)
-        .await;
-    let image =
-        json!({ "spec": { "template": { "spec": { "containers": [{ "name": "c", "image": "j" }] } } } });
-    cluster.request("PATCH", set, image).await.unwrap();
-    cluster
-        .wait_until(PODS, |pods| {
-            items(pods).len() == 1 && items(pods)[0]["spec"]["containers"][0]["image"] == "j"
-        })
-        .await;
-    cluster
-        .wait_until(set, |object| {
-            is_observed(object) && object["status"]["updatedNumberScheduled"] == 1
-        })
-        .await;
-}
-
-fn job(more: &Value, policy: &str, annotations: &Value) -> Value {
-    let template = json!({
-        "metadata": { "annotations": annotations },
-        "spec": { "restartPolicy": policy, "containers": [{ "name": "c", "image": "i" }] },
-    });
-    let mut spec = json!({ "template": template });
-    for (key, value) in more.as_object().unwrap() {
-        spec[key] = value.clone();
+    let code = |code: &str| json!({ "simulation.kubewright.dev/exit-code": code });
+    for (policy, exit, phase) in [
+        ("Never", "0", "Succeeded"),
+        ("Never", "3", "Failed"),
+        ("OnFailure", "0", "Succeeded"),
+    ] {
+        let name = format!("{policy}-{exit}").to_lowercase();
+        let spec = json!({ "restartPolicy": policy });
+        let path = cluster.create_pod(&name, &spec, &code(exit)).await;
+        let pod = cluster
+            .wait_until(&path, |pod| pod["status"]["phase"] == phase)
+            .await;
+        assert_eq!(
+            state(&pod)["terminated"]["exitCode"],
+            exit.parse::<i64>().unwrap()
+        );
+        assert!(!is_condition_true(&pod, "Ready"));
     }
-    json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "a" }, "spec": spec })
-}
-
-const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
-const JOB: &str = "/apis/batch/v1/namespaces/default/jobs/a";
-
-#[tokio::test]
-async fn job_completes() {
-    let cluster = TestCluster::start().await;
-    let wanted = job(
-        &json!({ "completions": 3, "parallelism": 2 }),
-        "Never",
-        &json!({}),
-    );
-    cluster.create(JOBS, wanted).await;
-    let done = cluster
-        .wait_until(JOB, |object| {
-            assert!(object["status"]["active"].as_i64().unwrap_or(0) <= 2);
-            crate::object::is_condition_true(object, "Complete")
+    let spec = json!({ "restartPolicy": "OnFailure" });
+    let path = cluster.create_pod("again", &spec, &code("1")).await;
+    cluster
+        .wait_until(&path, |pod| {
+            pod["status"]["containerStatuses"][0]["restartCount"].as_i64() >= Some(2)
         })
         .await;
-    assert_eq!(done["status"]["succeeded"], 3);
-    assert!(done["status"]["completionTime"].is_string());
-    let pods = cluster.wait_until(PODS, |_| true).await;
+}
+
+#[tokio::test]
+async fn deleted_pod_is_gone_after_its_containers_have_ended() {
+    let cluster = TestCluster::start().await;
+    let slow = json!({ "simulation.kubewright.dev/stop": "400" });
+    let path = cluster.create_pod("a", &json!({}), &slow).await;
+    cluster.wait_until(&path, is_running).await;
+    let begun = Instant::now();
+    cluster.delete(&path).await;
+    cluster.wait_until(&path, Value::is_null).await;
     assert!(
-        items(&pods)
-            .iter()
-            .all(|pod| pod["status"]["phase"] == "Succeeded")
+        begun.elapsed() >= Duration::from_millis(400),
+        "{:?}",
+        begun.elapsed()
     );
+
+    let path = cluster.create_pod("held", &json!({}), &json!({})).await;
+    cluster.wait_until(&path, is_running).await;
+    cluster
+        .patch(&path, json!({ "metadata": { "finalizers": ["demo.dev/hold"] } }))
+        .await;
+    cluster.delete(&path).await;
+    let failed = cluster
+        .wait_until(&path, |pod| pod["metadata"]["deletionGracePeriodSeconds"] == 0)
+        .await;
+    assert_eq!(failed["status"]["phase"], "Failed");
+    assert_eq!(state(&failed)["terminated"]["exitCode"], 143);
+    cluster
+        .patch(&path, json!({ "metadata": { "finalizers": null } }))
+        .await;
+    cluster.wait_until(&path, Value::is_null).await;
 }
 
 #[tokio::test]
-async fn job_fails_after_its_backoff_limit() {
-    let failing = json!({ "simulation.kubewright.dev/exit-code": "3" });
-    for policy in ["Never", "OnFailure"] {
-        let cluster = TestCluster::start().await;
+async fn nodes_are_ready_have_leases_and_share_the_pods() {
+    let cluster = TestCluster::with_nodes(3).await;
+    let nodes = cluster.simulation.nodes().to_vec();
+    assert_eq!(nodes, ["simulated-node", "simulated-node-2", "simulated-node-3"]);
+    for node in &nodes {
+        let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{node}");
         cluster
-            .create(JOBS, job(&json!({ "backoffLimit": 1 }), policy, &failing))
+            .wait_until(&path, |lease| lease["spec"]["renewTime"].is_string())
             .await;
-        let failed = cluster
-            .wait_until(JOB, |object| crate::object::is_condition_true(object, "Failed"))
-            .await;
-        let condition = crate::object::condition(&failed, "Failed").unwrap();
-        assert_eq!(condition["reason"], "BackoffLimitExceeded", "{policy}");
+        let node = cluster
+            .request("GET", &format!("/api/v1/nodes/{node}"), Value::Null)
+            .await
+            .unwrap();
+        assert!(is_condition_true(&node, "Ready"));
+        assert!(
+            node["spec"]["taints"].as_array().is_none_or(Vec::is_empty),
+            "{node:#}"
+        );
     }
+    let mut used = Vec::new();
+    for name in ["a", "b", "c"] {
+        let path = cluster.create_pod(name, &json!({}), &json!({})).await;
+        let pod = cluster.wait_until(&path, is_running).await;
+        used.push(pod["spec"]["nodeName"].as_str().unwrap().to_owned());
+    }
+    used.sort();
+    assert_eq!(used, nodes);
+}
+
+#[tokio::test]
+async fn pod_waits_until_the_node_is_schedulable() {
+    let cluster = TestCluster::start().await;
+    let node = format!("/api/v1/nodes/{}", crate::NODE);
+    let first = cluster.create_pod("first", &json!({}), &json!({})).await;
+    cluster.wait_until(&first, is_running).await;
+    cluster
+        .patch(&node, json!({ "spec": { "unschedulable": true } }))
+        .await;
+    let second = cluster.create_pod("second", &json!({}), &json!({})).await;
+    let pending = cluster
+        .wait_until(&second, |pod| condition(pod, "PodScheduled").is_some())
+        .await;
+    let reason = &condition(&pending, "PodScheduled").unwrap()["reason"];
+    assert_eq!(reason, "Unschedulable");
+    cluster
+        .patch(&node, json!({ "spec": { "unschedulable": null } }))
+        .await;
+    cluster.wait_until(&second, is_running).await;
+}
+
+#[tokio::test]
+async fn deleted_node_is_not_registered_again_and_its_pods_are_left_alone() {
+    let cluster = TestCluster::with_nodes(2).await;
+    let selected = |node: &str| json!({ "nodeSelector": { "kubernetes.io/hostname": node } });
+    let lost = cluster
+        .create_pod("lost", &selected("simulated-node-2"), &json!({}))
+        .await;
+    cluster.wait_until(&lost, is_running).await;
+    cluster.delete("/api/v1/nodes/simulated-node-2").await;
+    let kept = cluster
+        .create_pod("kept", &selected("simulated-node"), &json!({}))
+        .await;
+    cluster.wait_until(&kept, is_running).await;
+    cluster.delete(&lost).await;
+    cluster.delete(&kept).await;
+    cluster.wait_until(&kept, Value::is_null).await;
+    let lost = cluster.request("GET", &lost, Value::Null).await.unwrap();
+    assert!(lost["metadata"]["deletionTimestamp"].is_string());
+    let node = cluster
+        .request("GET", "/api/v1/nodes/simulated-node-2", Value::Null)
+        .await;
+    assert!(node.is_err(), "{node:?}");
 }

@@ -68,7 +68,7 @@ pub use eventually::{eventually, until};
 pub use faults::{Failure, Fault, Faults, RequestMatcher};
 pub use kubectl::Kubectl;
 #[cfg(feature = "simulation")]
-pub use kubewright_simulation::{Simulation, Timing};
+pub use kubewright_simulation::{Simulation, SimulationOptions};
 pub use plane::{ControlPlane, Identity};
 pub use process::{ChildProcess, Launch};
 pub use proxy::Proxy;

@@ -6,7 +6,7 @@ use kube::{
     Client, Config,
     config::{Cluster as ClusterEndpoint, KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
-use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::{ApiServer, HousekeepingTask};
 
 use crate::{Error, plan::IoError, project::create_session_folder};
 
@@ -76,6 +76,8 @@ impl ClusterError {
 pub(super) struct Cluster {
     /// A client with the credentials of the administrator, or of the kubeconfig's user.
     pub(super) client: Client,
+    /// The configuration of the client.
+    pub(super) config: Config,
     /// Address and CA of the server, as in a kubeconfig.
     pub(super) endpoint: ClusterEndpoint,
     /// A kubeconfig for the user; None with `--cluster`, where the user has one.
@@ -86,17 +88,19 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts an embedded API server.
-    pub(super) async fn embedded(root: &Path) -> Result<Self, Error> {
+    /// Starts an embedded API server with these housekeeping tasks.
+    pub(super) async fn embedded(root: &Path, housekeeping: &[HousekeepingTask]) -> Result<Self, Error> {
         let folder = create_session_folder(root)?;
         let failed = |error: &dyn std::fmt::Display| Error::ApiServer(error.to_string());
-        let server = ApiServer::start().await.map_err(|error| failed(&error))?;
+        let server = ApiServer::builder().housekeeping(housekeeping).start();
+        let server = server.await.map_err(|error| failed(&error))?;
         let path = folder.join("kubeconfig");
         write_private(&path, &server.kubeconfig())?;
         let config = Kubeconfig::read_from(&path).map_err(|error| failed(&error))?;
-        let (client, endpoint) = connect(config, None).await?;
+        let (client, config, endpoint) = connect(config, None).await?;
         Ok(Self {
             client,
+            config,
             endpoint,
             kubeconfig: Some(path),
             folder,
@@ -111,13 +115,14 @@ impl Cluster {
             source: Box::new(source),
         };
         let config = Kubeconfig::read().map_err(failed)?;
-        let (client, endpoint) = connect(config, Some(context)).await?;
+        let (client, config, endpoint) = connect(config, Some(context)).await?;
         let version = client.apiserver_version().await;
         version.map_err(|error| {
             ClusterError::request(format!("reach the cluster of context {context:?}"), error)
         })?;
         Ok(Self {
             client,
+            config,
             endpoint,
             kubeconfig: None,
             folder: create_session_folder(root)?,
@@ -141,7 +146,7 @@ impl Cluster {
 async fn connect(
     config: Kubeconfig,
     context: Option<&str>,
-) -> Result<(Client, ClusterEndpoint), ClusterError> {
+) -> Result<(Client, Config, ClusterEndpoint), ClusterError> {
     let context_name = context
         .or(config.current_context.as_deref())
         .unwrap_or_default()
@@ -170,8 +175,8 @@ async fn connect(
     let config = Config::from_custom_kubeconfig(config, &options)
         .await
         .map_err(failed)?;
-    let client = Client::try_from(config).map_err(|error| ClusterError::Client(Box::new(error)))?;
-    Ok((client, endpoint))
+    let client = Client::try_from(config.clone()).map_err(|error| ClusterError::Client(Box::new(error)))?;
+    Ok((client, config, endpoint))
 }
 
 /// Writes a file atomically, readable by its owner only.

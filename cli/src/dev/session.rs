@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use kubewright_simulation::{Simulation, Timing};
+use kubewright_apiserver::HousekeepingTask;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -25,6 +25,7 @@ use super::{
     restart_backoff::RestartBackoff,
     sample_applier::SampleApplier,
     service_account::OperatorAccount,
+    simulated_cluster::SimulatedCluster,
     source_watcher::SourceWatcher,
 };
 use crate::{
@@ -49,7 +50,8 @@ pub struct Session {
     cluster: Cluster,
     applier: Applier,
     object_watcher: ObjectWatcher,
-    simulation: Option<Simulation>,
+    /// None with `--cluster` and with `--no-simulation`.
+    simulated: Option<SimulatedCluster>,
     account: Option<OperatorAccount>,
     operator: Option<Process>,
     /// The user's flags for the operator.
@@ -85,16 +87,14 @@ impl Session {
     ) -> Result<Self, Error> {
         let root = project.root;
         let cluster = match &args.cluster {
-            None => Cluster::embedded(&root).await?,
+            None if args.no_simulation => Cluster::embedded(&root, &HousekeepingTask::ALL).await?,
+            None => Cluster::embedded(&root, &SimulatedCluster::housekeeping()).await?,
             Some(context) => Cluster::from_context(&root, context).await?,
         };
         let client = cluster.client.clone();
-        let simulation = if cluster.is_embedded() && !args.no_simulation {
-            let mut timing = Timing::default();
-            if let Some(start) = args.pod_start {
-                timing.pod_start = std::time::Duration::from_millis(start);
-            }
-            Some(Simulation::start(client.clone(), timing))
+        let simulated = if cluster.is_embedded() && !args.no_simulation {
+            let pod_start = args.pod_start.map(Duration::from_millis);
+            Some(SimulatedCluster::start(client.clone(), cluster.config.clone(), pod_start).await?)
         } else {
             None
         };
@@ -112,7 +112,7 @@ impl Session {
             color,
             console,
             cluster,
-            simulation,
+            simulated,
             account: None,
             operator: None,
             operator_flags: args.operator_flags.clone(),
@@ -147,12 +147,16 @@ impl Session {
         }
     }
 
-    /// Stops the operator, then the simulation, the watches and the API server.
+    /// Stops the operator, then the controllers and nodes, the watches and the API server.
     pub async fn stop(mut self) {
         if let Some(operator) = self.operator.take() {
             operator.stop().await;
         }
-        drop(self.simulation);
+        if let Some(simulated) = self.simulated.take()
+            && let Err(error) = simulated.stop().await
+        {
+            self.log(format_args!("error: {error}")).await;
+        }
         drop(self.object_watcher);
         self.cluster.stop().await;
     }
@@ -181,7 +185,7 @@ impl Session {
         self.write_generated(&project, &manifests).await?;
         self.apply_manifests(&project, &manifests).await?;
         self.object_watcher
-            .watch(printed_resources(&manifests, self.simulation.is_some()))
+            .watch(printed_resources(&manifests, self.simulated.is_some()))
             .await?;
         self.launch_if_changed(&project, &manifests, executable).await?;
         self.delete_stale_crds(&manifests).await?;

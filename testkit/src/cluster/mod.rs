@@ -34,8 +34,8 @@ use std::{fmt, fs, io};
 ///   can have its own.
 /// - [`Cluster::start_real`] is etcd and kube-apiserver, see [`ControlPlane`].
 ///
-/// There are no nodes and no controllers for Deployments and the like: a test writes their status itself, or simulates them
-/// (`Cluster::simulate`, with the feature `simulation`). Methods block the thread, and may be called from anywhere, including async tests:
+/// There are no nodes and no controllers for Deployments and the like: a test writes their status itself, or starts the controllers of
+/// `kubewright-controllers` and simulates nodes (`Cluster::simulate`, with the feature `simulation`). Methods block the thread, and may be called from anywhere, including async tests:
 /// the embedded server runs on its own threads.
 pub struct Cluster {
     // Drop order: the servers before the threads that they run on.
