@@ -51,6 +51,7 @@
 
 pub mod audit;
 pub mod binaries;
+mod client;
 pub mod cluster;
 pub mod eventually;
 pub mod faults;
@@ -61,6 +62,7 @@ pub mod proxy;
 mod temp_folder;
 
 pub use audit::{AuditEvent, AuditLog, PermissionUnit};
+pub use client::client;
 pub use cluster::{Cluster, ClusterError};
 pub use eventually::{eventually, until};
 pub use faults::{Failure, Fault, Faults, RequestMatcher};

@@ -80,7 +80,7 @@ impl Project {
         let launch = Launch::new(cli(), folder.join(".command.log"))
             .args(arguments)
             .current_dir(folder)
-            .env("CARGO_TARGET_DIR", scaffold_target())
+            .env("CARGO_TARGET_DIR", build_folder())
             .env("CARGO_NET_OFFLINE", "true");
         test_runner_variables().fold(launch, Launch::env_remove)
     }
@@ -118,7 +118,7 @@ impl Project {
             built.stderr
         );
         let binary = self.root.join(format!("{}.built", self.name));
-        fs::copy(scaffold_target().join("debug").join(&self.name), &binary).expect("the binary is copied");
+        fs::copy(build_folder().join("debug").join(&self.name), &binary).expect("the binary is copied");
         binary
     }
 
@@ -209,7 +209,8 @@ fn kubewright(folder: &Path, arguments: &[&str]) -> CommandOutput {
 
 fn run(command: &mut Command) -> CommandOutput {
     if !command.get_envs().any(|(name, _)| name == "CARGO_TARGET_DIR") {
-        command.env("CARGO_TARGET_DIR", scaffold_target());
+        // Crates that have the same features here and in the project are built once.
+        command.env("CARGO_TARGET_DIR", build_folder());
     }
     for name in test_runner_variables() {
         command.env_remove(name);
@@ -236,8 +237,4 @@ fn build_folder() -> PathBuf {
     // The program lies in `debug/deps`.
     let program = std::env::current_exe().expect("the test program");
     program.ancestors().nth(3).expect("a target folder").to_owned()
-}
-
-fn scaffold_target() -> PathBuf {
-    build_folder().join("scaffolds")
 }

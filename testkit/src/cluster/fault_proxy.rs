@@ -27,11 +27,9 @@ impl FaultProxy {
     /// Starts the proxy on the current tokio runtime, where it lives.
     pub(super) async fn start(plane: &ControlPlane, faults: Faults) -> Result<Self, ClusterError> {
         let mut config = plane.admin().config().await?;
-        // Requests carry their own token, watches can be silent for long, and retries are up to the client.
+        // Requests carry their own token.
         config.auth_info = kube::config::AuthInfo::default();
-        config.read_timeout = None;
-        config.default_retry = false;
-        let client = kube::Client::try_from(config).map_err(|source| ClusterError::Request {
+        let client = crate::client(config).map_err(|source| ClusterError::Request {
             what: "the proxy".to_owned(),
             source: Box::new(source),
         })?;

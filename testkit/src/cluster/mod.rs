@@ -230,7 +230,7 @@ fn server(server: &ApiServer, folder: &TempFolder) -> Server {
 
 async fn client(identity: Identity) -> Result<kube::Client, ClusterError> {
     let config = identity.config().await?;
-    kube::Client::try_from(config).map_err(|source| ClusterError::Request {
+    crate::client(config).map_err(|source| ClusterError::Request {
         what: "the administrator's client".to_owned(),
         source: Box::new(source),
     })

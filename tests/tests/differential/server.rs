@@ -304,12 +304,11 @@ async fn client(mut kubeconfig: Kubeconfig, token: Option<&str>) -> Client {
         }
     }
     let options = KubeConfigOptions::default();
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &options)
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options)
         .await
         .unwrap();
-    // Compare the server's first response, not the result of client retries.
-    config.default_retry = false;
-    Client::try_from(config).unwrap()
+    // It does not retry: the server's first response is compared.
+    kubewright_testkit::client(config).unwrap()
 }
 
 /// Returns the value at a JSON pointer, if there is one. A list item may be given by its name.

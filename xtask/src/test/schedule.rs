@@ -9,7 +9,7 @@ pub(crate) enum Load {
     Computes,
     /// Waits for timers and other processes: [`MAX_WAITING`] run beside the others.
     Waits,
-    /// Builds scaffolds, which share a target folder and therefore cargo's lock: [`MAX_BUILDING`] run beside the others.
+    /// Builds projects in the target folder of the workspace, and therefore waits for cargo's lock: [`MAX_BUILDING`] run beside the others.
     Builds,
     /// Builds scaffolds in all profiles, and holds cargo's lock for minutes: runs beside none that builds. It starts first, so that the others
     /// find the dependencies built.
@@ -37,38 +37,49 @@ const SOAK: Load = Load::Alone(
 );
 
 /// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
-const KNOWN: [(&str, u32, Load); 29] = [
+const KNOWN: [(&str, u32, Load); 40] = [
     ("kubewright-tests/scaffold", 210, Load::BuildsAllProfiles),
     ("kubewright-tests/dev", 200, Load::Builds),
     ("kubewright-tests/regenerate", 90, Load::Builds),
     ("kubewright-tests/lifecycle", 50, Load::Builds),
     ("kubewright-tests/failure_recovery", 49, Load::Builds),
-    ("kubewright-tests/leader_election", 30, Load::Builds),
     ("kubewright-tests/dev --ignored", 48, Load::Builds),
     ("kubewright-tests/regenerate --ignored", 47, Load::Builds),
     ("kubewright-tests/lifecycle --ignored", 46, Load::Builds),
     ("kubewright-tests/failure_recovery --ignored", 45, Load::Builds),
+    ("kubewright-tests/leader_election", 30, Load::Builds),
     ("kubewright-tests/leader_election --ignored", 29, Load::Builds),
-    ("kubewright-tests/crash_recovery", 160, Load::Waits),
+    ("kubewright-tests/differential --ignored", 300, Load::Waits),
     ("kubewright-tests/crash_recovery --ignored", 170, Load::Waits),
-    ("kubewright-tests/differential --ignored", 165, Load::Waits),
+    ("kubewright-tests/crash_recovery", 160, Load::Waits),
+    ("kubewright-tests/differential", 120, Load::Waits),
+    ("kubewright-tests/skipped_applies --ignored", 80, Load::Waits),
     ("kubewright-tests/clients --ignored", 80, Load::Waits),
+    ("kubewright-testkit/cluster --ignored", 70, Load::Waits),
     ("kubewright/requests --ignored", 65, Load::Waits),
+    ("kubewright-testkit/disruption --ignored", 60, Load::Waits),
+    ("kubewright-tests/skipped_applies", 55, Load::Waits),
+    ("kubewright-testkit/plane --ignored", 50, Load::Waits),
+    ("kubewright-controllers/deployment", 48, Load::Waits),
+    ("kubewright-controllers/daemon_set", 40, Load::Waits),
+    ("sample-controller/kill --ignored", 40, Load::Waits),
+    ("kubewright-testkit/cleanup --ignored", 40, Load::Waits),
+    ("sample-controller/kill", 32, Load::Waits),
+    ("kubewright-controllers/replica_set", 22, Load::Waits),
     (
         "kubewright-tests/control_plane_programs --ignored",
         20,
         Load::Waits,
     ),
-    ("sample-controller/kill", 32, Load::Waits),
-    ("sample-controller/kill --ignored", 40, Load::Waits),
-    ("kubewright-controllers/deployment", 48, Load::Waits),
-    ("kubewright-controllers/replica_set", 22, Load::Waits),
-    ("kubewright", 83, Load::Computes),
-    ("kubewright-apiserver/server", 32, Load::Computes),
-    ("kubewright-macros/derive", 25, Load::Computes),
-    ("kubewright-tests/differential", 20, Load::Computes),
-    ("kubewright/cache", 9, Load::Computes),
-    ("kubewright-benches/bench-allocations", 30, Load::Computes),
+    ("kubewright-controllers/stateful_set", 20, Load::Waits),
+    ("kubewright-controllers/deletion", 20, Load::Waits),
+    ("kubewright", 120, Load::Computes),
+    ("kubewright-apiserver/server", 110, Load::Computes),
+    ("kubewright-benches/bench-allocations", 80, Load::Computes),
+    ("kubewright-macros/derive", 40, Load::Computes),
+    ("kubewright/cache", 30, Load::Computes),
+    ("kubewright-controllers", 18, Load::Computes),
+    ("kubewright-apimachinery", 15, Load::Computes),
     ("kubewright-tests/soak", 40, SOAK),
     ("kubewright-tests/soak --ignored", 90, SOAK),
 ];

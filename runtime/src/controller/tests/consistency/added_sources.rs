@@ -152,7 +152,7 @@ async fn sources_that_are_added_before_the_start_are_queued() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn adding_and_removing_1000_times_leaks_nothing() {
+async fn adding_and_removing_many_times_leaks_nothing() {
     let (world, secrets) = world();
     for number in 0..20 {
         secrets.put(&secret(&format!("s{number}"), "1"));
@@ -177,7 +177,7 @@ async fn adding_and_removing_1000_times_leaks_nothing() {
         )
     };
     let (before, mut stores) = (measure(), Vec::new());
-    for round in 0..1000 {
+    for round in 0..200 {
         let informer = world.factory.of::<Secret>();
         let own = sources.owns(&informer).unwrap();
         sources.watches(&informer, from).unwrap();
