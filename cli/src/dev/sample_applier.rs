@@ -154,7 +154,7 @@ mod tests {
         );
         write("manifests/samples/unreadable.yaml", "a: [");
         let project = Project::find(folder.path()).unwrap();
-        let cluster = Cluster::embedded(folder.path()).await.unwrap();
+        let cluster = Cluster::embedded(folder.path(), &[]).await.unwrap();
         let (console, mut lines) = Console::new();
         let mut applier = Applier::new(cluster.client.clone());
         let crds: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
