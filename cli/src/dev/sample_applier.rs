@@ -108,6 +108,7 @@ mod tests {
 
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
     use kube::Api;
+    use kubewright_apiserver::HousekeepingTask;
     use serde_json::json;
 
     use super::*;
@@ -154,7 +155,9 @@ mod tests {
         );
         write("manifests/samples/unreadable.yaml", "a: [");
         let project = Project::find(folder.path()).unwrap();
-        let cluster = Cluster::embedded(folder.path(), &[]).await.unwrap();
+        let cluster = Cluster::embedded(folder.path(), &HousekeepingTask::ALL)
+            .await
+            .unwrap();
         let (console, mut lines) = Console::new();
         let mut applier = Applier::new(cluster.client.clone());
         let crds: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
