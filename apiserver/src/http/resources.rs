@@ -1,5 +1,6 @@
 //! Requests to resources: chooses the registry operation and writes the response.
 
+use super::blocking::WebhookAccess;
 use super::subresources::{bind, evict, handle_subresource, review, token};
 use super::{ServerState, component_statuses, connect};
 use crate::auth::User;
@@ -51,6 +52,8 @@ pub(super) struct RequestContext<'a> {
     pub(super) parts: &'a http::request::Parts,
     pub(super) body: &'a Bytes,
     pub(super) format: ResponseFormat,
+    /// None if the request meets no webhook.
+    pub(super) webhooks: Option<&'a WebhookAccess>,
 }
 
 /// Handles the request.
@@ -361,12 +364,16 @@ fn scale_response(
 }
 
 fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
-    let options = DeleteOptions::parse(context.query, delete_body(context, target)?.as_ref())?;
-    let warnings = orphaned_pods_warning(&target.kind, &options);
-    let deletion = context.state.registry.delete(target, &options);
-    let deletion = deletion.map_err(|error| error.with_warnings(warnings.as_slice()))?;
+    let (options, own) = delete_options(context, target)?;
+    let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
+        .into_iter()
+        .collect();
+    let write = write_context(context, &own);
+    let deletion = context.state.registry.delete_for(target, &options, write);
+    warnings.extend(write.take_webhook_warnings());
+    let deletion = deletion.map_err(|error| error.with_warnings(&warnings))?;
     let mut response = delete_response(context, target, deletion);
-    respond::add_warnings(&mut response, warnings.as_slice());
+    respond::add_warnings(&mut response, &warnings);
     Ok(response)
 }
 
@@ -398,15 +405,35 @@ fn delete_response(context: &RequestContext<'_>, target: &Target, deletion: Dele
 
 fn delete_collection(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let selection = ListOptions::parse(context.query, false)?;
-    let options = DeleteOptions::parse(context.query, delete_body(context, target)?.as_ref())?;
+    let (options, own) = delete_options(context, target)?;
     let registry = &context.state.registry;
-    let listing = registry.delete_collection(target, &selection, &options)?;
+    let write = write_context(context, &own);
+    let deletion = registry.delete_collection_for(target, &selection, &options, write);
+    let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
+        .into_iter()
+        .collect();
+    warnings.extend(write.take_webhook_warnings());
+    let listing = deletion.map_err(|error| error.with_warnings(&warnings))?;
     let mut response = respond::list(context.format, &target.kind, &listing);
-    respond::add_warnings(
-        &mut response,
-        orphaned_pods_warning(&target.kind, &options).as_slice(),
-    );
+    respond::add_warnings(&mut response, &warnings);
     Ok(response)
+}
+
+/// Returns the options of a deletion, and those of the write that it is.
+fn delete_options(
+    context: &RequestContext<'_>,
+    target: &Target,
+) -> Result<(DeleteOptions, WriteOptions), ApiError> {
+    let body = delete_body(context, target)?;
+    let options = DeleteOptions::parse(context.query, body.as_ref())?;
+    let mut own = WriteOptions {
+        dry_run: options.dry_run,
+        ..WriteOptions::default()
+    };
+    if context.webhooks.is_some() {
+        own.sent = DeleteOptions::sent(context.query, body.as_ref());
+    }
+    Ok((options, own))
 }
 
 fn delete_body(context: &RequestContext<'_>, target: &Target) -> Result<Option<Value>, ApiError> {
@@ -457,9 +484,15 @@ pub(super) fn write_options(context: &RequestContext<'_>, kind: &str) -> Result<
         let program = agent.split('/').next().unwrap_or_default();
         options.field_manager = program.chars().take(128).collect();
     }
+    if context.webhooks.is_some() {
+        options.sent = WriteOptions::sent(context.query);
+    }
     Ok(options)
 }
 
 pub(super) fn write_context<'a>(context: &RequestContext<'a>, options: &'a WriteOptions) -> WriteContext<'a> {
-    WriteContext::new(context.user, options)
+    let webhooks = context
+        .webhooks
+        .map(|access| access.context(context.state, options));
+    WriteContext::new(context.user, options).with_webhooks(webhooks)
 }

@@ -1,11 +1,13 @@
 //! The state that all requests share.
 
 use super::Layer;
+use crate::admission::HookCache;
 use crate::audit::AuditLog;
 use crate::auth::{Authenticator, ImpersonationModeCache};
 use crate::discovery::{ServedApi, VersionInfo};
 use crate::registry::Registry;
 use crate::watch::SharedFeeds;
+use crate::webhook_client::WebhookCaller;
 use std::sync::Arc;
 
 /// The state that all requests share.
@@ -19,6 +21,9 @@ pub(crate) struct ServerState {
     pub(crate) layer: Option<Arc<dyn Layer>>,
     /// Event feeds that are shared by identical watches.
     pub(crate) feeds: SharedFeeds,
+    /// The webhooks of the stored configurations.
+    pub(crate) hooks: HookCache,
+    pub(crate) webhook_caller: Arc<dyn WebhookCaller>,
     /// Host and port, as discovery reports them.
     pub(crate) address: String,
 }

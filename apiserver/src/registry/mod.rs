@@ -2,7 +2,7 @@
 //!
 //! Reading order: `decode` (what the body of a request must be), `write` (the way of every object into the store) with `quota_charges`, then
 //! the verbs: `create`, `read`, `update`, `patch`, `apply`, `delete`, and what is answered without being stored: `reviews`. Everything here is
-//! synchronous and short; no lock is held across a call.
+//! synchronous, and short unless a write calls webhooks; no lock is held across a call.
 
 mod apply;
 mod create;
@@ -26,6 +26,7 @@ mod service_addresses;
 mod unchanged;
 mod update;
 mod validate;
+mod webhooks;
 mod write;
 
 pub use delete::DeleteResult;
@@ -44,6 +45,7 @@ use crate::status::ApiError;
 use crate::storage::{Object, Store};
 use crate::strategy::ServiceNetwork;
 use parking_lot::{Mutex, RwLock};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The object or the collection that an operation addresses.
@@ -106,8 +108,8 @@ pub struct Registry {
     /// The admission plugins that are on, in their order.
     admission: Vec<AdmissionPlugin>,
     service_network: ServiceNetwork,
-    /// Held from the allocation of a Service's addresses and ports until it is stored, so that none is allocated twice.
-    service_allocation: Mutex<()>,
+    /// The Services that are being written: their addresses and ports are allocated, but not stored yet.
+    reserved_services: Mutex<Vec<Value>>,
     /// Held while a write is checked against resource quotas and charged to them.
     quota_charging: Mutex<()>,
     catalog: RwLock<Arc<Catalog>>,
@@ -128,7 +130,7 @@ impl Registry {
             authorizer,
             admission,
             service_network,
-            service_allocation: Mutex::new(()),
+            reserved_services: Mutex::default(),
             quota_charging: Mutex::new(()),
             catalog: RwLock::new(Arc::new(catalog)),
         }

@@ -67,7 +67,22 @@ impl Registry {
         subresource: &str,
         creates: bool,
         context: WriteContext<'_>,
+        change: impl FnMut(Option<&Value>) -> Result<UpdatedObject, ApiError>,
+    ) -> Result<WriteResult, ApiError> {
+        let mut warnings = vec![];
+        let updated = self.update_with_warnings(target, subresource, creates, context, change, &mut warnings);
+        WriteResult::with_decode_warnings(updated, &warnings)
+    }
+
+    /// Updates the object, and adds the warnings of mutating webhooks.
+    fn update_with_warnings(
+        &self,
+        target: &Target,
+        subresource: &str,
+        creates: bool,
+        context: WriteContext<'_>,
         mut change: impl FnMut(Option<&Value>) -> Result<UpdatedObject, ApiError>,
+        warnings: &mut Vec<String>,
     ) -> Result<WriteResult, ApiError> {
         let kind = &target.kind;
         let deadline = RetryDeadline::start();
@@ -106,7 +121,7 @@ impl Registry {
                 empties: &empties,
                 change: WriteChange::Update { old: &old, before },
             };
-            self.mutate(&write, &mut new)?;
+            self.mutate(&write, &mut new, warnings)?;
             if let WriteOutcome::Written(written) = self.validate_and_store(&write, new)? {
                 return Ok(written);
             }
