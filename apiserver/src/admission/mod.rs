@@ -74,7 +74,8 @@ pub(crate) fn mutate(
     attributes: &Attributes<'_>,
     object: &mut Value,
 ) -> Result<(), ApiError> {
-    let mut webhooks = attributes.mutating_webhooks(plugins);
+    let name = attributes.webhook_name(object).to_owned();
+    let mut webhooks = attributes.mutating_webhooks(plugins, &name);
     loop {
         plugins
             .iter()
@@ -192,12 +193,28 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    fn mutating_webhooks(&self, plugins: &[AdmissionPlugin]) -> Option<MutatingWebhooks<'a>> {
+    /// The name of an object as webhooks see it. Empty if it is generated later, or no webhook is called.
+    fn webhook_name<'o>(&self, object: &'o Value) -> &'o str
+    where
+        'a: 'o,
+    {
+        match self.webhooks {
+            None => "",
+            Some(_) if self.name.is_empty() => meta::name(object),
+            Some(_) => self.name,
+        }
+    }
+
+    fn mutating_webhooks<'n>(
+        &'n self,
+        plugins: &[AdmissionPlugin],
+        name: &'n str,
+    ) -> Option<MutatingWebhooks<'n>> {
         let context = self.webhooks?;
         if !plugins.contains(&AdmissionPlugin::MutatingAdmissionWebhook) {
             return None;
         }
-        MutatingWebhooks::new(self.hook_request(), context)
+        MutatingWebhooks::new(Attributes { name, ..*self }.hook_request(), context)
     }
 
     fn call_validating_webhooks(&self, object: &Value) -> Result<(), ApiError> {

@@ -1,4 +1,4 @@
-//! Requests that may call webhooks. A webhook is called by the thread that handles the request, which blocks meanwhile; so these requests are
+//! Requests that may call webhooks: writes that webhooks admit, and all requests to custom resources that a webhook converts. A webhook is called by the thread that handles the request, which blocks meanwhile; so these requests are
 //! handled by a thread that drives nothing else. All other requests stay where they are.
 
 use super::ServerState;
@@ -32,19 +32,29 @@ impl WebhookAccess {
     ) -> WebhookContext<'a> {
         WebhookContext {
             hooks: &self.hooks,
-            caller: state.webhook_caller.as_ref(),
+            caller: state.registry.webhook_caller(),
             options: &options.sent,
             report: &self.report,
         }
     }
 }
 
-/// Returns the webhooks that a request may meet; None if it can be handled without blocking.
+/// Returns the webhooks that a request may meet, if any.
 pub(super) fn hooks_for(state: &ServerState, info: &RequestInfo) -> Option<Arc<HookSet>> {
     if !ADMITTED_VERBS.contains(&info.verb.as_str()) {
         return None;
     }
     state.hooks.current(&state.registry.store)
+}
+
+/// True if the objects of the request are converted by a webhook.
+pub(super) fn is_converted(state: &ServerState, info: &RequestInfo) -> bool {
+    // Groups without a dot have no definitions.
+    info.group.contains('.') && {
+        let catalog = state.registry.catalog();
+        let kind = catalog.resource(&info.group, &info.version, &info.resource);
+        kind.is_some_and(|kind| kind.conversion_webhook().is_some())
+    }
 }
 
 /// A request that owns what it needs, because its thread may outlive its connection.
@@ -62,14 +72,14 @@ impl BlockingRequest {
     /// Handles the request; also returns the audit annotations of webhooks.
     pub(super) async fn run(
         self,
-        hooks: Arc<HookSet>,
+        hooks: Option<Arc<HookSet>>,
     ) -> (Result<ApiResponse, ApiError>, BTreeMap<String, String>) {
         let runtime = Handle::current();
         let handled = spawn_blocking(move || {
-            let access = WebhookAccess {
+            let access = hooks.map(|hooks| WebhookAccess {
                 hooks,
                 report: WebhookReport::default(),
-            };
+            });
             let context = RequestContext {
                 state: &self.state,
                 user: &self.user,
@@ -78,10 +88,11 @@ impl BlockingRequest {
                 parts: &self.parts,
                 body: &self.body,
                 format: self.format,
-                webhooks: Some(&access),
+                webhooks: access.as_ref(),
             };
             let response = runtime.block_on(resources::handle(&context));
-            (response, access.report.take_annotations())
+            let annotations = access.map(|access| access.report.take_annotations());
+            (response, annotations.unwrap_or_default())
         });
         match handled.await {
             Ok(handled) => handled,

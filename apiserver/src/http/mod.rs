@@ -7,6 +7,7 @@
 mod blocking;
 mod component_statuses;
 mod connect;
+mod deletions;
 mod layer;
 mod resources;
 mod serve;

@@ -1,6 +1,6 @@
 //! Request handling: authentication, authorization, the operation, the response, the audit record.
 
-use super::blocking::{BlockingRequest, hooks_for};
+use super::blocking::{BlockingRequest, hooks_for, is_converted};
 use super::{LayerRequest, ServerState, connect, resources};
 use crate::audit::{AuditRecord, BlockingOwner};
 use crate::auth::{self, User};
@@ -196,7 +196,8 @@ async fn respond_to(
     let outcome = match (format, body::read(body, limit).await) {
         (Ok(format), Ok(body)) => {
             draft.blocking_owners = BlockingOwner::from_body(&body);
-            if let Some(hooks) = hooks_for(state, info) {
+            let hooks = hooks_for(state, info);
+            if hooks.is_some() || is_converted(state, info) {
                 let request = BlockingRequest {
                     state: state.clone(),
                     user: draft.user.clone(),

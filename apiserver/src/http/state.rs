@@ -7,7 +7,6 @@ use crate::auth::{Authenticator, ImpersonationModeCache};
 use crate::discovery::{ServedApi, VersionInfo};
 use crate::registry::Registry;
 use crate::watch::SharedFeeds;
-use crate::webhook_client::WebhookCaller;
 use std::sync::Arc;
 
 /// The state that all requests share.
@@ -23,7 +22,6 @@ pub(crate) struct ServerState {
     pub(crate) feeds: SharedFeeds,
     /// The webhooks of the stored configurations.
     pub(crate) hooks: HookCache,
-    pub(crate) webhook_caller: Arc<dyn WebhookCaller>,
     /// Host and port, as discovery reports them.
     pub(crate) address: String,
 }

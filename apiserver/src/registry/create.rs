@@ -108,6 +108,7 @@ impl Registry {
             metadata::clear_self_link(&mut object);
         }
         self.mutate(&write, &mut object, warnings)?;
+        check_namespace(target, &mut object)?;
         self.check_rbac_escalation(target, None, &object, context.user)?;
         metadata::fill_system_fields(kind, &mut object);
         if named {

@@ -1,7 +1,6 @@
 //! Decoding of request bodies: type check, unknown fields, defaults.
 
 use super::create::check_namespace;
-use super::managed_fields::track_fields;
 use super::{Registry, Target, WriteContext};
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
@@ -87,7 +86,7 @@ impl Registry {
     ) -> Result<Vec<String>, ApiError> {
         let warnings = self.decode(target, object, context.options)?;
         check_namespace(target, object)?;
-        track_fields(&target.kind, None, object, subresource, context);
+        self.track_fields(&target.kind, None, object, subresource, context);
         Ok(warnings)
     }
 }

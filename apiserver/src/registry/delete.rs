@@ -2,7 +2,7 @@
 
 use super::retry::RetryDeadline;
 use super::{Listing, Registry, Target, WriteContext, prepare};
-use crate::admission::{self, Operation};
+use crate::admission::{self, Attributes, Operation, WebhookContext};
 use crate::auth::User;
 use crate::kinds::{Kind, convert};
 use crate::meta;
@@ -39,18 +39,46 @@ impl Registry {
         options: &DeleteOptions,
         context: WriteContext<'_>,
     ) -> Result<DeleteResult, ApiError> {
+        self.delete_requested(target, options, context, &target.name)
+    }
+
+    /// Deletes an object, or marks it for deletion. `requested` is the name in the request.
+    fn delete_requested(
+        &self,
+        target: &Target,
+        options: &DeleteOptions,
+        context: WriteContext<'_>,
+        requested: &str,
+    ) -> Result<DeleteResult, ApiError> {
         let kind = &target.kind;
         let catalog = self.catalog();
         let mut attributes = self.attributes(&catalog, target, "", Operation::Delete, context);
         attributes.dry_run = options.dry_run;
         admission::admit_deletion(&self.admission, &attributes)?;
+        attributes.name = requested;
         let deadline = RetryDeadline::start();
         loop {
             let old = self.get(target)?;
             check_preconditions(kind, &target.name, old.value(), options)?;
-            if attributes.webhooks.is_some() {
-                let shown = convert::to_request_version(kind, old.value());
-                let shown = shown.as_ref().unwrap_or_else(|| old.value());
+            if let Some(webhooks) = attributes.webhooks {
+                let shown = self.convert_by_webhook(kind, vec![old.clone()])?;
+                let shown = shown.first().unwrap_or(&old).value();
+                let converted = convert::to_request_version(kind, shown);
+                let shown = converted.as_ref().unwrap_or(shown);
+                let mut sent = webhooks.options.clone();
+                if is_pod(kind) {
+                    sent.insert(
+                        "gracePeriodSeconds".to_owned(),
+                        json!(grace_period(shown, options)),
+                    );
+                }
+                let attributes = Attributes {
+                    webhooks: Some(WebhookContext {
+                        options: &sent,
+                        ..webhooks
+                    }),
+                    ..attributes
+                };
                 admission::admit_deletion_by_webhooks(&self.admission, &attributes, shown)?;
             }
             let marked = mark_for_deletion(kind, old.value(), options);
@@ -118,7 +146,7 @@ impl Registry {
         for object in &listing.objects {
             let object = object.value();
             let target = Target::new(&target.kind, meta::namespace(object), meta::name(object));
-            match self.delete_for(&target, options, context) {
+            match self.delete_requested(&target, options, context, "") {
                 Err(error) if error.code != 404 => return Err(error),
                 _ => {}
             }

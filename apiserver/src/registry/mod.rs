@@ -5,6 +5,7 @@
 //! synchronous, and short unless a write calls webhooks; no lock is held across a call.
 
 mod apply;
+mod conversion;
 mod create;
 mod decode;
 mod default_account;
@@ -44,6 +45,7 @@ use crate::kinds::{Catalog, Kind};
 use crate::status::ApiError;
 use crate::storage::{Object, Store};
 use crate::strategy::ServiceNetwork;
+use crate::webhook_client::{NoCaller, WebhookCaller};
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 use std::sync::Arc;
@@ -110,6 +112,8 @@ pub struct Registry {
     service_network: ServiceNetwork,
     /// The Services that are being written: their addresses and ports are allocated, but not stored yet.
     reserved_services: Mutex<Vec<Value>>,
+    /// Calls the webhooks that convert custom resources.
+    caller: Arc<dyn WebhookCaller>,
     /// Held while a write is checked against resource quotas and charged to them.
     quota_charging: Mutex<()>,
     catalog: RwLock<Arc<Catalog>>,
@@ -131,9 +135,20 @@ impl Registry {
             admission,
             service_network,
             reserved_services: Mutex::default(),
+            caller: Arc::new(NoCaller),
             quota_charging: Mutex::new(()),
             catalog: RwLock::new(Arc::new(catalog)),
         }
+    }
+
+    /// Sets how webhooks are called; without it, each call fails.
+    pub(crate) fn with_webhook_caller(self, caller: Arc<dyn WebhookCaller>) -> Self {
+        Self { caller, ..self }
+    }
+
+    /// Calls webhooks.
+    pub(crate) fn webhook_caller(&self) -> &dyn WebhookCaller {
+        self.caller.as_ref()
     }
 
     /// Returns the kinds that are served now.

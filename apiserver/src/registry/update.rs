@@ -98,8 +98,10 @@ impl Registry {
                 }
                 continue;
             };
-            let before = convert::to_request_version(kind, old.value());
-            let before = before.as_ref().unwrap_or_else(|| old.value());
+            let shown = self.convert_by_webhook(kind, vec![old.clone()])?;
+            let shown = shown.first().unwrap_or(&old);
+            let before = convert::to_request_version(kind, shown.value());
+            let before = before.as_ref().unwrap_or_else(|| shown.value());
             let UpdatedObject {
                 object: mut new,
                 mut empties,
@@ -111,9 +113,11 @@ impl Registry {
             {
                 empties.inherit_ca_bundles(old.value());
             }
-            self.check_rbac_escalation(target, Some(before), &new, context.user)?;
-            check_identity(target, &mut new, before)?;
-            check_resource_version(target, &mut new, before)?;
+            if meta::name(&new).is_empty() {
+                return Err(super::apply::name_required(target));
+            }
+            check_name(target, &new)?;
+            check_namespace(target, &mut new)?;
             let write = Write {
                 target,
                 subresource,
@@ -122,6 +126,10 @@ impl Registry {
                 change: WriteChange::Update { old: &old, before },
             };
             self.mutate(&write, &mut new, warnings)?;
+            self.check_rbac_escalation(target, Some(before), &new, context.user)?;
+            check_namespace(target, &mut new)?;
+            keep_identity(&mut new, before);
+            check_resource_version(target, &mut new, before)?;
             if let WriteOutcome::Written(written) = self.validate_and_store(&write, new)? {
                 return Ok(written);
             }
@@ -209,13 +217,8 @@ fn etcd_prefix(kind: &Kind) -> String {
     prefix.to_owned()
 }
 
-/// Checks name and namespace, and carries over the metadata that the server owns.
-fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), ApiError> {
-    if meta::name(new).is_empty() {
-        return Err(super::apply::name_required(target));
-    }
-    check_name(target, new)?;
-    check_namespace(target, new)?;
+/// Carries over the metadata that the server owns.
+fn keep_identity(new: &mut Value, old: &Value) {
     let before = &old["metadata"];
     let metadata = meta::metadata_mut(new);
     // The server owns these, whatever the body contains.
@@ -234,7 +237,6 @@ fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), A
             value => metadata.insert(key.to_owned(), value.clone()),
         };
     }
-    Ok(())
 }
 
 fn check_resource_version_syntax(object: &Value) -> Result<(), ApiError> {

@@ -16,7 +16,8 @@ impl Registry {
         if attributes.webhooks.is_none() || attributes.subresource != "scale" {
             return Ok(());
         }
-        self.with_scales(attributes, object, |attributes, mut scale| {
+        let read = |target: &Target, object: &Value| self.scale_with_managed_fields(target, object);
+        with_scales(attributes, object, read, |attributes, mut scale| {
             admission::mutate_by_webhooks(&self.admission, attributes, &mut scale)?;
             Ok(scale)
         })
@@ -32,33 +33,10 @@ impl Registry {
         if attributes.webhooks.is_none() || attributes.subresource != "scale" {
             return Ok(());
         }
-        self.with_scales(attributes, object, |attributes, scale| {
+        let read = |target: &Target, object: &Value| self.scale(target, object);
+        with_scales(attributes, object, read, |attributes, scale| {
             admission::validate_by_webhooks(&self.admission, attributes, &scale)
         })
-    }
-
-    /// Calls `act` with the attributes and the object of a write to the scale.
-    fn with_scales<T>(
-        &self,
-        attributes: &Attributes<'_>,
-        object: &Value,
-        act: impl FnOnce(&Attributes<'_>, Value) -> Result<T, ApiError>,
-    ) -> Result<T, ApiError> {
-        let target = Target {
-            kind: attributes.kind.clone().into(),
-            namespace: attributes.namespace.to_owned(),
-            name: attributes.name.to_owned(),
-        };
-        let scale = self.scale(&target, object)?;
-        let Operation::Update { old } = attributes.operation else {
-            return act(attributes, scale);
-        };
-        let old = self.scale(&target, old)?;
-        let attributes = Attributes {
-            operation: Operation::Update { old: &old },
-            ..*attributes
-        };
-        act(&attributes, scale)
     }
 
     fn set_replicas(
@@ -100,4 +78,28 @@ impl Registry {
             .map_err(|error| error.with_warnings(&warnings))
             .map(|()| warnings)
     }
+}
+
+/// Calls `act` with the attributes and the object of a write to the scale; `read` returns the scale of an object.
+fn with_scales<T>(
+    attributes: &Attributes<'_>,
+    object: &Value,
+    read: impl Fn(&Target, &Value) -> Result<Value, ApiError>,
+    act: impl FnOnce(&Attributes<'_>, Value) -> Result<T, ApiError>,
+) -> Result<T, ApiError> {
+    let target = Target {
+        kind: attributes.kind.clone().into(),
+        namespace: attributes.namespace.to_owned(),
+        name: attributes.name.to_owned(),
+    };
+    let scale = read(&target, object)?;
+    let Operation::Update { old } = attributes.operation else {
+        return act(attributes, scale);
+    };
+    let old = read(&target, old)?;
+    let attributes = Attributes {
+        operation: Operation::Update { old: &old },
+        ..*attributes
+    };
+    act(&attributes, scale)
 }

@@ -1,7 +1,7 @@
 //! The way of every object into the store. A body is decoded (`decode`) and turned into the new state of an object by a verb (`create`,
 //! `update`, `patch`, `apply`); then it passes [`Registry::mutate`] and [`Registry::validate_and_store`].
 
-use super::managed_fields::track_fields;
+use super::managed_fields::restore_invalid_managers;
 use super::object_size::check_size;
 use super::unchanged::is_noop_update;
 use super::validate::{validate, validate_subresource};
@@ -115,7 +115,7 @@ impl Registry {
     ) -> Result<(), ApiError> {
         // Fields that the server sets from here on have no manager.
         if !write.context.options.applied && write.subresource != "scale" {
-            track_fields(
+            self.track_fields(
                 &write.target.kind,
                 write.before(),
                 object,
@@ -125,8 +125,13 @@ impl Registry {
         }
         let catalog = self.catalog();
         let attributes = write.attributes(self, &catalog);
+        if attributes.webhooks.is_none() {
+            return admission::mutate(&self.admission, &attributes, object);
+        }
+        let tracked = object["metadata"]["managedFields"].clone();
         let outcome = admission::mutate(&self.admission, &attributes.for_plugins(), object)
             .and_then(|()| self.mutate_scale_by_webhooks(&attributes, object));
+        warnings.extend(restore_invalid_managers(object, tracked));
         // Webhooks that are called again repeat themselves.
         for warning in write.context.take_webhook_warnings() {
             if !warnings.contains(&warning) {
@@ -211,14 +216,21 @@ impl Registry {
                 if is_noop_update(&object, before)
                     && !convert::is_stored_differently(kind, old.value(), before) =>
             {
-                return Ok(Ok(old.clone()));
+                let unchanged = self.convert_by_webhook(kind, vec![old.clone()])?;
+                return Ok(Ok(unchanged.into_iter().next().unwrap_or_else(|| old.clone())));
             }
             _ => {}
+        }
+        if dry_run && kind.conversion_webhook().is_some() {
+            // What cannot be stored is refused.
+            self.convert_to_stored(kind, object.clone())?;
+            return Ok(Ok(Arc::new(Object::never_stored(object))));
         }
         if dry_run {
             let object = convert::to_stored_version(kind, object);
             return Ok(Ok(Arc::new(Object::never_stored(object))));
         }
+        let object = self.convert_to_stored(kind, object)?;
         check_size(&object)?;
         let (table, key) = (kind.table(), target.key());
         let is_update = matches!(write.change, WriteChange::Update { .. });
@@ -252,7 +264,13 @@ impl Registry {
             let new = Some(stored.value()).filter(|_| !deletes);
             self.sync_service_addresses(kind, old, new);
         }
-        Ok(stored)
+        match stored {
+            Ok(stored) => {
+                let shown = self.convert_by_webhook(kind, vec![stored.clone()])?;
+                Ok(Ok(shown.into_iter().next().unwrap_or(stored)))
+            }
+            conflict => Ok(conflict),
+        }
     }
 
     /// The attributes of an operation for admission.

@@ -67,12 +67,14 @@ impl ApiServerBuilder {
             Some((acceptor, authority)) => (Some(acceptor), authority),
             None => (None, None),
         };
-        let registry = Arc::new(Registry::new(
+        let registry = Registry::new(
             Catalog::built_in()?,
             Authorizer::new(&self.modes),
             self.admission,
             self.service_network,
-        ));
+        );
+        let caller = Arc::new(HttpsCaller::new(Handle::current()));
+        let registry = Arc::new(registry.with_webhook_caller(caller));
         let network = BootstrapNetwork {
             address,
             services: self.service_network,
@@ -100,7 +102,6 @@ impl ApiServerBuilder {
             layer: self.layer,
             feeds: SharedFeeds::default(),
             hooks: HookCache::default(),
-            webhook_caller: Arc::new(HttpsCaller::new(Handle::current())),
             address: address.to_string(),
         });
         let mut tasks = JoinSet::new();

@@ -195,10 +195,28 @@ async fn read(response: Response<Incoming>) -> Result<Value, CallError> {
         let why = format!("0-length response with status code: {code} and content type: {content_type}");
         return Err(CallError::Response(why));
     }
-    let decoded = crate::types::decode(&body).map_err(|error| {
-        CallError::Response(format!("couldn't get version/kind; json parse error: {error}"))
-    })?;
-    Ok(decoded.value)
+    decode(&body)
+        .map_err(|why| CallError::Response(format!("couldn't get version/kind; json parse error: {why}")))
+}
+
+/// Decodes a response, which Go's decoder accepts as YAML, too.
+fn decode(body: &[u8]) -> Result<Value, String> {
+    let value = match crate::types::decode(body) {
+        Ok(decoded) => decoded.value,
+        Err(why) => {
+            let text = std::str::from_utf8(body).ok();
+            text.and_then(|text| crate::yaml::parse(text).ok())
+                .ok_or(why)?
+                .value
+        }
+    };
+    if value.is_object() {
+        return Ok(value);
+    }
+    let found = crate::types::json_kind(&value);
+    Err(format!(
+        r#"json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }}"#
+    ))
 }
 
 fn transport_error(error: &hyper::Error) -> String {

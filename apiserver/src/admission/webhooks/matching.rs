@@ -111,12 +111,15 @@ impl HookRequest<'_> {
         context: &WebhookContext<'_>,
     ) -> Result<bool, ApiError> {
         let own = self.target();
-        let object = object.map_or(json!(null), |(from, object)| {
-            target.convert(from, object).into_owned()
-        });
-        let old = self
-            .old
-            .map_or(json!(null), |old| target.convert(&own, old).into_owned());
+        let access = (self.store, context.caller);
+        let object = match object {
+            Some((from, object)) => target.convert(from, object, access)?.into_owned(),
+            None => Value::Null,
+        };
+        let old = match self.old {
+            Some(old) => target.convert(&own, old, access)?.into_owned(),
+            None => Value::Null,
+        };
         let mut request = self.review_request(target, context);
         request["object"] = object.clone();
         request["oldObject"] = old.clone();

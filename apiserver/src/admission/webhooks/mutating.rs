@@ -7,6 +7,9 @@ use super::review::{HookError, PendingReview};
 use crate::patch::{self, Decoding, PatchError};
 use crate::quote::quoted;
 use crate::status::ApiError;
+use crate::storage::Store;
+use crate::types;
+use crate::webhook_client::WebhookCaller;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -62,7 +65,7 @@ impl<'a> MutatingWebhooks<'a> {
         let mut versioned = Some((own.clone(), object.take()));
         let outcome = self.round(&mut versioned);
         if let Some((target, changed)) = versioned {
-            *object = own.convert(&target, &changed).into_owned();
+            *object = own.convert(&target, &changed, self.access())?.into_owned();
         }
         self.output = Some(object.clone());
         outcome
@@ -80,7 +83,7 @@ impl<'a> MutatingWebhooks<'a> {
                 continue;
             }
             if let Some((from, object)) = versioned {
-                *object = target.convert(from, object).into_owned();
+                *object = target.convert(from, object, self.access())?.into_owned();
                 *from = target.clone();
             }
             let outcome = self.call(hook, &target, versioned.as_mut().map(|(_, object)| object));
@@ -107,6 +110,10 @@ impl<'a> MutatingWebhooks<'a> {
         Ok(())
     }
 
+    fn access(&self) -> (&'a Store, &'a dyn WebhookCaller) {
+        (self.request.store, self.context.caller)
+    }
+
     fn require_reinvocation(&mut self) {
         self.to_reinvoke.append(&mut self.called);
     }
@@ -124,11 +131,14 @@ impl<'a> MutatingWebhooks<'a> {
             return Ok(false);
         }
         let internal = |why: String| HookError::Refused(ApiError::internal(why));
-        let operations: Value = serde_json::from_slice(&admitted.patch).map_err(|error| {
-            let why = format!("received undecodable patch in webhook response: {error}");
-            HookError::failed(hook, why)
-        })?;
-        if operations.as_array().is_none_or(Vec::is_empty) {
+        let undecodable = |why: String| {
+            HookError::failed(
+                hook,
+                format!("received undecodable patch in webhook response: {why}"),
+            )
+        };
+        let operations = types::decode(&admitted.patch).map_err(undecodable)?.value;
+        if operations.is_null() || operations.as_array().is_some_and(Vec::is_empty) {
             return Ok(false);
         }
         let Some(object) = object else {
@@ -138,18 +148,16 @@ impl<'a> MutatingWebhooks<'a> {
             )));
         };
         let patched = patch::json_patch(object, &admitted.patch, Decoding::Lenient);
-        let mut patched = patched.map_err(|error| internal(why(error)))?.object;
+        let patched = patched.map_err(|error| match error {
+            PatchError::BadRequest(why) => undecodable(why),
+            // A client would not get the details.
+            PatchError::Unprocessable(why) => internal(why),
+            other => internal(other.to_string()),
+        });
+        let mut patched = patched?.object;
         let is_changed = patched != *object;
         target.decode(&mut patched).map_err(internal)?;
         *object = patched;
         Ok(is_changed)
-    }
-}
-
-/// The details of a patch error, which kube-apiserver keeps to its log for patches of clients.
-fn why(error: PatchError) -> String {
-    match error {
-        PatchError::Unprocessable(why) => why,
-        other => other.to_string(),
     }
 }

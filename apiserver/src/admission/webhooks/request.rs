@@ -6,6 +6,7 @@ use crate::kinds::{Catalog, Kind, convert};
 use crate::status::ApiError;
 use crate::storage::Store;
 use crate::strategy;
+use crate::webhook_client::WebhookCaller;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
@@ -128,18 +129,32 @@ impl HookRequest<'_> {
 
 impl HookTarget {
     /// Converts an object of another target to this one.
-    pub(super) fn convert<'o>(&self, from: &Self, object: &'o Value) -> Cow<'o, Value> {
+    pub(super) fn convert<'o>(
+        &self,
+        from: &Self,
+        object: &'o Value,
+        (store, caller): (&Store, &dyn WebhookCaller),
+    ) -> Result<Cow<'o, Value>, ApiError> {
         let (from, to) = (&from.kind, &self.kind);
         if (&from.group, &from.version) == (&to.group, &to.version) {
-            return Cow::Borrowed(object);
+            return Ok(Cow::Borrowed(object));
+        }
+        if let Some(webhook) = to.conversion_webhook() {
+            let mut objects = [object.clone()];
+            let converted = webhook.convert(&mut objects, &to.api_version(), store, caller);
+            converted.map_err(ApiError::internal)?;
+            let [object] = objects;
+            return Ok(Cow::Owned(object));
         }
         if to.definition.is_some() {
             let mut object = object.clone();
             object["apiVersion"] = to.api_version().into();
-            return Cow::Owned(object);
+            return Ok(Cow::Owned(object));
         }
         let stored = convert::to_stored_version(from, object.clone());
-        Cow::Owned(convert::to_request_version(to, &stored).unwrap_or(stored))
+        Ok(Cow::Owned(
+            convert::to_request_version(to, &stored).unwrap_or(stored),
+        ))
     }
 
     /// Decodes an object that a webhook changed, as a body of this kind is decoded.

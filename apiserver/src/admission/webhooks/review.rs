@@ -12,6 +12,9 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// The only patch type.
+const JSON_PATCH: &str = "JSONPatch";
+
 /// Why a webhook did not admit a request.
 pub(super) enum HookError {
     /// The webhook could not be called, or its response is invalid: the failure policy decides.
@@ -77,9 +80,13 @@ impl PendingReview {
         body["uid"] = json!(uid);
         body["object"] = object.cloned().unwrap_or_default();
         let own = request.target();
-        body["oldObject"] = request
-            .old
-            .map_or(Value::Null, |old| target.convert(&own, old).into_owned());
+        body["oldObject"] = match request.old {
+            None => Value::Null,
+            Some(old) => {
+                let old = target.convert(&own, old, (request.store, context.caller));
+                old.map_err(HookError::Refused)?.into_owned()
+            }
+        };
         let review = json!({ "kind": "AdmissionReview", "apiVersion": api_version, "request": body });
         let endpoint = hook.client.resolve(request.store);
         Ok(Self {
@@ -100,9 +107,11 @@ impl PendingReview {
         let (uid, version) = (self.uid, self.version);
         let review = self.call.wait();
         let review = review.map_err(|why| failed(format!("failed to call webhook: {why}")))?;
-        check_type(&review).map_err(|why| failed(format!("failed to call webhook: {why}")))?;
+        check_type(&review, &version).map_err(|why| failed(format!("failed to call webhook: {why}")))?;
         let patch = check_response(&review, &uid, &version, is_mutating);
         let patch = patch.map_err(|why| failed(format!("received invalid webhook response: {why}")))?;
+        let patch_type = review["response"]["patchType"].as_str().unwrap_or(JSON_PATCH);
+        let has_type = version == "v1beta1" || patch_type == JSON_PATCH;
         let response = &review["response"];
         for (key, value) in strings(&response["auditAnnotations"]) {
             context.report.annotate(format!("{}/{key}", hook.name), value);
@@ -111,6 +120,9 @@ impl PendingReview {
             context.report.warn(warning.as_str().unwrap_or_default());
         }
         if response["allowed"] == true {
+            if !has_type {
+                return Err(failed(format!("unsupported patch type {}", quoted(patch_type))));
+            }
             return Ok(Admitted { patch });
         }
         Err(HookError::Refused(denial(&hook.name, &response["status"])))
@@ -123,20 +135,22 @@ fn strings(object: &Value) -> BTreeMap<String, String> {
     texts.collect()
 }
 
-/// Checks that a response is an AdmissionReview in a version that the server knows.
-fn check_type(review: &Value) -> Result<(), String> {
-    let text = |key: &str| review[key].as_str().unwrap_or_default();
-    let (version, kind) = (text("apiVersion"), text("kind"));
-    if kind.is_empty() {
-        return Err(format!("Object 'Kind' is missing in '{review}'"));
-    }
-    if version.is_empty() {
-        return Err(format!("Object 'apiVersion' is missing in '{review}'"));
-    }
+/// Checks that a response can be decoded as an AdmissionReview in the version that was sent, which it need not name.
+fn check_type(review: &Value, sent: &str) -> Result<(), String> {
+    let text = |key: &str| Some(review[key].as_str().unwrap_or_default()).filter(|text| !text.is_empty());
+    let kind = text("kind").unwrap_or("AdmissionReview");
+    let sent_version = format!("admission.k8s.io/{sent}");
+    let version = text("apiVersion").unwrap_or(&sent_version);
     let is_known = matches!(version, "admission.k8s.io/v1" | "admission.k8s.io/v1beta1");
     if !is_known || kind != "AdmissionReview" {
         return Err(format!(
             "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        ));
+    }
+    if version != sent_version {
+        let found = version.rsplit('/').next().unwrap_or_default();
+        return Err(format!(
+            "converting ({found}.AdmissionReview) to ({sent}.AdmissionReview): unknown conversion"
         ));
     }
     Ok(())
@@ -161,10 +175,12 @@ fn check_response(review: &Value, uid: &str, version: &str, is_mutating: bool) -
             quoted(responded)
         ));
     }
-    let found = review["apiVersion"].as_str().unwrap_or_default();
-    if found != "admission.k8s.io/v1" {
+    let text = |key: &str| review[key].as_str().unwrap_or_default();
+    let (found, kind) = (text("apiVersion"), text("kind"));
+    if found.is_empty() || kind.is_empty() {
+        let found = if found.is_empty() { "/" } else { found };
         return Err(format!(
-            "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {found}, Kind=AdmissionReview"
+            "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {found}, Kind={kind}"
         ));
     }
     let patch_type = response["patchType"].as_str();
@@ -172,9 +188,6 @@ fn check_response(review: &Value, uid: &str, version: &str, is_mutating: bool) -
         (true, false, None) => Err("webhook returned response.patch but not response.patchType".to_owned()),
         (true, true, Some(_)) => Err("webhook returned response.patchType but not response.patch".to_owned()),
         (true, false, Some("")) => Err("webhook returned invalid response.patchType of \"\"".to_owned()),
-        (true, false, Some(other)) if other != "JSONPatch" => {
-            Err(format!("unsupported patch type {}", quoted(other)))
-        }
         (false, false, _) => Err("validating webhook may not return response.patch".to_owned()),
         (false, _, Some(_)) => Err("validating webhook may not return response.patchType".to_owned()),
         _ => Ok(patch),
@@ -237,7 +250,7 @@ mod tests {
     fn responses_must_fit_the_review() {
         let check = |response: Value, is_mutating| {
             let review = json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response });
-            check_type(&review).and_then(|()| check_response(&review, "1", "v1", is_mutating))
+            check_type(&review, "v1").and_then(|()| check_response(&review, "1", "v1", is_mutating))
         };
         let patch = BASE64_STANDARD.encode("[]");
         assert_eq!(check(json!({ "uid": "1" }), true), Ok(vec![]));
@@ -266,7 +279,7 @@ mod tests {
         }
         let other = json!({ "apiVersion": "v1", "kind": "Pod" });
         assert_eq!(
-            check_type(&other).unwrap_err(),
+            check_type(&other, "v1").unwrap_err(),
             r#"no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111""#
         );
     }

@@ -27,7 +27,8 @@ pub(crate) fn validate(
     }
     let mut pending = vec![];
     for (hook, target) in &matching {
-        let converted = object.map(|object| target.convert(&own, object));
+        let converted = object.map(|object| target.convert(&own, object, (request.store, context.caller)));
+        let converted = converted.transpose()?;
         pending.push(PendingReview::send(
             hook,
             request,
