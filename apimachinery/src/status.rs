@@ -32,7 +32,7 @@ pub struct ApiError {
     /// The details: name, group, kind, causes, retryAfterSeconds.
     pub details: Option<Value>,
     /// The token to continue a list after 410 Gone; empty otherwise.
-    pub continue_token: String,
+    pub continue_token: Box<str>,
     /// Warnings for the client.
     pub warnings: Box<[String]>,
 }
@@ -128,7 +128,7 @@ impl ApiError {
             reason: reason.into(),
             message: message.into(),
             details: None,
-            continue_token: String::new(),
+            continue_token: Box::default(),
             warnings: Box::default(),
         }
     }

@@ -2,10 +2,12 @@ use super::*;
 use crate::webhook_client::{Endpoint, PendingCall};
 use std::sync::{Mutex, mpsc};
 
+type Convert = fn(Value) -> Value;
+
 /// Answers each review with the objects that a function makes of its objects.
 #[derive(Debug)]
 struct Converter {
-    convert: fn(Value) -> Value,
+    convert: Convert,
     reviews: Mutex<Vec<Value>>,
 }
 
@@ -27,7 +29,7 @@ impl WebhookCaller for Converter {
     }
 }
 
-fn convert(objects: &mut [Value], convert: fn(Value) -> Value) -> (Result<(), String>, usize) {
+fn convert(objects: &mut [Value], convert: Convert) -> (Result<(), String>, usize) {
     let conversion = json!({
         "strategy": "Webhook", "webhook": { "clientConfig": { "url": "https://a.dev" }, "conversionReviewVersions": ["v1"] },
     });
@@ -68,7 +70,7 @@ fn only_other_versions_are_sent_and_only_labels_and_annotations_change() {
 
 #[test]
 fn wrong_results_are_errors() {
-    let cases: [(fn(Value) -> Value, &str); 5] = [
+    let cases: [(Convert, &str); 5] = [
         (|_| Value::Null, "returned 0 objects, expected 1"),
         (
             |object| object,

@@ -24,7 +24,9 @@ impl Registry {
             return Ok(objects);
         }
         let mut values: Vec<Value> = objects.iter().map(|object| object.value().clone()).collect();
-        values.iter_mut().for_each(|value| normalize_stored(kind, value));
+        for value in &mut values {
+            normalize_stored(kind, value);
+        }
         self.convert_values(kind, &mut values, &version)?;
         let converted = objects.iter().zip(values).map(|(object, mut value)| {
             if is_different(object) {

@@ -21,7 +21,7 @@ impl Registry {
             admission::mutate_by_webhooks(&self.admission, attributes, &mut scale)?;
             Ok(scale)
         })
-        .and_then(|scale| self.set_replicas(attributes, object, &scale))
+        .and_then(|scale| set_replicas(attributes, object, &scale))
     }
 
     /// Lets webhooks refuse the scale of an object that is written by its scale.
@@ -37,25 +37,6 @@ impl Registry {
         with_scales(attributes, object, read, |attributes, scale| {
             admission::validate_by_webhooks(&self.admission, attributes, &scale)
         })
-    }
-
-    fn set_replicas(
-        &self,
-        attributes: &Attributes<'_>,
-        object: &mut Value,
-        scale: &Value,
-    ) -> Result<(), ApiError> {
-        let mut field = object;
-        for key in super::scale::scale_paths(attributes.kind)?.spec {
-            field = meta::entry_mut_any(field, &key);
-        }
-        let replicas = &scale["spec"]["replicas"];
-        *field = if replicas.is_null() {
-            0.into()
-        } else {
-            replicas.clone()
-        };
-        Ok(())
     }
 
     /// Lets webhooks change and refuse an object that is created and not stored, such as a review or a binding.
@@ -102,4 +83,18 @@ fn with_scales<T>(
         ..*attributes
     };
     act(&attributes, scale)
+}
+
+fn set_replicas(attributes: &Attributes<'_>, object: &mut Value, scale: &Value) -> Result<(), ApiError> {
+    let mut field = object;
+    for key in super::scale::scale_paths(attributes.kind)?.spec {
+        field = meta::entry_mut_any(field, &key);
+    }
+    let replicas = &scale["spec"]["replicas"];
+    *field = if replicas.is_null() {
+        0.into()
+    } else {
+        replicas.clone()
+    };
+    Ok(())
 }

@@ -70,13 +70,12 @@ pub(super) fn status_error(code: u16, body: &str) -> String {
     let text = match code {
         400 => "the server rejected our request for an unknown reason",
         401 => "the server has asked for the client to provide credentials",
-        403 | 415 => body,
         404 => "the server could not find the requested resource",
         405 => "the server does not allow this method on the requested resource",
         406 if body.is_empty() || body == UNKNOWN_BODY => {
             "the server was unable to respond with a content type that the client supports"
         }
-        406 => body,
+        403 | 406 | 415 => body,
         409 => "the server reported a conflict",
         422 => "the server rejected our request due to an error in our request",
         429 => "the server has received too many requests and has asked us to try again later",

@@ -39,7 +39,8 @@ pub(super) struct Hook {
     pub(super) fails_closed: bool,
     /// Whether a mutating webhook is called again after others changed the object (`reinvocationPolicy: IfNeeded`).
     pub(super) is_reinvoked: bool,
-    pub(super) supports_dry_run: bool,
+    /// `None` and `NoneOnDryRun` permit dry runs.
+    pub(super) side_effects: String,
     pub(super) timeout: Duration,
     pub(super) review_versions: Vec<String>,
     pub(super) client: ClientConfig,
@@ -66,10 +67,7 @@ impl HookSet {
         let hooks = |table: &str| {
             // The store sorts by name.
             let configurations = store.objects(table, "");
-            configurations
-                .iter()
-                .flat_map(|object| Hook::all(object))
-                .collect()
+            configurations.iter().flat_map(Hook::all).collect()
         };
         Self {
             mutating: hooks(MUTATING),
@@ -107,7 +105,7 @@ impl Hook {
                 .collect(),
             fails_closed: hook["failurePolicy"] != "Ignore",
             is_reinvoked: hook["reinvocationPolicy"] == "IfNeeded",
-            supports_dry_run: matches!(hook["sideEffects"].as_str(), Some("None" | "NoneOnDryRun")),
+            side_effects: text(&hook["sideEffects"]),
             timeout: Duration::from_secs(timeout),
             review_versions: texts(&hook["admissionReviewVersions"]),
             client: ClientConfig::parse(&hook["clientConfig"]),

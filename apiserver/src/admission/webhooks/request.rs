@@ -83,22 +83,19 @@ impl HookRequest<'_> {
         let has_subresource =
             |kind: &&Kind| self.subresource.is_empty() || kind.subresource(self.subresource).is_some();
         let is_other = |kind: &&Kind| (&kind.group, &kind.version) != (&resource.group, &resource.version);
-        let kinds: Vec<&Kind> = match &resource.definition {
-            Some(definition) => {
-                let versions = definition.versions.iter().filter(|version| version.served);
-                let kinds = versions.filter_map(|version| {
-                    self.catalog
-                        .resource(&resource.group, &version.name, &resource.plural)
-                });
-                kinds.map(AsRef::as_ref).collect()
-            }
-            None => {
-                let table = resource.table();
-                let kinds = self.catalog.iter().map(AsRef::as_ref);
-                kinds
-                    .filter(|kind: &&Kind| kind.plural == resource.plural && kind.table() == table)
-                    .collect()
-            }
+        let kinds: Vec<&Kind> = if let Some(definition) = &resource.definition {
+            let versions = definition.versions.iter().filter(|version| version.served);
+            let kinds = versions.filter_map(|version| {
+                self.catalog
+                    .resource(&resource.group, &version.name, &resource.plural)
+            });
+            kinds.map(AsRef::as_ref).collect()
+        } else {
+            let table = resource.table();
+            let kinds = self.catalog.iter().map(AsRef::as_ref);
+            kinds
+                .filter(|kind: &&Kind| kind.plural == resource.plural && kind.table() == table)
+                .collect()
         };
         let kinds = kinds.into_iter().filter(has_subresource).filter(is_other);
         kinds.map(|kind| self.target_of(kind)).collect()

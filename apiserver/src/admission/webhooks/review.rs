@@ -60,7 +60,7 @@ impl PendingReview {
         object: Option<&Value>,
         context: &WebhookContext<'_>,
     ) -> Result<Self, HookError> {
-        if request.dry_run && !hook.supports_dry_run {
+        if request.dry_run && !matches!(hook.side_effects.as_str(), "None" | "NoneOnDryRun") {
             let why = format!(
                 "admission webhook {} does not support dry run",
                 quoted(&hook.name)

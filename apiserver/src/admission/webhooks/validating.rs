@@ -41,12 +41,11 @@ pub(crate) fn validate(
     for (at, ((hook, _), review)) in matching.iter().zip(pending).enumerate() {
         let outcome = review.and_then(|review| review.wait(hook, false, context));
         let Err(error) = outcome else { continue };
-        match error.refusal(hook) {
-            Some(error) => refusal = refusal.or(Some(error)),
-            None => {
-                let key = format!("failed-open.validating.webhook.admission.k8s.io/round_0_index_{at}");
-                context.report.annotate(key, hook.name.clone());
-            }
+        if let Some(error) = error.refusal(hook) {
+            refusal = refusal.or(Some(error));
+        } else {
+            let key = format!("failed-open.validating.webhook.admission.k8s.io/round_0_index_{at}");
+            context.report.annotate(key, hook.name.clone());
         }
     }
     refusal.map_or(Ok(()), Err)
