@@ -1,5 +1,6 @@
-//! Requests that may call webhooks: writes that webhooks admit, and all requests to custom resources that a webhook converts. A webhook is called by the thread that handles the request, which blocks meanwhile; so these requests are
-//! handled by a thread that drives nothing else. All other requests stay where they are.
+//! Requests that may call webhooks: writes that webhooks admit, and all requests to custom resources that a webhook converts. A webhook is
+//! called by the thread that handles the request, which blocks until the response; so these requests are handled by a thread that drives
+//! nothing else. All other requests stay where they are.
 
 use super::ServerState;
 use super::resources::{self, RequestContext};

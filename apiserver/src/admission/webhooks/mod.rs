@@ -6,7 +6,9 @@
 //! A request of a client to a server with webhooks gets a [`WebhookContext`], and runs on a thread that may block
 //! (`http/blocking.rs`); a write calls webhooks where its other plugins run. So admission of an update is inside the loop that retries it after
 //! a write conflict, as in kube-apiserver: no lock is held during a call, and what changed in the meantime is seen by the next attempt.
-//! Writes of the server itself have no context and call no webhooks: some of them hold a lock, and their threads must not block.
+//! Writes of the server itself have no context and call no webhooks: some of them hold a lock, and their threads must not block. Differences
+//! from kube-apiserver, besides: connections (`CONNECT`) meet no webhook, the denial of several validating webhooks is that of the first in
+//! order, and `authorizer` in a match condition is an error, which the failure policy handles.
 
 mod hook;
 mod matching;
@@ -14,6 +16,8 @@ mod mutating;
 mod report;
 mod request;
 mod review;
+#[cfg(test)]
+mod tests;
 mod validating;
 
 pub(crate) use hook::{HookCache, HookSet};
