@@ -1,5 +1,6 @@
 //! The embedded API server and webhooks in the same process: what a comparison of responses with the real server does not show.
 
+#[allow(dead_code, reason = "the differential suite reads the reviews")]
 #[path = "support/webhook.rs"]
 mod webhook;
 
