@@ -7,7 +7,7 @@ use http::{Request, Response, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{body::Incoming, client::conn::http1::SendRequest};
 use hyper_util::rt::TokioIo;
-use kubewright_apiserver::{ApiServer, Tls};
+use kubewright_apiserver::{AdmissionPlugin, ApiServer, Tls};
 use serde_json::Value;
 use std::{cell::RefCell, time::Duration};
 use tokio::{net::TcpStream, runtime::Runtime, time::timeout};
@@ -81,8 +81,21 @@ impl FuzzServer {
             .enable_all()
             .build()
             .expect("a runtime");
+        // A webhook of a random request could be anywhere.
+        let calls_webhooks = [
+            AdmissionPlugin::MutatingAdmissionWebhook,
+            AdmissionPlugin::ValidatingAdmissionWebhook,
+        ];
+        let mut plugins = AdmissionPlugin::defaults();
+        plugins.retain(|plugin| !calls_webhooks.contains(plugin));
         let server = runtime
-            .block_on(ApiServer::builder().tls(Tls::Off).audit_capacity(10).start())
+            .block_on(
+                ApiServer::builder()
+                    .tls(Tls::Off)
+                    .audit_capacity(10)
+                    .admission_plugins(&plugins)
+                    .start(),
+            )
             .expect("a server");
         let mut server = Self {
             runtime,

@@ -82,8 +82,8 @@ fn mutate(hooks: Vec<Hook>, respond: fn(&str, &Value) -> Value) -> (Result<Value
     if outcome.is_ok() && webhooks.starts_another_round() {
         outcome = webhooks.run(Some(&mut object));
     }
-    let called = caller.called.lock().unwrap().clone();
-    (outcome.map(|()| object).map_err(|error| error.message), called)
+    let paths = caller.called.lock().unwrap().clone();
+    (outcome.map(|()| object).map_err(|error| error.message), paths)
 }
 
 /// Adds an entry for the webhook, unless there is one.
@@ -91,8 +91,8 @@ fn add_entry(path: &str, object: &Value) -> Value {
     if !object["data"][path].is_null() {
         return json!({ "allowed": true });
     }
-    let patch = json!([{ "op": "add", "path": format!("/data/{path}"), "value": "x" }]).to_string();
-    json!({ "allowed": true, "patchType": "JSONPatch", "patch": BASE64_STANDARD.encode(patch) })
+    let operations = json!([{ "op": "add", "path": format!("/data/{path}"), "value": "x" }]).to_string();
+    json!({ "allowed": true, "patchType": "JSONPatch", "patch": BASE64_STANDARD.encode(operations) })
 }
 
 #[test]
