@@ -106,6 +106,7 @@ async fn audit_records_have_the_annotations_of_webhooks() {
         .map(|(key, value)| (key.as_str(), value.as_str()))
         .collect();
     assert_eq!(found, expected);
+    assert_eq!(servers.webhook.take_reviews().as_array().map(Vec::len), Some(2));
     servers.api.stop().await;
 }
 
