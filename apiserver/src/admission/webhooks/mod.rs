@@ -8,7 +8,7 @@
 //! a write conflict, as in kube-apiserver: no lock is held during a call, and what changed in the meantime is seen by the next attempt.
 //! Writes of the server itself have no context and call no webhooks: some of them hold a lock, and their threads must not block. Differences
 //! from kube-apiserver, besides: connections (`CONNECT`) meet no webhook, the denial of several validating webhooks is that of the first in
-//! order, and `authorizer` in a match condition is an error, which the failure policy handles.
+//! order, a request's own `timeout` does not shorten calls, and `authorizer` in a match condition is an error, which the failure policy handles.
 
 mod hook;
 mod matching;
