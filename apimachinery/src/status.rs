@@ -3,6 +3,7 @@
 use crate::field::FieldError;
 use crate::quote::quoted;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -25,13 +26,13 @@ pub struct ApiError {
     /// The HTTP status code.
     pub code: u16,
     /// The machine-readable reason.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// The human-readable message.
     pub message: String,
     /// The details: name, group, kind, causes, retryAfterSeconds.
     pub details: Option<Value>,
     /// The token to continue a list after 410 Gone; empty otherwise.
-    pub continue_token: String,
+    pub continue_token: Box<str>,
     /// Warnings for the client.
     pub warnings: Box<[String]>,
 }
@@ -121,13 +122,13 @@ impl fmt::Display for Cause {
 
 impl ApiError {
     /// An error without details.
-    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(code: u16, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason,
+            reason: reason.into(),
             message: message.into(),
             details: None,
-            continue_token: String::new(),
+            continue_token: Box::default(),
             warnings: Box::default(),
         }
     }

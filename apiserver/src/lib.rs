@@ -12,7 +12,7 @@
 //! # }
 //! ```
 //!
-//! Reading order, each module below those after it: [`storage`] (objects, resource versions, history), [`kinds`] with `crd` (served
+//! Reading order, each module below those after it: [`storage`] (objects, resource versions, history), `webhook_client`, [`kinds`] with `crd` (served
 //! resources), [`request`] (what a request asks for), [`auth`], `strategy` and `admission` (what the server changes and refuses per kind),
 //! [`registry`] (the verbs), `render` (responses), `watch`, `discovery`, [`http`], `housekeeping` (background controllers),
 //! [`server`](ApiServer) (startup). Types, patches, schemas and validation are in `kubewright-apimachinery`, which stores and serves
@@ -33,6 +33,7 @@ mod server;
 pub mod storage;
 mod strategy;
 mod watch;
+mod webhook_client;
 
 pub use admission::{AdmissionPlugin, AdmissionPluginError};
 pub use discovery::VersionInfo;
@@ -42,5 +43,5 @@ pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, Tl
 pub use strategy::{ServiceNetwork, ServiceNetworkError};
 
 use kubewright_apimachinery::{
-    apply, builtin, duration, field, meta, patch, protobuf, quote, schema, selectors, types, yaml,
+    apply, builtin, cel, duration, field, meta, patch, protobuf, quote, schema, selectors, types, yaml,
 };

@@ -99,6 +99,33 @@ async fn create_uses_the_name_or_generate_name() {
 }
 
 #[tokio::test]
+async fn create_returning_decodes_another_type() {
+    #[derive(Deserialize)]
+    struct Named {
+        metadata: Name,
+    }
+    #[derive(Deserialize)]
+    struct Name {
+        name: String,
+    }
+    #[derive(Debug, Deserialize)]
+    struct Other {
+        #[expect(dead_code, reason = "it is not in the response")]
+        port: u16,
+    }
+    let api = ScriptedApi::new();
+    let client = client::<Deployment>(&api);
+    let created = client.create_returning::<Named, _>(&deployment()).await.unwrap();
+    assert_eq!(created.metadata.name, "web");
+    assert_requests(&api.requests(), &[Request::create(&deployment())]);
+
+    let mut second = deployment();
+    second.metadata.name = Some("second".to_owned());
+    let error = client.create_returning::<Other, _>(&second).await.unwrap_err();
+    assert!(matches!(error.cause(), ClientErrorCause::Decode(_)), "{error}");
+}
+
+#[tokio::test]
 async fn update_replaces_the_object_or_its_status() {
     let (api, mut changed) = (seeded(), deployment());
     changed.spec.as_mut().unwrap().replicas = Some(3);

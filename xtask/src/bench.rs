@@ -44,8 +44,11 @@ pub(crate) struct Options {
     /// Measure only a complete operator, on the real API server
     #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager"])]
     operator: bool,
-    /// Measure only the embedded API server, compared with the real one
+    /// Measure only the controllers, compared with kube-controller-manager, on the real API server
     #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager", "operator"])]
+    controller_manager: bool,
+    /// Measure only the embedded API server, compared with the real one
+    #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager", "operator", "controller_manager"])]
     apiserver: bool,
     /// Arguments of the selected benchmark, or of the cache benchmark, such as `--only kubewright --objects 10000 --rounds 3`
     #[arg(last = true)]
@@ -59,107 +62,147 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     if options.allocations {
         return allocations(root, options);
     }
-    let readme = root.join("benches/README.md");
-    // The command is measured as `cargo install` builds it, operators as a new project builds them.
-    let [installed, measured, operator] = if options.smoke {
-        ["dev"; 3]
-    } else {
-        ["release", "benchmark", "operator"]
-    };
-    let bench = build(root, "benches", "bench", measured)?;
+    let measured = if options.smoke { "dev" } else { "benchmark" };
     let selected = [
         options.lister,
         options.queue,
         options.reconcile,
         options.manager,
         options.operator,
+        options.controller_manager,
         options.apiserver,
     ];
-    let all = !selected.contains(&true);
-    let benchmark = |name: &str| {
-        let mut command = Command::new(&bench);
-        command.arg(name);
-        if options.write {
-            command.arg("--write").arg(&readme);
+    let benchmarks = Benchmarks {
+        options,
+        root,
+        bench: build(root, "kubewright-benches", "bench", measured)?,
+        all: !selected.contains(&true),
+    };
+    benchmarks.library()?;
+    benchmarks.operators()?;
+    benchmarks.programs()
+}
+
+/// The benchmarks that the options select.
+struct Benchmarks<'o> {
+    options: &'o Options,
+    root: &'o Path,
+    /// The program that measures.
+    bench: PathBuf,
+    /// Whether none is selected, so that all run.
+    all: bool,
+}
+
+const ONE_ROUND: &[&str] = &["--rounds", "1"];
+
+impl Benchmarks<'_> {
+    /// Cache, lister and queue.
+    fn library(&self) -> anyhow::Result<()> {
+        let peers = || go(&self.root.join("benches/go"), &self.bench, "peers");
+        if self.all {
+            let smoke = ["--objects", "500", "--events", "512", "--rounds", "1"];
+            let quick = ["--objects", "5000", "--events", "5024", "--rounds", "1"];
+            self.measure(self.with_program("cache", "--peers", peers()?), &smoke, &quick)?;
         }
-        if !all || name == "cache" {
-            command.args(&options.arguments);
+        if self.all || self.options.lister {
+            let short = ["--objects", "2000", "--seconds", "1", "--rounds", "1"];
+            self.measure(self.benchmark("lister"), &short, &short)?;
+        }
+        if self.all || self.options.queue {
+            let queue = self.with_program("queue", "--peers", peers()?);
+            self.measure(queue, &["--keys", "10000", "--rounds", "1"], ONE_ROUND)?;
+        }
+        Ok(())
+    }
+
+    /// The overhead of a reconcile, an idle manager, and a complete operator.
+    fn operators(&self) -> anyhow::Result<()> {
+        let operators = || {
+            // The Rust programs are built next to the Go program.
+            let mut rust_program = PathBuf::new();
+            for program in ["bench-kubewright", "bench-kube-runtime"] {
+                rust_program = build(self.root, "kubewright-benches", program, self.operator_profile())?;
+            }
+            go(&self.root.join("benches/operator-go"), &rust_program, "operator")
+        };
+        if self.all || self.options.reconcile {
+            let reconcile = self.with_program("reconcile", "--go", operators()?);
+            self.measure(reconcile, &["--keys", "1000", "--rounds", "1"], ONE_ROUND)?;
+        }
+        if self.all || self.options.manager {
+            let manager = self.with_program("manager", "--go", operators()?);
+            self.measure(manager, ONE_ROUND, ONE_ROUND)?;
+        }
+        if self.all || self.options.operator {
+            let operator = self.with_program("operator", "--go", operators()?);
+            let smoke = ["--widgets", "20", "--rounds", "1"];
+            let quick = ["--widgets", "200", "--rounds", "1"];
+            self.measure(operator, &smoke, &quick)?;
+        }
+        Ok(())
+    }
+
+    /// The controllers, and the API server.
+    fn programs(&self) -> anyhow::Result<()> {
+        if self.all || self.options.controller_manager {
+            let name = "controller-manager";
+            let ours = build(self.root, name, name, self.operator_profile())?;
+            let smoke = ["--deployments", "2", "--large", "50", "--rounds", "1"];
+            let quick = ["--large", "0", "--rounds", "1"];
+            self.measure(self.with_program(name, "--kubewright", ours), &smoke, &quick)?;
+        }
+        if self.all || self.options.apiserver {
+            // The command is measured as `cargo install` builds it.
+            let installed = if self.options.smoke { "dev" } else { "release" };
+            let kubewright = build(self.root, "kubewright-cli", "kubewright", installed)?;
+            let smoke = ["--part", "50", "--rounds", "1"];
+            let quick = ["--part", "5", "--rounds", "1"];
+            self.measure(
+                self.with_program("apiserver", "--kubewright", kubewright),
+                &smoke,
+                &quick,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Operators are measured as a new project builds them.
+    fn operator_profile(&self) -> &'static str {
+        if self.options.smoke { "dev" } else { "operator" }
+    }
+
+    fn benchmark(&self, name: &str) -> Command {
+        let mut command = Command::new(&self.bench);
+        command.arg(name);
+        if self.options.write {
+            command.arg("--write").arg(self.root.join("benches/README.md"));
+        }
+        if !self.all || name == "cache" {
+            command.args(&self.options.arguments);
         }
         command
-    };
-    // Runs a command with the arguments that make it shorter for `--smoke` or `--quick`.
-    let measure = |mut command: Command, smoke: &[&str], quick: &[&str]| {
-        if options.smoke {
+    }
+
+    fn with_program(&self, name: &str, flag: &str, program: PathBuf) -> Command {
+        let mut command = self.benchmark(name);
+        command.arg(flag).arg(program);
+        command
+    }
+
+    /// Runs a command with the arguments that make it shorter for `--smoke` or `--quick`.
+    fn measure(&self, mut command: Command, smoke: &[&str], quick: &[&str]) -> anyhow::Result<()> {
+        if self.options.smoke {
             command.args(smoke);
-        } else if options.quick {
+        } else if self.options.quick {
             command.args(quick);
         }
         run_command(&mut command)
-    };
-    let with_program = |name: &str, flag: &str, program: PathBuf| {
-        let mut command = benchmark(name);
-        command.arg(flag).arg(program);
-        command
-    };
-    let peers = || go(&root.join("benches/go"), &bench, "peers");
-    // The Rust programs are built next to the Go program.
-    let operators = || {
-        let mut rust_program = PathBuf::new();
-        for program in ["bench-kubewright", "bench-kube-runtime"] {
-            rust_program = build(root, "benches", program, operator)?;
-        }
-        go(&root.join("benches/operator-go"), &rust_program, "operator")
-    };
-    let one_round = &["--rounds", "1"][..];
-    if all {
-        let smoke = ["--objects", "500", "--events", "512", "--rounds", "1"];
-        let quick = ["--objects", "5000", "--events", "5024", "--rounds", "1"];
-        measure(with_program("cache", "--peers", peers()?), &smoke, &quick)?;
     }
-    if all || options.lister {
-        let short = ["--objects", "2000", "--seconds", "1", "--rounds", "1"];
-        measure(benchmark("lister"), &short, &short)?;
-    }
-    if all || options.queue {
-        let queue = with_program("queue", "--peers", peers()?);
-        measure(queue, &["--keys", "10000", "--rounds", "1"], one_round)?;
-    }
-    if all || options.reconcile {
-        let reconcile = with_program("reconcile", "--go", operators()?);
-        measure(reconcile, &["--keys", "1000", "--rounds", "1"], one_round)?;
-    }
-    if all || options.manager {
-        measure(
-            with_program("manager", "--go", operators()?),
-            one_round,
-            one_round,
-        )?;
-    }
-    if all || options.operator {
-        let (smoke, quick) = (
-            ["--widgets", "20", "--rounds", "1"],
-            ["--widgets", "200", "--rounds", "1"],
-        );
-        measure(with_program("operator", "--go", operators()?), &smoke, &quick)?;
-    }
-    if all || options.apiserver {
-        let kubewright = build(root, "cli", "kubewright", installed)?;
-        let (smoke, quick) = (
-            ["--part", "50", "--rounds", "1"],
-            ["--part", "5", "--rounds", "1"],
-        );
-        measure(
-            with_program("apiserver", "--kubewright", kubewright),
-            &smoke,
-            &quick,
-        )?;
-    }
-    Ok(())
 }
 
 /// Counts allocations. The numbers do not depend on optimizations, so a debug build is enough.
 fn allocations(root: &Path, options: &Options) -> anyhow::Result<()> {
-    let mut command = Command::new(build(root, "benches", "bench-allocations", "dev")?);
+    let mut command = Command::new(build(root, "kubewright-benches", "bench-allocations", "dev")?);
     command.arg(root.join("benches/allocations.toml"));
     command.args(options.check.then_some("--check"));
     command.args(options.update.then_some("--update"));
@@ -169,10 +212,16 @@ fn allocations(root: &Path, options: &Options) -> anyhow::Result<()> {
 /// Builds a program of a package and returns its path.
 fn build(root: &Path, package: &str, program: &str, profile: &str) -> anyhow::Result<PathBuf> {
     let mut command = Command::new(env!("CARGO"));
-    command
-        .current_dir(root)
-        .args(["build", "--locked", "--profile", profile, "--bin", program, "-p"])
-        .arg(format!("kubewright-{package}"));
+    command.current_dir(root).args([
+        "build",
+        "--locked",
+        "--profile",
+        profile,
+        "--bin",
+        program,
+        "-p",
+        package,
+    ]);
     run_command(&mut command)?;
     // The programs are in a sibling of the profile's folder that contains this program.
     let this = std::env::current_exe()?;

@@ -224,6 +224,11 @@ fn put_managed_fields(object: &mut Value, managers: &Managers) {
     }
 }
 
+/// Returns why a list of `managedFields` is invalid; none if it is valid.
+pub fn managed_fields_error(entries: &Value) -> Option<String> {
+    managed_fields::decode(entries).err()
+}
+
 /// Formats group, version and kind as the real server does.
 pub fn gvk(api_version: &str, kind: &str) -> String {
     let version = if api_version.contains('/') {

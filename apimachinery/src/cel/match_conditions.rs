@@ -1,4 +1,4 @@
-//! Validation of CEL expressions about admission requests (match conditions). They are parsed and never evaluated.
+//! Validation of CEL expressions about admission requests (match conditions).
 
 use super::syntax_error;
 use regex::{Captures, Regex};

@@ -95,6 +95,14 @@ fn check_fields(index: usize, fields: &Map<String, Value>) -> Result<Vec<String>
         .collect())
 }
 
+/// Describes the failure of an operation. One that has no target is described apart from others, which may go by another name.
+fn in_operation(operation: &str, failing: &str, path: &str, why: &str) -> String {
+    if why.starts_with("doc is missing") {
+        return format!("{operation} operation does not apply: {why}");
+    }
+    format!("error in {failing} for path: '{path}': {why}")
+}
+
 /// Applies one operation, and adds the size of copied values to `copied`.
 fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<(), String> {
     let text = |name: &str| {
@@ -104,9 +112,22 @@ fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<()
     };
     let value = || operation["value"].clone();
     match operation["op"].as_str().unwrap_or("unknown") {
-        "add" => add(object, text("path")?, value()),
-        "remove" => remove(object, text("path")?).map(drop),
-        "replace" => replace(object, text("path")?, value()),
+        "add" => {
+            let path = text("path")?;
+            add(object, path, value()).map_err(|why| in_operation("add", "add", path, &why))
+        }
+        "remove" => {
+            let path = text("path")?;
+            let removed = remove(object, path);
+            removed
+                .map(drop)
+                .map_err(|why| in_operation("remove", "remove", path, &why))
+        }
+        "replace" => {
+            let path = text("path")?;
+            // The real server names another operation here.
+            replace(object, path, value()).map_err(|why| in_operation("replace", "remove", path, &why))
+        }
         "move" => {
             let moved = remove(object, text("from")?)?;
             add(object, text("path")?, moved)

@@ -5,8 +5,6 @@
 //! JSON, and none panics on a schema that is not structural; [`check_structural`] validates schemas.
 
 mod embedded_resources;
-#[cfg(feature = "cel")]
-mod evaluation_errors;
 mod format;
 mod list_types_and_defaults;
 mod lists;

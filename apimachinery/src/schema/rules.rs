@@ -10,9 +10,10 @@
 //! - Lists of type set are compared in order; `string` of a duration has another format.
 //! - `self` at the root has all of the metadata, not only `name` and `generateName`.
 //! - `bool` of a string and `optMap` are not supported.
-//! - Some evaluation errors have kube-cel's message: `evaluation_errors` translates the others.
+//! - Some evaluation errors have kube-cel's message: `cel::messages` translates the others.
 
-use super::{evaluation_errors, lists};
+use super::lists;
+use crate::cel::rule_message;
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
 use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
@@ -201,11 +202,7 @@ impl Rule {
             return FieldError::invalid(
                 path,
                 ty,
-                format!(
-                    "{} evaluating rule: {}",
-                    evaluation_errors::message(error),
-                    self.text
-                ),
+                format!("{} evaluating rule: {}", rule_message(error), self.text),
             );
         }
         let mut value = value.clone();

@@ -1,5 +1,5 @@
 //! Admission: what the server changes in a write and refuses, beyond the rules of the object's kind. One file a plugin of kube-apiserver,
-//! under its name there; `plugin` has them in its order.
+//! under its name there; `plugin` has them in its order. `webhooks` calls those of clients.
 
 mod certificate_approval;
 mod certificate_signing;
@@ -21,11 +21,13 @@ mod service_account;
 mod signers;
 mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
+mod webhooks;
 
 pub use plugin::{AdmissionPlugin, AdmissionPluginError};
 pub(crate) use pod_topology_labels::topology_labels;
 pub(crate) use resource_quota::{QuotaCharge, is_charged, quota_charges, resource_quotas};
 pub(crate) use service_account::{DEFAULT_ACCOUNT, is_mirror};
+pub(crate) use webhooks::{HookCache, HookSet, WebhookContext, WebhookReport};
 
 use crate::auth::{Authorizer, User};
 use crate::kinds::{Catalog, Kind};
@@ -35,6 +37,7 @@ use crate::storage::{Object, Store};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
+use webhooks::{HookOperation, HookRequest, MutatingWebhooks};
 
 /// A write, as plugins see it.
 #[derive(Clone, Copy)]
@@ -49,6 +52,9 @@ pub(crate) struct Attributes<'a> {
     pub(crate) store: &'a Store,
     pub(crate) catalog: &'a Catalog,
     pub(crate) authorizer: &'a Authorizer,
+    pub(crate) dry_run: bool,
+    /// None if the write calls no webhooks.
+    pub(crate) webhooks: Option<WebhookContext<'a>>,
 }
 
 /// The operation of a write.
@@ -68,10 +74,22 @@ pub(crate) fn mutate(
     attributes: &Attributes<'_>,
     object: &mut Value,
 ) -> Result<(), ApiError> {
-    // Mutating policies and webhooks are called here, after all plugins.
-    plugins
-        .iter()
-        .try_for_each(|plugin| plugin.mutate(attributes, object))
+    let name = attributes.webhook_name(object).to_owned();
+    let mut webhooks = attributes.mutating_webhooks(plugins, &name);
+    loop {
+        plugins
+            .iter()
+            .try_for_each(|plugin| match (plugin, &mut webhooks) {
+                (AdmissionPlugin::MutatingAdmissionWebhook, Some(webhooks)) => webhooks.run(Some(object)),
+                _ => plugin.mutate(attributes, object),
+            })?;
+        if !webhooks
+            .as_mut()
+            .is_some_and(MutatingWebhooks::starts_another_round)
+        {
+            return Ok(());
+        }
+    }
 }
 
 /// Refuses a valid object that is about to be stored. ResourceQuota follows as the last plugin: it writes to other objects, so the registry calls
@@ -81,10 +99,35 @@ pub(crate) fn validate(
     attributes: &Attributes<'_>,
     object: &Value,
 ) -> Result<(), ApiError> {
-    // Validating policies and webhooks are called here, after all plugins but ResourceQuota.
-    plugins
-        .iter()
-        .try_for_each(|plugin| plugin.validate(attributes, object))
+    plugins.iter().try_for_each(|plugin| match plugin {
+        AdmissionPlugin::ValidatingAdmissionWebhook => attributes.call_validating_webhooks(object),
+        plugin => plugin.validate(attributes, object),
+    })
+}
+
+/// Lets only webhooks change an object that other plugins do not see: one that is answered but not stored, or the scale of an object.
+pub(crate) fn mutate_by_webhooks(
+    plugins: &[AdmissionPlugin],
+    attributes: &Attributes<'_>,
+    object: &mut Value,
+) -> Result<(), ApiError> {
+    mutate(webhook_plugins(plugins), attributes, object)
+}
+
+/// Lets only webhooks refuse an object that other plugins do not see.
+pub(crate) fn validate_by_webhooks(
+    plugins: &[AdmissionPlugin],
+    attributes: &Attributes<'_>,
+    object: &Value,
+) -> Result<(), ApiError> {
+    validate(webhook_plugins(plugins), attributes, object)
+}
+
+/// The plugins that call webhooks, which are next to each other.
+fn webhook_plugins(plugins: &[AdmissionPlugin]) -> &[AdmissionPlugin] {
+    let first = plugins.partition_point(|plugin| *plugin < AdmissionPlugin::MutatingAdmissionWebhook);
+    let end = plugins.partition_point(|plugin| *plugin <= AdmissionPlugin::ValidatingAdmissionWebhook);
+    &plugins[first..end]
 }
 
 /// Refuses a deletion.
@@ -96,6 +139,97 @@ pub(crate) fn admit_deletion(
         return namespace_lifecycle::admit(attributes, &Value::Null);
     }
     Ok(())
+}
+
+/// Lets webhooks refuse the deletion of an object in its present state.
+pub(crate) fn admit_deletion_by_webhooks(
+    plugins: &[AdmissionPlugin],
+    attributes: &Attributes<'_>,
+    old: &Value,
+) -> Result<(), ApiError> {
+    let Some(context) = attributes.webhooks else {
+        return Ok(());
+    };
+    let request = HookRequest {
+        old: Some(old),
+        ..attributes.hook_request()
+    };
+    webhook_plugins(plugins)
+        .iter()
+        .try_for_each(|plugin| match plugin {
+            AdmissionPlugin::MutatingAdmissionWebhook => match MutatingWebhooks::new(request, context) {
+                Some(mut webhooks) => webhooks.run(None),
+                None => Ok(()),
+            },
+            _ => webhooks::validate(&request, None, &context),
+        })
+}
+
+impl<'a> Attributes<'a> {
+    /// The attributes for plugins that see the object. Webhooks see the scale instead, if that is written.
+    pub(crate) fn for_plugins(&self) -> Self {
+        let webhooks = self.webhooks.filter(|_| self.subresource != "scale");
+        Self { webhooks, ..*self }
+    }
+
+    fn hook_request(&self) -> HookRequest<'a> {
+        let (operation, old) = match self.operation {
+            Operation::Create => (HookOperation::Create, None),
+            Operation::Update { old } => (HookOperation::Update, Some(old)),
+            Operation::Delete => (HookOperation::Delete, None),
+        };
+        let is_namespace = self.is_kind("", "Namespace");
+        HookRequest {
+            operation,
+            resource: self.kind,
+            subresource: self.subresource,
+            namespace: if is_namespace { self.name } else { self.namespace },
+            name: self.name,
+            old,
+            user: self.user,
+            dry_run: self.dry_run,
+            store: self.store,
+            catalog: self.catalog,
+        }
+    }
+
+    /// The name of an object as webhooks see it. Empty if it is generated later, or no webhook is called.
+    fn webhook_name<'o>(&self, object: &'o Value) -> &'o str
+    where
+        'a: 'o,
+    {
+        match self.webhooks {
+            None => "",
+            Some(_) if self.name.is_empty() => meta::name(object),
+            Some(_) => self.name,
+        }
+    }
+
+    fn mutating_webhooks<'n>(
+        &'n self,
+        plugins: &[AdmissionPlugin],
+        name: &'n str,
+    ) -> Option<MutatingWebhooks<'n>> {
+        let context = self.webhooks?;
+        if !plugins.contains(&AdmissionPlugin::MutatingAdmissionWebhook) {
+            return None;
+        }
+        MutatingWebhooks::new(Attributes { name, ..*self }.hook_request(), context)
+    }
+
+    fn call_validating_webhooks(&self, object: &Value) -> Result<(), ApiError> {
+        let Some(context) = self.webhooks else {
+            return Ok(());
+        };
+        // The name may have been generated.
+        let name = if self.name.is_empty() {
+            meta::name(object)
+        } else {
+            self.name
+        };
+        let attributes = Attributes { name, ..*self };
+        webhooks::validate(&attributes.hook_request(), Some(object), &context)
+    }
 }
 
 impl Attributes<'_> {

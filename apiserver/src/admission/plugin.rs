@@ -49,6 +49,10 @@ pub enum AdmissionPlugin {
     DefaultIngressClass,
     /// Copies the topology labels of its node to a pod.
     PodTopologyLabels,
+    /// Calls the webhooks of MutatingWebhookConfigurations.
+    MutatingAdmissionWebhook,
+    /// Calls the webhooks of ValidatingWebhookConfigurations.
+    ValidatingAdmissionWebhook,
     /// Refuses writes that exceed a resource quota, and adds the usage of others to the quota's status.
     ResourceQuota,
 }
@@ -66,7 +70,6 @@ const MISSING_PLUGINS: &[&str] = &[
     "JobValidation",
     "LimitPodHardAntiAffinityTopology",
     "MutatingAdmissionPolicy",
-    "MutatingAdmissionWebhook",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "NodeDeclaredFeatureValidator",
@@ -78,7 +81,6 @@ const MISSING_PLUGINS: &[&str] = &[
     "PodSecurity",
     "PodTolerationRestriction",
     "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionWebhook",
 ];
 
 /// The reason why plugins cannot be switched on or off.
@@ -102,7 +104,7 @@ fn names(plugins: &[AdmissionPlugin]) -> String {
 
 impl AdmissionPlugin {
     /// All plugins, in the order in which they run.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::NamespaceLifecycle,
         Self::LimitRanger,
         Self::ServiceAccount,
@@ -119,6 +121,8 @@ impl AdmissionPlugin {
         Self::CertificateSubjectRestriction,
         Self::DefaultIngressClass,
         Self::PodTopologyLabels,
+        Self::MutatingAdmissionWebhook,
+        Self::ValidatingAdmissionWebhook,
         Self::ResourceQuota,
     ];
 
@@ -154,7 +158,7 @@ impl AdmissionPlugin {
         Ok(plugins)
     }
 
-    /// Changes or refuses the object of a create or an update, before it is prepared and validated.
+    /// Changes or refuses the object of a create or an update, before it is prepared and validated. Webhooks are called by the caller.
     pub(super) fn mutate(self, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), ApiError> {
         match self {
             Self::NamespaceLifecycle => return namespace_lifecycle::admit(attributes, object),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A request that was answered. A watch is recorded when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct AuditRecord {
     pub kind: String,
     /// The owners in the request's object with `blockOwnerDeletion`.
     pub blocking_owners: Vec<BlockingOwner>,
+    /// The audit annotations of webhooks.
+    pub annotations: BTreeMap<String, String>,
     /// The User-Agent header.
     pub user_agent: String,
     /// When the request was received.
@@ -45,6 +47,8 @@ pub struct AuditRecord {
 /// Limits of the stored strings: with 100,000 records, unlimited paths of hostile requests would exhaust the memory.
 const MAX_TEXT_BYTES: usize = 1 << 10;
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
+/// The maximum number of stored annotations per record.
+const MAX_ANNOTATIONS: usize = 64;
 /// The maximum number of stored owners per record.
 const MAX_OWNERS: usize = 64;
 
@@ -68,10 +72,19 @@ impl AuditRecord {
         owners.dedup();
         owners.truncate(MAX_OWNERS);
         owners.shrink_to_fit();
+        while self.annotations.len() > MAX_ANNOTATIONS {
+            self.annotations.pop_last();
+        }
         let owners = owners
             .iter_mut()
             .flat_map(|owner| [&mut owner.group, &mut owner.kind]);
-        for text in texts.into_iter().chain(&mut self.impersonator).chain(owners) {
+        let annotations = self.annotations.values_mut();
+        for text in texts
+            .into_iter()
+            .chain(&mut self.impersonator)
+            .chain(owners)
+            .chain(annotations)
+        {
             truncate(text, MAX_TEXT_BYTES);
         }
         truncate(&mut self.message, MAX_MESSAGE_BYTES);
@@ -192,6 +205,7 @@ mod tests {
                 .into_iter()
                 .chain((0..1000).map(|at| owner(&at.to_string())))
                 .collect(),
+            annotations: (0..1000).map(|at| (at.to_string(), long.clone())).collect(),
             user_agent: long.clone(),
             received: Timestamp::UNIX_EPOCH,
             answered: Timestamp::UNIX_EPOCH,
@@ -212,6 +226,10 @@ mod tests {
             record.impersonator.as_ref().map(String::len),
             Some(MAX_TEXT_BYTES)
         );
-        assert!(record.blocking_owners.len() == MAX_OWNERS && long.starts_with(&record.path));
+        assert!(
+            record.blocking_owners.len() == MAX_OWNERS
+                && record.annotations.len() == MAX_ANNOTATIONS
+                && long.starts_with(&record.path)
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Parsed CustomResourceDefinitions.
 
+use super::conversion::ConversionWebhook;
 use crate::meta::{self, has_condition};
 use crate::schema::Schema;
 use serde_json::Value;
@@ -21,6 +22,8 @@ pub struct CustomResourceDefinition {
     pub normalizes_stored: bool,
     /// The definition is being deleted: custom resources can be updated and deleted, but not created.
     pub terminating: bool,
+    /// The webhook that converts between versions.
+    pub(crate) conversion: Option<ConversionWebhook>,
 }
 
 /// One version of a custom resource.
@@ -96,6 +99,7 @@ impl CustomResourceDefinition {
             normalizes_stored: normalizes_stored(object),
             versions,
             terminating: has_condition(object, "Terminating"),
+            conversion: ConversionWebhook::parse(&spec["conversion"]),
         }
     }
 

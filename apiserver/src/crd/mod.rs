@@ -1,8 +1,10 @@
 //! CustomResourceDefinitions: parsed, with their API approval. What happens to them in the background is in `housekeeping`.
 
 pub(crate) mod api_approval;
+mod conversion;
 mod definition;
 
+pub(crate) use conversion::ConversionWebhook;
 pub use definition::{CrdVersion, CustomResourceDefinition, PrinterColumn, ScalePaths};
 pub(crate) use definition::{list, names, text, version_priority};
 

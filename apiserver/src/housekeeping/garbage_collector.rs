@@ -440,6 +440,7 @@ fn update_owner_references(
         User::system(),
         WriteOptions::of_manager("kube-controller-manager"),
     );
+    let target = &in_stored_version(registry, target);
     let outcome = registry.guaranteed_update(target, "", false, WriteContext::new(&user, &options), |old| {
         let mut object = old.cloned().unwrap_or_default();
         let metadata = meta::metadata_mut(&mut object);
@@ -454,6 +455,18 @@ fn update_owner_references(
     outcome
         .map(|_| ())
         .or_else(|error| ignore_gone_or_changed(&error))
+}
+
+/// Returns the target in the version in which it is stored, so that the write waits for no conversion webhook.
+fn in_stored_version(registry: &Registry, target: &Target) -> Target {
+    let kind = &target.kind;
+    let stored = kind.definition.as_ref().and_then(|definition| {
+        let catalog = registry.catalog();
+        catalog
+            .resource(&kind.group, &definition.stored_version, &kind.plural)
+            .cloned()
+    });
+    Target::new(stored.as_ref().unwrap_or(kind), &target.namespace, &target.name)
 }
 
 /// Ignores 404 and 409: the object is gone, or its change will be processed.

@@ -4,8 +4,10 @@
 //! bindings and evictions), `component_statuses`, `connect` (subresources that connect to nodes and pods), `layer` (interception of requests in tests). Requests
 //! are parsed by `request`, responses are written by `render`.
 
+mod blocking;
 mod component_statuses;
 mod connect;
+mod deletions;
 mod layer;
 mod resources;
 mod serve;

@@ -1,5 +1,7 @@
 //! Requests to resources: chooses the registry operation and writes the response.
 
+use super::blocking::WebhookAccess;
+use super::deletions::{delete, delete_collection};
 use super::subresources::{bind, evict, handle_subresource, review, token};
 use super::{ServerState, component_statuses, connect};
 use crate::auth::User;
@@ -7,18 +9,18 @@ use crate::kinds::Kind;
 use crate::meta::names;
 use crate::quote::quoted;
 use crate::registry::{
-    DeleteResult, Target, WriteContext, WriteResult, check_media_type, check_target,
-    too_large_resource_version,
+    Target, WriteContext, WriteResult, check_media_type, check_target, too_large_resource_version,
 };
 use crate::render::{ApiResponse, Encoding, ResponseFormat, respond};
 use crate::request::{
-    DeleteOptions, ListOptions, Query, RequestInfo, ResourceVersionMatch, WriteOptions, body, parse_revision,
+    ListOptions, Query, RequestInfo, ResourceVersionMatch, WriteOptions, body, parse_revision,
     unparsable_version_error,
 };
 use crate::status::ApiError;
+use crate::storage::Object;
 use crate::watch;
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +53,8 @@ pub(super) struct RequestContext<'a> {
     pub(super) parts: &'a http::request::Parts,
     pub(super) body: &'a Bytes,
     pub(super) format: ResponseFormat,
+    /// None if the request meets no webhook.
+    pub(super) webhooks: Option<&'a WebhookAccess>,
 }
 
 /// Handles the request.
@@ -246,7 +250,8 @@ async fn list(context: &RequestContext<'_>, target: &Target) -> Result<ApiRespon
     {
         return Err(too_large_resource_version(revision, registry.store.revision()));
     }
-    let listing = registry.list(target, &options)?;
+    let mut listing = registry.list(target, &options)?;
+    listing.objects = registry.convert_by_webhook(&target.kind, listing.objects)?;
     Ok(respond::list(context.format, &target.kind, &listing))
 }
 
@@ -287,8 +292,19 @@ async fn get(context: &RequestContext<'_>, target: &Target) -> Result<ApiRespons
     {
         return Err(too_large_resource_version(revision, store.revision()));
     }
-    let object = context.state.registry.get(target)?;
+    let object = converted(context, target, context.state.registry.get(target)?)?;
     Ok(respond::object(200, context.format, &target.kind, &object))
+}
+
+/// Returns a stored object as the request sees it, if a webhook converts it.
+pub(super) fn converted(
+    context: &RequestContext<'_>,
+    target: &Target,
+    object: Arc<Object>,
+) -> Result<Arc<Object>, ApiError> {
+    let registry = &context.state.registry;
+    let converted = registry.convert_by_webhook(&target.kind, vec![object.clone()])?;
+    Ok(converted.into_iter().next().unwrap_or(object))
 }
 
 async fn create(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
@@ -360,66 +376,9 @@ fn scale_response(
     Ok(response)
 }
 
-fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
-    let options = DeleteOptions::parse(context.query, delete_body(context, target)?.as_ref())?;
-    let warnings = orphaned_pods_warning(&target.kind, &options);
-    let deletion = context.state.registry.delete(target, &options);
-    let deletion = deletion.map_err(|error| error.with_warnings(warnings.as_slice()))?;
-    let mut response = delete_response(context, target, deletion);
-    respond::add_warnings(&mut response, warnings.as_slice());
-    Ok(response)
-}
-
-/// The warning that deleting a job without a propagation policy orphans its pods.
-fn orphaned_pods_warning(kind: &Kind, options: &DeleteOptions) -> Option<String> {
-    let is_implicit = kind.kind == "Job" && kind.group == "batch" && options.propagation.is_none();
-    is_implicit.then(|| {
-        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
-         propagationPolicy=Orphan to suppress this warning"
-            .to_owned()
-    })
-}
-
-fn delete_response(context: &RequestContext<'_>, target: &Target, deletion: DeleteResult) -> ApiResponse {
-    match deletion {
-        DeleteResult::Deleted(object) if !target.kind.returns_deleted() => {
-            let mut details = target.kind.details(&target.name);
-            details["uid"] = object.value()["metadata"]["uid"].clone();
-            let status = json!({
-                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
-            });
-            respond::value(200, context.format, &status)
-        }
-        DeleteResult::Deleted(object) | DeleteResult::Pending(object) => {
-            respond::object(200, context.format, &target.kind, &object)
-        }
-    }
-}
-
-fn delete_collection(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
-    let selection = ListOptions::parse(context.query, false)?;
-    let options = DeleteOptions::parse(context.query, delete_body(context, target)?.as_ref())?;
-    let registry = &context.state.registry;
-    let listing = registry.delete_collection(target, &selection, &options)?;
-    let mut response = respond::list(context.format, &target.kind, &listing);
-    respond::add_warnings(
-        &mut response,
-        orphaned_pods_warning(&target.kind, &options).as_slice(),
-    );
-    Ok(response)
-}
-
-fn delete_body(context: &RequestContext<'_>, target: &Target) -> Result<Option<Value>, ApiError> {
-    if context.body.is_empty() {
-        return Ok(None);
-    }
-    let custom = target.kind.definition.is_some();
-    body::decode_options(&context.parts.headers, context.body, custom).map(Some)
-}
-
 fn scale(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let registry = &context.state.registry;
-    let object = registry.get(target)?;
+    let object = converted(context, target, registry.get(target)?)?;
     Ok(respond::value(
         200,
         context.format,
@@ -457,9 +416,15 @@ pub(super) fn write_options(context: &RequestContext<'_>, kind: &str) -> Result<
         let program = agent.split('/').next().unwrap_or_default();
         options.field_manager = program.chars().take(128).collect();
     }
+    if context.webhooks.is_some() {
+        options.sent = WriteOptions::sent(context.query);
+    }
     Ok(options)
 }
 
 pub(super) fn write_context<'a>(context: &RequestContext<'a>, options: &'a WriteOptions) -> WriteContext<'a> {
-    WriteContext::new(context.user, options)
+    let webhooks = context
+        .webhooks
+        .map(|access| access.context(context.state, options));
+    WriteContext::new(context.user, options).with_webhooks(webhooks)
 }

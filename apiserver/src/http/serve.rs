@@ -1,5 +1,6 @@
 //! Request handling: authentication, authorization, the operation, the response, the audit record.
 
+use super::blocking::{BlockingRequest, hooks_for, is_converted};
 use super::{LayerRequest, ServerState, connect, resources};
 use crate::audit::{AuditRecord, BlockingOwner};
 use crate::auth::{self, User};
@@ -12,6 +13,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Request};
 use hyper::body::Incoming;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -112,6 +114,7 @@ struct AuditDraft {
     user_agent: String,
     received: Timestamp,
     blocking_owners: Vec<BlockingOwner>,
+    annotations: BTreeMap<String, String>,
     message: String,
 }
 
@@ -124,6 +127,7 @@ impl AuditDraft {
             user_agent: user_agent.unwrap_or_default().to_owned(),
             received: Timestamp::now(),
             blocking_owners: vec![],
+            annotations: BTreeMap::new(),
             message: String::new(),
         }
     }
@@ -145,6 +149,7 @@ impl AuditDraft {
             message: self.message,
             kind: kind.map(|kind| kind.kind.clone()).unwrap_or_default(),
             blocking_owners: self.blocking_owners,
+            annotations: self.annotations,
             user_agent: self.user_agent,
             received: self.received,
             answered: Timestamp::now(),
@@ -191,16 +196,33 @@ async fn respond_to(
     let outcome = match (format, body::read(body, limit).await) {
         (Ok(format), Ok(body)) => {
             draft.blocking_owners = BlockingOwner::from_body(&body);
-            let context = resources::RequestContext {
-                state,
-                user: &draft.user,
-                info,
-                query,
-                parts,
-                body: &body,
-                format,
-            };
-            resources::handle(&context).await
+            let hooks = hooks_for(state, info);
+            if hooks.is_some() || is_converted(state, info) {
+                let request = BlockingRequest {
+                    state: state.clone(),
+                    user: draft.user.clone(),
+                    info: info.clone(),
+                    query: query.clone(),
+                    parts: parts.clone(),
+                    body,
+                    format,
+                };
+                let (response, annotations) = request.run(hooks).await;
+                draft.annotations = annotations;
+                response
+            } else {
+                let context = resources::RequestContext {
+                    state,
+                    user: &draft.user,
+                    info,
+                    query,
+                    parts,
+                    body: &body,
+                    format,
+                    webhooks: None,
+                };
+                resources::handle(&context).await
+            }
         }
         (Err(error), _) => Err(resources::not_acceptable(state, info, error)),
         (_, Err(error)) => Err(error),

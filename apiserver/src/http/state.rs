@@ -1,6 +1,7 @@
 //! The state that all requests share.
 
 use super::Layer;
+use crate::admission::HookCache;
 use crate::audit::AuditLog;
 use crate::auth::{Authenticator, ImpersonationModeCache};
 use crate::discovery::{ServedApi, VersionInfo};
@@ -19,6 +20,8 @@ pub(crate) struct ServerState {
     pub(crate) layer: Option<Arc<dyn Layer>>,
     /// Event feeds that are shared by identical watches.
     pub(crate) feeds: SharedFeeds,
+    /// The webhooks of the stored configurations.
+    pub(crate) hooks: HookCache,
     /// Host and port, as discovery reports them.
     pub(crate) address: String,
 }

@@ -34,11 +34,16 @@ pub(super) fn handle_subresource(
         _ => error,
     };
     let mut object = decode_object(context, &kind, &mut options).map_err(scale_error)?;
-    let target = Target::new(&kind, &target.namespace, &target.name);
+    let decoded = Target::new(&kind, &target.namespace, &target.name);
     let registry = &context.state.registry;
-    let warnings = registry
-        .decode_virtual_resource(&target, &mut object, name, write_context(context, &options))
+    let write = write_context(context, &options);
+    let mut warnings = registry
+        .decode_virtual_resource(&decoded, &mut object, name, write)
         .map_err(scale_error)?;
+    // The scale is a part of a stored object, and is admitted with it.
+    if name != "scale" {
+        warnings.extend(registry.admit_virtual_resource(target, name, &mut object, write)?);
+    }
     let mut response = act(object, &options).map_err(|error| error.with_warnings(&warnings))?;
     respond::prepend_warnings(&mut response, &warnings);
     Ok(response)

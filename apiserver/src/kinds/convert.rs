@@ -64,7 +64,9 @@ fn custom_to_request_version(
     let stored_version = object["apiVersion"].as_str().unwrap_or_default();
     let stored_version = stored_version.rsplit('/').next().unwrap_or_default();
     let is_same_version = stored_version == kind.version;
-    if is_same_version && !definition.normalizes_stored {
+    // A webhook has converted what was normalized before.
+    let is_converted = definition.conversion.is_some() && definition.stored_version != kind.version;
+    if is_same_version && (!definition.normalizes_stored || is_converted) {
         return None;
     }
     let mut converted = object.clone();
@@ -88,11 +90,18 @@ fn custom_to_request_version(
 /// True if a custom resource in the version of the request, as read from storage, is stored in another form: then a write that changes
 /// nothing stores it anew.
 pub(crate) fn is_stored_differently(kind: &Kind, stored: &Value, read: &Value) -> bool {
+    if kind.conversion_webhook().is_some() {
+        return stored["apiVersion"] != stored_version(kind);
+    }
     kind.definition.is_some() && to_storage(kind, read.clone(), &ExplicitEmptyFields::default()) != *stored
 }
 
 /// Converts an object of a request to the storage version of its kind.
 pub(crate) fn to_stored_version(kind: &Kind, mut object: Value) -> Value {
+    if kind.conversion_webhook().is_some() {
+        // It is converted already, or is what was stored.
+        return object;
+    }
     if is_old_autoscaler(kind) {
         return autoscaler_versions::to_v2(object);
     }

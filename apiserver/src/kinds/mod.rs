@@ -11,7 +11,7 @@ pub(crate) use catalog::DefinitionKinds;
 pub use convert::to_request_version;
 pub(crate) use custom::served_kinds;
 
-use crate::crd::CustomResourceDefinition;
+use crate::crd::{ConversionWebhook, CustomResourceDefinition};
 use crate::status::{self, ResourceNames};
 use serde::Deserialize;
 use serde_json::Value;
@@ -162,6 +162,11 @@ impl Kind {
         self.subresources
             .iter()
             .find(|subresource| subresource.name == name)
+    }
+
+    /// The webhook that converts the objects to and from other versions.
+    pub(crate) fn conversion_webhook(&self) -> Option<&ConversionWebhook> {
+        self.definition.as_ref()?.conversion.as_ref()
     }
 
     /// Whether the status is a subresource.

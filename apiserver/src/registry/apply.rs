@@ -1,6 +1,5 @@
 //! Server-side apply.
 
-use super::managed_fields::apply_config;
 use super::update::UpdatedObject;
 use super::{Registry, Target, WriteContext, WriteResult};
 use crate::apply::gvk;
@@ -63,14 +62,14 @@ impl Registry {
             target,
             subresource,
             creates,
-            WriteContext::new(context.user, &options),
+            WriteContext::new(context.user, &options).with_webhooks(context.webhooks),
             |old| {
                 if subresource == "scale" {
                     let old = old.unwrap_or(&Value::Null);
                     let context = WriteContext::new(context.user, &options);
                     return Ok(self.with_scale(target, old, config.clone(), context)?.into());
                 }
-                let mut object = apply_config(target, old, &config, subresource, context)?;
+                let mut object = self.apply_config(target, old, &config, subresource, context)?;
                 check_convertible(target, &config, &mut object)?;
                 if old.is_none() {
                     check_created_by_apply(target, &config)?;

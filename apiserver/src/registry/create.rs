@@ -62,9 +62,23 @@ impl Registry {
     fn create_decoded(
         &self,
         target: &Target,
+        object: Value,
+        facts: &RequestFacts<'_>,
+        context: WriteContext<'_>,
+    ) -> Result<WriteResult, ApiError> {
+        let mut warnings = vec![];
+        let created = self.create_with_warnings(target, object, facts, context, &mut warnings);
+        WriteResult::with_decode_warnings(created, &warnings)
+    }
+
+    /// Creates the object, and adds the warnings of mutating webhooks.
+    fn create_with_warnings(
+        &self,
+        target: &Target,
         mut object: Value,
         facts: &RequestFacts<'_>,
         context: WriteContext<'_>,
+        warnings: &mut Vec<String>,
     ) -> Result<WriteResult, ApiError> {
         check_namespace(target, &mut object)?;
         check_definition_lifecycle(target, &object)?;
@@ -93,7 +107,8 @@ impl Registry {
         if !context.options.dry_run {
             metadata::clear_self_link(&mut object);
         }
-        self.mutate(&write, &mut object)?;
+        self.mutate(&write, &mut object, warnings)?;
+        check_namespace(target, &mut object)?;
         self.check_rbac_escalation(target, None, &object, context.user)?;
         metadata::fill_system_fields(kind, &mut object);
         if named {

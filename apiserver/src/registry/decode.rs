@@ -1,16 +1,14 @@
 //! Decoding of request bodies: type check, unknown fields, defaults.
 
 use super::create::check_namespace;
-use super::managed_fields::track_fields;
 use super::{Registry, Target, WriteContext};
-use crate::builtin;
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
 use crate::request::{FieldValidation, WriteOptions};
 use crate::status::{ApiError, Cause};
 use crate::strategy;
-use crate::types::{self, DecodeError, Type};
-use serde_json::{Map, Value};
+use crate::types;
+use serde_json::Value;
 
 /// The reason why a body cannot be decoded as an object of the kind.
 pub(super) struct ObjectDecodeError {
@@ -67,7 +65,9 @@ impl Registry {
         let mut strict_errors = options.strict_errors.clone();
         let owned = object["metadata"]["managedFields"].as_array();
         let disowns = owned.is_some_and(Vec::is_empty);
-        strict_errors.extend(prune_and_default(kind, object, options.applied)?);
+        let pruned = strategy::prune_and_default(kind, object, options.applied);
+        let pruned = pruned.map_err(|why| ObjectDecodeError::new(kind, &kind.version, &kind.kind, why))?;
+        strict_errors.extend(pruned);
         meta::normalize_metadata(object);
         if disowns {
             // An explicitly empty list resets the managers; an absent one does not.
@@ -86,76 +86,9 @@ impl Registry {
     ) -> Result<Vec<String>, ApiError> {
         let warnings = self.decode(target, object, context.options)?;
         check_namespace(target, object)?;
-        track_fields(&target.kind, None, object, subresource, context);
+        self.track_fields(&target.kind, None, object, subresource, context);
         Ok(warnings)
     }
-}
-
-/// Prunes unknown fields and returns a message for each, then sets defaults. The result of an apply is not decoded: its nulls stay.
-fn prune_and_default(
-    kind: &Kind,
-    object: &mut Value,
-    applied: bool,
-) -> Result<Vec<String>, ObjectDecodeError> {
-    if let Some(definition) = &kind.definition {
-        let Some(version) = definition.version(&kind.version) else {
-            return Ok(vec![]);
-        };
-        // The result of an apply has passed a typed conversion; its times are strings.
-        if !applied {
-            check_metadata(kind, &mut object["metadata"])?;
-        }
-        let unknown = version.schema.prune(object);
-        if !applied {
-            version.schema.drop_nulls(object);
-        }
-        version.schema.default(object);
-        return Ok(unknown
-            .iter()
-            .map(|path| format!("unknown field {path:?}"))
-            .collect());
-    }
-    let Some(ty) = types::builtin(&kind.api_version(), &kind.kind) else {
-        return Ok(vec![]);
-    };
-    let mut unknown = vec![];
-    for fault in types::check(object, ty, true) {
-        match fault {
-            DecodeError::Unknown(_) => unknown.push(fault.to_string()),
-            DecodeError::Mismatch(why) => {
-                return Err(ObjectDecodeError::new(kind, &kind.version, &kind.kind, why));
-            }
-        }
-    }
-    // A node's allocatable that was sent empty gets no manager when it is defaulted, because kube-apiserver defaults it after storing.
-    let is_empty = kind.kind == "Node"
-        && object["status"]["allocatable"]
-            .as_object()
-            .is_some_and(Map::is_empty);
-    types::normalize(object, ty);
-    builtin::apply_defaults(object, ty);
-    if is_empty && let Some(Value::Object(status)) = object.get_mut("status") {
-        status.remove("allocatable");
-    }
-    strategy::apply_conversions(kind, object);
-    Ok(unknown)
-}
-
-/// Type-checks the metadata of a custom resource, which kube-apiserver decodes separately.
-fn check_metadata(kind: &Kind, metadata: &mut Value) -> Result<(), ObjectDecodeError> {
-    match first_mismatch(metadata, &Type::named("meta.v1.ObjectMeta")) {
-        Some(why) => Err(ObjectDecodeError::new(kind, &kind.version, &kind.kind, why)),
-        None => Ok(()),
-    }
-}
-
-/// Returns the first mismatch, where Go's decoder stops.
-fn first_mismatch(value: &mut Value, ty: &Type) -> Option<String> {
-    let mut faults = types::check(value, ty, false).into_iter();
-    faults.find_map(|fault| match fault {
-        DecodeError::Mismatch(why) => Some(why),
-        DecodeError::Unknown(_) => None,
-    })
 }
 
 /// Turns unknown fields into nothing, warnings or an error, as `fieldValidation` requests.
@@ -195,7 +128,7 @@ fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), 
         let short = version.rsplit('/').next().unwrap_or_default();
         let package = kind.group.split('.').next().filter(|group| !group.is_empty());
         let ty = types::builtin(&version, &named);
-        let mismatch = ty.and_then(|ty| first_mismatch(&mut object.clone(), ty));
+        let mismatch = ty.and_then(|ty| strategy::first_mismatch(&mut object.clone(), ty));
         let known = ty.is_some() || catalog.kind(&version, &named).is_some() || is_list(&version, &named);
         let why = match mismatch {
             Some(why) => why,

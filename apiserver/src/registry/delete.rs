@@ -1,12 +1,12 @@
 //! The delete verb: immediate deletion, or marking an object that finalizers or a grace period hold.
 
 use super::retry::RetryDeadline;
-use super::{Listing, Registry, Target, prepare};
-use crate::admission::{self, Operation};
+use super::{Listing, Registry, Target, WriteContext, prepare};
+use crate::admission::{self, Attributes, Operation, WebhookContext};
 use crate::auth::User;
 use crate::kinds::{Kind, convert};
 use crate::meta;
-use crate::request::{DeleteOptions, ListOptions};
+use crate::request::{DeleteOptions, ListOptions, WriteOptions};
 use crate::status::{ApiError, details};
 use crate::storage::{Object, WriteConflict};
 use serde_json::{Value, json};
@@ -26,18 +26,61 @@ pub enum DeleteResult {
 }
 
 impl Registry {
-    /// Deletes an object, or marks it for deletion. After a write conflict, the preconditions are checked against the new state.
+    /// Deletes an object, or marks it for deletion, on behalf of the server: calls no webhooks.
     pub fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<DeleteResult, ApiError> {
+        let (user, own) = (User::system(), WriteOptions::default());
+        self.delete_for(target, options, WriteContext::new(&user, &own))
+    }
+
+    /// Deletes an object, or marks it for deletion. After a write conflict, the preconditions are checked against the new state.
+    pub(crate) fn delete_for(
+        &self,
+        target: &Target,
+        options: &DeleteOptions,
+        context: WriteContext<'_>,
+    ) -> Result<DeleteResult, ApiError> {
+        self.delete_requested(target, options, context, &target.name)
+    }
+
+    /// Deletes an object, or marks it for deletion. `requested` is the name in the request.
+    fn delete_requested(
+        &self,
+        target: &Target,
+        options: &DeleteOptions,
+        context: WriteContext<'_>,
+        requested: &str,
+    ) -> Result<DeleteResult, ApiError> {
         let kind = &target.kind;
-        let (catalog, user) = (self.catalog(), User::system());
-        admission::admit_deletion(
-            &self.admission,
-            &self.attributes(&catalog, target, "", Operation::Delete, &user),
-        )?;
+        let catalog = self.catalog();
+        let mut attributes = self.attributes(&catalog, target, "", Operation::Delete, context);
+        attributes.dry_run = options.dry_run;
+        admission::admit_deletion(&self.admission, &attributes)?;
+        attributes.name = requested;
         let deadline = RetryDeadline::start();
         loop {
             let old = self.get(target)?;
             check_preconditions(kind, &target.name, old.value(), options)?;
+            if let Some(webhooks) = attributes.webhooks {
+                let shown = self.convert_by_webhook(kind, vec![old.clone()])?;
+                let shown = shown.first().unwrap_or(&old).value();
+                let converted = convert::to_request_version(kind, shown);
+                let shown = converted.as_ref().unwrap_or(shown);
+                let mut sent = webhooks.options.clone();
+                if is_pod(kind) {
+                    sent.insert(
+                        "gracePeriodSeconds".to_owned(),
+                        json!(grace_period(shown, options)),
+                    );
+                }
+                let attributes = Attributes {
+                    webhooks: Some(WebhookContext {
+                        options: &sent,
+                        ..webhooks
+                    }),
+                    ..attributes
+                };
+                admission::admit_deletion_by_webhooks(&self.admission, &attributes, shown)?;
+            }
             let marked = mark_for_deletion(kind, old.value(), options);
             let finished = prepare::is_ready_to_delete(kind, &marked);
             if options.dry_run {
@@ -80,18 +123,30 @@ impl Registry {
         Ok(deleted)
     }
 
-    /// Deletes all selected objects, and returns their states before the deletion.
+    /// Deletes all selected objects on behalf of the server, and returns their states before the deletion.
     pub fn delete_collection(
         &self,
         target: &Target,
         selection: &ListOptions,
         options: &DeleteOptions,
     ) -> Result<Listing, ApiError> {
+        let (user, own) = (User::system(), WriteOptions::default());
+        self.delete_collection_for(target, selection, options, WriteContext::new(&user, &own))
+    }
+
+    /// Deletes all selected objects, and returns their states before the deletion.
+    pub(crate) fn delete_collection_for(
+        &self,
+        target: &Target,
+        selection: &ListOptions,
+        options: &DeleteOptions,
+        context: WriteContext<'_>,
+    ) -> Result<Listing, ApiError> {
         let listing = self.list(target, selection)?;
         for object in &listing.objects {
             let object = object.value();
             let target = Target::new(&target.kind, meta::namespace(object), meta::name(object));
-            match self.delete(&target, options) {
+            match self.delete_requested(&target, options, context, "") {
                 Err(error) if error.code != 404 => return Err(error),
                 _ => {}
             }

@@ -1,6 +1,6 @@
 //! Tracking of field managers (`metadata.managedFields`).
 
-use super::{Target, WriteContext};
+use super::{Registry, Target, WriteContext};
 use crate::apply::{self, ApplyError, FieldSet, Write};
 use crate::kinds::{Kind, convert};
 use crate::meta::now;
@@ -9,32 +9,124 @@ use crate::status::{ApiError, Cause};
 use crate::types::{self, Type};
 use serde_json::{Value, json};
 
-/// Records in managedFields which fields a write changed.
-pub(super) fn track_fields(
-    kind: &Kind,
-    before: Option<&Value>,
-    object: &mut Value,
-    subresource: &str,
-    context: WriteContext<'_>,
-) {
-    let manager = match context.options.field_manager.as_str() {
-        "" => "unknown",
-        manager => manager,
-    };
-    convert::round_trip(kind, object);
-    if undeclared_field(kind, object).is_some() {
-        // Ownership can no longer be computed.
-        crate::meta::metadata_mut(object).remove("managedFields");
-        return;
+impl Registry {
+    /// Records in managedFields which fields a write changed.
+    pub(super) fn track_fields(
+        &self,
+        kind: &Kind,
+        before: Option<&Value>,
+        object: &mut Value,
+        subresource: &str,
+        context: WriteContext<'_>,
+    ) {
+        let manager = match context.options.field_manager.as_str() {
+            "" => "unknown",
+            manager => manager,
+        };
+        convert::round_trip(kind, object);
+        if undeclared_field(kind, object).is_some() {
+            // Ownership can no longer be computed.
+            crate::meta::metadata_mut(object).remove("managedFields");
+            return;
+        }
+        self.with_field_write(kind, subresource, manager, |write| {
+            apply::track(before, object, write);
+        });
     }
-    with_field_write(kind, subresource, manager, |write| {
-        apply::track(before, object, write);
-    });
+
+    /// Returns the result of a server-side apply, with updated managedFields.
+    pub(super) fn apply_config(
+        &self,
+        target: &Target,
+        live: Option<&Value>,
+        config: &Value,
+        subresource: &str,
+        context: WriteContext<'_>,
+    ) -> Result<Value, ApiError> {
+        if let Some(why) = live.and_then(|live| undeclared_field(&target.kind, live)) {
+            return Err(ApiError::new(500, "", why));
+        }
+        let (manager, force) = (
+            context.options.field_manager.as_str(),
+            context.options.force == Some(true),
+        );
+        let outcome = self.with_field_write(&target.kind, subresource, manager, |write| {
+            apply::apply(live, config, force, write)
+        });
+        outcome.map_err(apply_error)
+    }
+
+    fn with_field_write<T>(
+        &self,
+        kind: &Kind,
+        subresource: &str,
+        manager: &str,
+        act: impl FnOnce(Write<'_, '_>) -> T,
+    ) -> T {
+        let group = &kind.group;
+        let types = |api_version: &str| -> Option<&Type> {
+            match &kind.definition {
+                None => types::builtin(api_version, &kind.kind),
+                Some(definition) => {
+                    let (of, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+                    definition
+                        .version(version)
+                        .filter(|_| of == group)
+                        .map(|version| version.schema.ty())
+                }
+            }
+        };
+        let reset: &[&[&str]] = match (subresource, kind.definition.is_some()) {
+            (part, false) if kind.kind == "CertificateSigningRequest" => signing_request_reset_fields(part),
+            ("status", _) if kind.keeps_metadata_in_status_updates() => &[&["spec"], &["metadata"]],
+            ("status", false) if kind.keeps_labels_in_status_updates() => {
+                &[&["spec"], &["metadata", "labels"]]
+            }
+            ("status", false) => &[&["spec"]],
+            // The managers of these writes keep fields that the server drops afterwards.
+            ("ephemeralcontainers" | "resize", false) => &[],
+            _ if kind.has_status() => &[&["status"]],
+            _ => &[],
+        };
+        act(Write {
+            manager,
+            api_version: &kind.api_version(),
+            kind: &kind.kind,
+            custom: kind.definition.is_some(),
+            subresource,
+            time: &now(),
+            types: &types,
+            convert: &|object, version| {
+                let converted = convert::between_versions(kind, object, version);
+                converted.or_else(|| self.convert_for_managers(kind, object, version))
+            },
+            reset: &FieldSet::of_fields(reset),
+        })
+    }
+}
+
+/// Restores the managedFields from before admission if webhooks left invalid ones; returns a warning then.
+pub(super) fn restore_invalid_managers(object: &mut Value, tracked: Value) -> Option<String> {
+    let why = apply::managed_fields_error(&object["metadata"]["managedFields"])?;
+    let metadata = crate::meta::metadata_mut(object);
+    if tracked.is_null() {
+        metadata.remove("managedFields");
+    } else {
+        metadata.insert("managedFields".into(), tracked);
+    }
+    Some(format!(
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; \
+         please fix your requests: {why}"
+    ))
 }
 
 /// Returns an error for a field that is not declared in one of the versions of managedFields. Ownership is compared in all of them.
 fn undeclared_field(kind: &Kind, object: &Value) -> Option<String> {
-    let definition = kind.definition.as_ref()?;
+    // A webhook converts what another version does not declare.
+    let definition = kind
+        .definition
+        .as_ref()
+        .filter(|definition| definition.conversion.is_none())?;
     let entries = object["metadata"]["managedFields"].as_array()?;
     let versions = entries
         .iter()
@@ -48,27 +140,6 @@ fn undeclared_field(kind: &Kind, object: &Value) -> Option<String> {
                 unknown.into_iter().next()?
             ))
         })
-}
-
-/// Returns the result of a server-side apply, with updated managedFields.
-pub(super) fn apply_config(
-    target: &Target,
-    live: Option<&Value>,
-    config: &Value,
-    subresource: &str,
-    context: WriteContext<'_>,
-) -> Result<Value, ApiError> {
-    if let Some(why) = live.and_then(|live| undeclared_field(&target.kind, live)) {
-        return Err(ApiError::new(500, "", why));
-    }
-    let (manager, force) = (
-        context.options.field_manager.as_str(),
-        context.options.force == Some(true),
-    );
-    let outcome = with_field_write(&target.kind, subresource, manager, |write| {
-        apply::apply(live, config, force, write)
-    });
-    outcome.map_err(apply_error)
 }
 
 /// Tracks the managers of a scale that was written, or applies a configuration to it.
@@ -127,48 +198,6 @@ pub(super) fn track_scale(
         apply::track(Some(live), scale, write);
     }
     Ok(())
-}
-
-fn with_field_write<T>(
-    kind: &Kind,
-    subresource: &str,
-    manager: &str,
-    act: impl FnOnce(Write<'_, '_>) -> T,
-) -> T {
-    let group = &kind.group;
-    let types = |api_version: &str| -> Option<&Type> {
-        match &kind.definition {
-            None => types::builtin(api_version, &kind.kind),
-            Some(definition) => {
-                let (of, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-                definition
-                    .version(version)
-                    .filter(|_| of == group)
-                    .map(|version| version.schema.ty())
-            }
-        }
-    };
-    let reset: &[&[&str]] = match (subresource, kind.definition.is_some()) {
-        (part, false) if kind.kind == "CertificateSigningRequest" => signing_request_reset_fields(part),
-        ("status", _) if kind.keeps_metadata_in_status_updates() => &[&["spec"], &["metadata"]],
-        ("status", false) if kind.keeps_labels_in_status_updates() => &[&["spec"], &["metadata", "labels"]],
-        ("status", false) => &[&["spec"]],
-        // The managers of these writes keep fields that the server drops afterwards.
-        ("ephemeralcontainers" | "resize", false) => &[],
-        _ if kind.has_status() => &[&["status"]],
-        _ => &[],
-    };
-    act(Write {
-        manager,
-        api_version: &kind.api_version(),
-        kind: &kind.kind,
-        custom: kind.definition.is_some(),
-        subresource,
-        time: &now(),
-        types: &types,
-        convert: &|object, version| convert::between_versions(kind, object, version),
-        reset: &FieldSet::of_fields(reset),
-    })
 }
 
 /// The fields of a CertificateSigningRequest that a write cannot change.

@@ -2,9 +2,10 @@
 //!
 //! Reading order: `decode` (what the body of a request must be), `write` (the way of every object into the store) with `quota_charges`, then
 //! the verbs: `create`, `read`, `update`, `patch`, `apply`, `delete`, and what is answered without being stored: `reviews`. Everything here is
-//! synchronous and short; no lock is held across a call.
+//! synchronous, and short unless a write calls webhooks; no lock is held across a call.
 
 mod apply;
+mod conversion;
 mod create;
 mod decode;
 mod default_account;
@@ -26,6 +27,7 @@ mod service_addresses;
 mod unchanged;
 mod update;
 mod validate;
+mod webhooks;
 mod write;
 
 pub use delete::DeleteResult;
@@ -43,7 +45,9 @@ use crate::kinds::{Catalog, Kind};
 use crate::status::ApiError;
 use crate::storage::{Object, Store};
 use crate::strategy::ServiceNetwork;
+use crate::webhook_client::{NoCaller, WebhookCaller};
 use parking_lot::{Mutex, RwLock};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The object or the collection that an operation addresses.
@@ -106,8 +110,10 @@ pub struct Registry {
     /// The admission plugins that are on, in their order.
     admission: Vec<AdmissionPlugin>,
     service_network: ServiceNetwork,
-    /// Held from the allocation of a Service's addresses and ports until it is stored, so that none is allocated twice.
-    service_allocation: Mutex<()>,
+    /// The Services that are being written: their addresses and ports are allocated, but not stored yet.
+    reserved_services: Mutex<Vec<Value>>,
+    /// Calls the webhooks that convert custom resources.
+    caller: Arc<dyn WebhookCaller>,
     /// Held while a write is checked against resource quotas and charged to them.
     quota_charging: Mutex<()>,
     catalog: RwLock<Arc<Catalog>>,
@@ -128,10 +134,21 @@ impl Registry {
             authorizer,
             admission,
             service_network,
-            service_allocation: Mutex::new(()),
+            reserved_services: Mutex::default(),
+            caller: Arc::new(NoCaller),
             quota_charging: Mutex::new(()),
             catalog: RwLock::new(Arc::new(catalog)),
         }
+    }
+
+    /// Sets how webhooks are called; without it, each call fails.
+    pub(crate) fn with_webhook_caller(self, caller: Arc<dyn WebhookCaller>) -> Self {
+        Self { caller, ..self }
+    }
+
+    /// Calls webhooks.
+    pub(crate) fn webhook_caller(&self) -> &dyn WebhookCaller {
+        self.caller.as_ref()
     }
 
     /// Returns the kinds that are served now.

@@ -145,7 +145,7 @@ fn list_error(why: &RevisionError, at: Option<u64>, token: Option<&ContinueToken
                 after: token.after.clone(),
             };
             let mut error = ApiError::expired(message);
-            error.continue_token = token.encode();
+            error.continue_token = token.encode().into();
             error
         }
     }

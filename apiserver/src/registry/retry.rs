@@ -34,6 +34,6 @@ mod tests {
     fn retries_end_with_504_after_the_deadline() {
         assert!(RetryDeadline::start().check().is_ok());
         let error = RetryDeadline(Instant::now()).check().unwrap_err();
-        assert_eq!((error.code, error.reason), (504, "Timeout"));
+        assert_eq!((error.code, error.reason.as_ref()), (504, "Timeout"));
     }
 }

@@ -123,7 +123,7 @@ impl Registry {
     }
 }
 
-fn scale_paths(kind: &Kind) -> Result<ScalePaths, ApiError> {
+pub(super) fn scale_paths(kind: &Kind) -> Result<ScalePaths, ApiError> {
     let split = |path: &str| path.split('.').map(str::to_owned).collect();
     match &kind.definition {
         Some(definition) => definition

@@ -67,7 +67,22 @@ impl Registry {
         subresource: &str,
         creates: bool,
         context: WriteContext<'_>,
+        change: impl FnMut(Option<&Value>) -> Result<UpdatedObject, ApiError>,
+    ) -> Result<WriteResult, ApiError> {
+        let mut warnings = vec![];
+        let updated = self.update_with_warnings(target, subresource, creates, context, change, &mut warnings);
+        WriteResult::with_decode_warnings(updated, &warnings)
+    }
+
+    /// Updates the object, and adds the warnings of mutating webhooks.
+    fn update_with_warnings(
+        &self,
+        target: &Target,
+        subresource: &str,
+        creates: bool,
+        context: WriteContext<'_>,
         mut change: impl FnMut(Option<&Value>) -> Result<UpdatedObject, ApiError>,
+        warnings: &mut Vec<String>,
     ) -> Result<WriteResult, ApiError> {
         let kind = &target.kind;
         let deadline = RetryDeadline::start();
@@ -83,8 +98,10 @@ impl Registry {
                 }
                 continue;
             };
-            let before = convert::to_request_version(kind, old.value());
-            let before = before.as_ref().unwrap_or_else(|| old.value());
+            let shown = self.convert_by_webhook(kind, vec![old.clone()])?;
+            let shown = shown.first().unwrap_or(&old);
+            let before = convert::to_request_version(kind, shown.value());
+            let before = before.as_ref().unwrap_or_else(|| shown.value());
             let UpdatedObject {
                 object: mut new,
                 mut empties,
@@ -96,9 +113,11 @@ impl Registry {
             {
                 empties.inherit_ca_bundles(old.value());
             }
-            self.check_rbac_escalation(target, Some(before), &new, context.user)?;
-            check_identity(target, &mut new, before)?;
-            check_resource_version(target, &mut new, before)?;
+            if meta::name(&new).is_empty() {
+                return Err(super::apply::name_required(target));
+            }
+            check_name(target, &new)?;
+            check_namespace(target, &mut new)?;
             let write = Write {
                 target,
                 subresource,
@@ -106,7 +125,11 @@ impl Registry {
                 empties: &empties,
                 change: WriteChange::Update { old: &old, before },
             };
-            self.mutate(&write, &mut new)?;
+            self.mutate(&write, &mut new, warnings)?;
+            self.check_rbac_escalation(target, Some(before), &new, context.user)?;
+            check_namespace(target, &mut new)?;
+            keep_identity(&mut new, before);
+            check_resource_version(target, &mut new, before)?;
             if let WriteOutcome::Written(written) = self.validate_and_store(&write, new)? {
                 return Ok(written);
             }
@@ -194,13 +217,8 @@ fn etcd_prefix(kind: &Kind) -> String {
     prefix.to_owned()
 }
 
-/// Checks name and namespace, and carries over the metadata that the server owns.
-fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), ApiError> {
-    if meta::name(new).is_empty() {
-        return Err(super::apply::name_required(target));
-    }
-    check_name(target, new)?;
-    check_namespace(target, new)?;
+/// Carries over the metadata that the server owns.
+fn keep_identity(new: &mut Value, old: &Value) {
     let before = &old["metadata"];
     let metadata = meta::metadata_mut(new);
     // The server owns these, whatever the body contains.
@@ -219,7 +237,6 @@ fn check_identity(target: &Target, new: &mut Value, old: &Value) -> Result<(), A
             value => metadata.insert(key.to_owned(), value.clone()),
         };
     }
-    Ok(())
 }
 
 fn check_resource_version_syntax(object: &Value) -> Result<(), ApiError> {

@@ -8,7 +8,7 @@ use crate::meta;
 use crate::status::{ApiError, Cause};
 use crate::strategy::{self, AllocationError};
 use crate::types::ExplicitEmptyFields;
-use parking_lot::MutexGuard;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 /// Validates a new object, or one that replaces `old`.
@@ -168,28 +168,32 @@ fn format_as_go(value: &Value) -> (String, &'static str) {
 }
 
 impl Registry {
-    /// Locks allocations for a kind that has them. The lock is held until the object is stored.
-    pub(super) fn lock_allocation(&self, kind: &Kind) -> Option<MutexGuard<'_, ()>> {
-        (kind.kind == "Service" && kind.group.is_empty()).then(|| self.service_allocation.lock())
-    }
-
-    /// Allocates what must be unique among objects: cluster IPs and node ports of a Service.
+    /// Allocates what must be unique among objects: cluster IPs and node ports of a Service. No other write gets them while the returned
+    /// value exists, which is until the object is stored or refused.
     pub(super) fn allocate(
         &self,
         kind: &Kind,
         object: &mut Value,
         old: Option<&Value>,
         dry_run: bool,
-    ) -> Result<(), ApiError> {
+    ) -> Result<Option<Reservation<'_>>, ApiError> {
         if kind.kind != "Service" || !kind.group.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
+        let mut reserved = self.reserved_services.lock();
         let services = self.store.objects(&kind.table(), "");
         let uid = meta::uid(object).to_owned();
-        let others = services.iter().map(|service| service.value());
+        let others = services
+            .iter()
+            .map(|service| service.value())
+            .chain(reserved.iter());
         let others = others.filter(|other| meta::uid(other) != uid);
         let cause = match strategy::allocate(kind, object, old, others, self.service_network, dry_run) {
-            Ok(()) => return Ok(()),
+            Ok(()) if dry_run => return Ok(None),
+            Ok(()) => {
+                reserved.push(object.clone());
+                return Ok(Some(Reservation(&self.reserved_services, uid)));
+            }
             Err(AllocationError::Internal(why)) => return Err(why),
             Err(AllocationError::InvalidIpFamilies(causes)) => {
                 return Err(ApiError::invalid(kind, meta::name(object), &causes));
@@ -201,7 +205,19 @@ impl Registry {
         if is_first || validate(kind, object, None, &ExplicitEmptyFields::default()).is_empty() {
             return Err(ApiError::invalid(kind, meta::name(object), &[cause]));
         }
-        Ok(())
+        Ok(None)
+    }
+}
+
+/// What was allocated for a Service that is being written, by its uid.
+pub(super) struct Reservation<'a>(&'a Mutex<Vec<Value>>, String);
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        let mut reserved = self.0.lock();
+        if let Some(at) = reserved.iter().position(|service| meta::uid(service) == self.1) {
+            reserved.swap_remove(at);
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! The way of every object into the store. A body is decoded (`decode`) and turned into the new state of an object by a verb (`create`,
 //! `update`, `patch`, `apply`); then it passes [`Registry::mutate`] and [`Registry::validate_and_store`].
 
-use super::managed_fields::track_fields;
+use super::managed_fields::restore_invalid_managers;
 use super::object_size::check_size;
 use super::unchanged::is_noop_update;
 use super::validate::{validate, validate_subresource};
 use super::{Registry, Target, WriteResult, metadata, prepare};
-use crate::admission::{self, Attributes, Operation};
+use crate::admission::{self, Attributes, Operation, WebhookContext};
 use crate::auth::User;
 use crate::kinds::{Catalog, convert};
 use crate::meta;
@@ -25,12 +25,29 @@ pub struct WriteContext<'a> {
     pub user: &'a User,
     /// The options of the request.
     pub options: &'a WriteOptions,
+    /// How to call webhooks; None if the write calls none. A write that calls some blocks its thread.
+    pub(crate) webhooks: Option<WebhookContext<'a>>,
 }
 
 impl<'a> WriteContext<'a> {
-    /// Combines a user with the options of the request.
+    /// Combines a user with the options of the request. The write calls no webhooks.
     pub fn new(user: &'a User, options: &'a WriteOptions) -> Self {
-        Self { user, options }
+        Self {
+            user,
+            options,
+            webhooks: None,
+        }
+    }
+
+    /// Lets the write call webhooks.
+    pub(crate) fn with_webhooks(self, webhooks: Option<WebhookContext<'a>>) -> Self {
+        Self { webhooks, ..self }
+    }
+
+    /// Removes and returns the warnings of webhooks since the last call.
+    pub(crate) fn take_webhook_warnings(&self) -> Vec<String> {
+        let taken = self.webhooks.map(|webhooks| webhooks.report.take_warnings());
+        taken.unwrap_or_default()
     }
 }
 
@@ -77,8 +94,7 @@ impl<'a> Write<'a> {
             WriteChange::Create { .. } => Operation::Create,
             WriteChange::Update { before, .. } => Operation::Update { old: before },
         };
-        let (target, user) = (self.target, self.context.user);
-        registry.attributes(catalog, target, self.subresource, operation, user)
+        registry.attributes(catalog, self.target, self.subresource, operation, self.context)
     }
 
     fn before(&self) -> Option<&'a Value> {
@@ -90,11 +106,16 @@ impl<'a> Write<'a> {
 }
 
 impl Registry {
-    /// The first part of a write: field managers and mutating admission.
-    pub(super) fn mutate(&self, write: &Write<'_>, object: &mut Value) -> Result<(), ApiError> {
+    /// The first part of a write: field managers and mutating admission. Adds the warnings of webhooks.
+    pub(super) fn mutate(
+        &self,
+        write: &Write<'_>,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), ApiError> {
         // Fields that the server sets from here on have no manager.
         if !write.context.options.applied && write.subresource != "scale" {
-            track_fields(
+            self.track_fields(
                 &write.target.kind,
                 write.before(),
                 object,
@@ -102,7 +123,22 @@ impl Registry {
                 write.context,
             );
         }
-        admission::mutate(&self.admission, &write.attributes(self, &self.catalog()), object)
+        let catalog = self.catalog();
+        let attributes = write.attributes(self, &catalog);
+        if attributes.webhooks.is_none() {
+            return admission::mutate(&self.admission, &attributes, object);
+        }
+        let tracked = object["metadata"]["managedFields"].clone();
+        let outcome = admission::mutate(&self.admission, &attributes.for_plugins(), object)
+            .and_then(|()| self.mutate_scale_by_webhooks(&attributes, object));
+        warnings.extend(restore_invalid_managers(object, tracked));
+        // Webhooks that are called again repeat themselves.
+        for warning in write.context.take_webhook_warnings() {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
+        outcome
     }
 
     /// The second part of a write: preparation, allocation, validation, validating admission, storage.
@@ -114,11 +150,12 @@ impl Registry {
         let (kind, subresource) = (&write.target.kind, write.subresource);
         let dry_run = write.context.options.dry_run;
         let mut warnings = prepare(write, &mut object);
-        let _allocation = self.lock_allocation(kind);
         // kube-apiserver allocates addresses and ports only in writes of the whole object.
-        if subresource.is_empty() {
-            self.allocate(kind, &mut object, write.before(), dry_run)?;
-        }
+        let _reservation = if subresource.is_empty() {
+            self.allocate(kind, &mut object, write.before(), dry_run)?
+        } else {
+            None
+        };
         let causes = causes(write, &object);
         if !causes.is_empty() {
             let error = ApiError::invalid(kind, meta::name(&object), &causes);
@@ -133,7 +170,10 @@ impl Registry {
         });
         let catalog = self.catalog();
         let attributes = write.attributes(self, &catalog);
-        let stored = admission::validate(&self.admission, &attributes, &object)
+        let admitted = admission::validate(&self.admission, &attributes.for_plugins(), &object)
+            .and_then(|()| self.validate_scale_by_webhooks(&attributes, &object));
+        warnings.extend(write.context.take_webhook_warnings());
+        let stored = admitted
             .and_then(|()| self.charge_quotas(&attributes, &object, dry_run))
             .and_then(|()| self.store(write, object))
             .map_err(|error| error.with_warnings(&warnings))?;
@@ -176,14 +216,21 @@ impl Registry {
                 if is_noop_update(&object, before)
                     && !convert::is_stored_differently(kind, old.value(), before) =>
             {
-                return Ok(Ok(old.clone()));
+                let unchanged = self.convert_by_webhook(kind, vec![old.clone()])?;
+                return Ok(Ok(unchanged.into_iter().next().unwrap_or_else(|| old.clone())));
             }
             _ => {}
+        }
+        if dry_run && kind.conversion_webhook().is_some() {
+            // What cannot be stored is refused.
+            self.convert_to_stored(kind, object.clone())?;
+            return Ok(Ok(Arc::new(Object::never_stored(object))));
         }
         if dry_run {
             let object = convert::to_stored_version(kind, object);
             return Ok(Ok(Arc::new(Object::never_stored(object))));
         }
+        let object = self.convert_to_stored(kind, object)?;
         check_size(&object)?;
         let (table, key) = (kind.table(), target.key());
         let is_update = matches!(write.change, WriteChange::Update { .. });
@@ -217,7 +264,13 @@ impl Registry {
             let new = Some(stored.value()).filter(|_| !deletes);
             self.sync_service_addresses(kind, old, new);
         }
-        Ok(stored)
+        match stored {
+            Ok(stored) => {
+                let shown = self.convert_by_webhook(kind, vec![stored.clone()])?;
+                Ok(Ok(shown.into_iter().next().unwrap_or(stored)))
+            }
+            conflict => Ok(conflict),
+        }
     }
 
     /// The attributes of an operation for admission.
@@ -227,7 +280,7 @@ impl Registry {
         target: &'a Target,
         subresource: &'a str,
         operation: Operation<'a>,
-        user: &'a User,
+        context: WriteContext<'a>,
     ) -> Attributes<'a> {
         Attributes {
             operation,
@@ -235,10 +288,12 @@ impl Registry {
             namespace: &target.namespace,
             name: &target.name,
             subresource,
-            user,
+            user: context.user,
             store: &self.store,
             catalog,
             authorizer: &self.authorizer,
+            dry_run: context.options.dry_run,
+            webhooks: context.webhooks,
         }
     }
 }

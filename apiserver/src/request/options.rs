@@ -5,7 +5,7 @@ use crate::kinds::{Kind, to_request_version};
 use crate::selectors::{FieldSelector, LabelSelector};
 use crate::status::{ApiError, Cause};
 use crate::storage::Object;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Options of a list or a watch.
 #[derive(Clone, Debug, Default)]
@@ -225,9 +225,26 @@ pub struct WriteOptions {
     pub applied: bool,
     /// Errors of strict decoding of the body, such as `duplicate field "spec.a"`.
     pub strict_errors: Vec<String>,
+    /// The options as the client sent them, for webhooks; empty if no webhook is called.
+    pub(crate) sent: Map<String, Value>,
 }
 
 impl WriteOptions {
+    /// Returns the options of a create or an update as webhooks get them.
+    pub(crate) fn sent(query: &Query) -> Map<String, Value> {
+        let mut sent = Map::new();
+        let dry_run: Vec<&str> = query.values("dryRun").collect();
+        if !dry_run.is_empty() {
+            sent.insert("dryRun".to_owned(), json!(dry_run));
+        }
+        for key in ["fieldManager", "fieldValidation"] {
+            if !query.get(key).is_empty() {
+                sent.insert(key.to_owned(), query.get(key).into());
+            }
+        }
+        sent
+    }
+
     /// The options of a write by the server itself, as this field manager.
     pub(crate) fn of_manager(name: &str) -> Self {
         Self {
@@ -277,6 +294,7 @@ impl WriteOptions {
             force: query.has("force").then(|| query.flag("force")),
             applied: false,
             strict_errors: vec![],
+            sent: Map::new(),
         })
     }
 }
@@ -297,22 +315,33 @@ pub struct DeleteOptions {
 }
 
 impl DeleteOptions {
+    /// Returns the options of a deletion as webhooks get them.
+    pub(crate) fn sent(query: &Query, body: Option<&Value>) -> Map<String, Value> {
+        let mut sent = body
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_else(|| Self::query_options(query));
+        sent.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()));
+        sent
+    }
+
+    fn query_options(query: &Query) -> Map<String, Value> {
+        let grace_period = parse_int(query, "gracePeriodSeconds").ok().flatten();
+        let options = json!({
+            "dryRun": query.values("dryRun").collect::<Vec<_>>(),
+            "gracePeriodSeconds": grace_period,
+            "propagationPolicy": query.has("propagationPolicy").then(|| query.get("propagationPolicy")),
+            "orphanDependents": query.has("orphanDependents").then(|| query.flag("orphanDependents")),
+        });
+        options.as_object().cloned().unwrap_or_default()
+    }
+
     /// Parses the options from the body, or from the query without a body.
     pub fn parse(query: &Query, body: Option<&Value>) -> Result<Self, ApiError> {
-        let grace_period = parse_int(query, "gracePeriodSeconds");
         if body.is_none() {
-            grace_period.as_ref().map_err(Clone::clone)?;
+            parse_int(query, "gracePeriodSeconds")?;
         }
-        let grace_period = grace_period.ok().flatten();
-        let query_options = || {
-            json!({
-                "dryRun": query.values("dryRun").collect::<Vec<_>>(),
-                "gracePeriodSeconds": grace_period,
-                "propagationPolicy": query.has("propagationPolicy").then(|| query.get("propagationPolicy")),
-                "orphanDependents": query.has("orphanDependents").then(|| query.flag("orphanDependents")),
-            })
-        };
-        let options = body.cloned().unwrap_or_else(query_options);
+        let options = body.cloned().unwrap_or_else(|| Self::query_options(query).into());
         let mut causes = vec![];
         let dry_run = options["dryRun"].as_array().cloned().unwrap_or_default();
         if dry_run.iter().any(|value| value != "All") {

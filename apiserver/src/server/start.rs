@@ -2,6 +2,7 @@
 
 use super::bootstrap_objects::{BootstrapNetwork, create_bootstrap_objects};
 use super::{ApiServer, ApiServerBuilder, TlsInput, listener, tls};
+use crate::admission::HookCache;
 use crate::audit::AuditLog;
 use crate::auth::{
     Authenticator, AuthorizationMode, Authorizer, ImpersonationModeCache, ServiceAccountTokens, User,
@@ -11,9 +12,11 @@ use crate::kinds::Catalog;
 use crate::registry::Registry;
 use crate::status::ApiError;
 use crate::watch::SharedFeeds;
+use crate::webhook_client::HttpsCaller;
 use rand::RngExt as _;
 use std::sync::Arc;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 /// The reason why a server did not start.
@@ -64,12 +67,14 @@ impl ApiServerBuilder {
             Some((acceptor, authority)) => (Some(acceptor), authority),
             None => (None, None),
         };
-        let registry = Arc::new(Registry::new(
+        let registry = Registry::new(
             Catalog::built_in()?,
             Authorizer::new(&self.modes),
             self.admission,
             self.service_network,
-        ));
+        );
+        let caller = Arc::new(HttpsCaller::new(Handle::current()));
+        let registry = Arc::new(registry.with_webhook_caller(caller));
         let network = BootstrapNetwork {
             address,
             services: self.service_network,
@@ -96,6 +101,7 @@ impl ApiServerBuilder {
             version: self.version,
             layer: self.layer,
             feeds: SharedFeeds::default(),
+            hooks: HookCache::default(),
             address: address.to_string(),
         });
         let mut tasks = JoinSet::new();

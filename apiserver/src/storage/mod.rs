@@ -227,6 +227,15 @@ impl Store {
         (changed.map(|(name, _)| name.clone()).collect(), inner.revision)
     }
 
+    /// Returns the revision of the newest change in a table; 0 if there was none.
+    pub(crate) fn newest_change(&self, table: &str) -> u64 {
+        self.inner
+            .read()
+            .tables
+            .get(table)
+            .map_or(0, ResourceTable::newest)
+    }
+
     /// Checks that a new watch can start after a revision.
     pub fn check_watchable(&self, table: &str, after: u64) -> Result<(), RevisionError> {
         self.inner.read().check_compaction(after)?;

@@ -3,6 +3,7 @@
 
 mod claims;
 mod custom_resource_definitions;
+mod decode;
 mod feature_gates;
 mod ip_families;
 mod jobs;
@@ -15,6 +16,7 @@ mod services;
 mod signing_requests;
 pub(crate) mod warnings;
 
+pub(crate) use decode::{first_mismatch, prune_and_default};
 pub(crate) use node_ports::AllocationError;
 pub(crate) use pods::preserve_pod_status;
 pub use service_network::{ServiceNetwork, ServiceNetworkError};

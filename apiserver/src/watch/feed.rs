@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 /// The number of chunks that a feed keeps, for watches of different speed.
 const MAX_CHUNKS: usize = 16;
 /// The number of changes that are read from the store at once.
-const CHANGES_PER_READ: usize = 32;
+pub(super) const CHANGES_PER_READ: usize = 32;
 /// The size in bytes at which a chunk is complete.
 const CHUNK_TARGET_BYTES: usize = 64 * 1024;
 
@@ -28,7 +28,7 @@ pub(super) struct SharedFeed {
 /// The events after one revision, up to another.
 #[derive(Clone, Debug)]
 pub(super) struct FeedChunk {
-    after: u64,
+    pub(super) after: u64,
     pub(super) until: u64,
     pub(super) lines: Bytes,
 }

@@ -1,5 +1,6 @@
 //! A watch and its event stream.
 
+use super::converted::{self, ReadError};
 use super::event::{self, EventSerializer};
 use super::feed::{FeedChunk, SharedFeed, SharedFeeds};
 use crate::kinds::Kind;
@@ -17,6 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, Sleep};
 
 /// The interval between bookmarks.
@@ -85,7 +87,10 @@ impl Watcher {
         let next_bookmark = options.bookmarks.then(|| next_bookmark(now, deadline)).flatten();
         let prefix = Store::key(&target.namespace, "");
         let mut watcher = Self {
-            feed: feeds.get_or_create(&target.kind, &prefix, &options, format),
+            feed: match target.kind.conversion_webhook() {
+                Some(_) => None,
+                None => feeds.get_or_create(&target.kind, &prefix, &options, format),
+            },
             timer: Box::pin(tokio::time::sleep_until(next_bookmark.unwrap_or(deadline))),
             prefix,
             position: 0,
@@ -127,7 +132,7 @@ impl Watcher {
         let page = store.list(&self.target.kind.table(), &self.prefix, "", None);
         let page = page.map_err(|_| ApiError::internal("the newest version cannot be listed"))?;
         let (kind, options) = (&self.target.kind, &self.options);
-        for object in &page.objects {
+        for object in &self.registry.convert_by_webhook(kind, page.objects)? {
             if options.matches(kind, object) {
                 event::append_event("ADDED", kind, &mut self.serializer, object, &mut self.initial);
             }
@@ -167,7 +172,11 @@ impl Watcher {
                 self.delay_batch().await;
             }
             self.changed.mark_unchanged();
-            let mut bytes = match self.read() {
+            let read = match self.target.kind.conversion_webhook() {
+                Some(_) => self.read_converted().await,
+                None => self.read(),
+            };
+            let mut bytes = match read {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     self.ended = true;
@@ -224,6 +233,30 @@ impl Watcher {
         let chunk = chunk.map_err(too_old)?;
         self.position = chunk.until;
         Ok(chunk.lines)
+    }
+
+    /// Reads like [`Self::read`] for a kind that a webhook converts, on a thread that may block.
+    async fn read_converted(&mut self) -> Result<Bytes, ApiError> {
+        let (registry, kind) = (self.registry.clone(), self.target.kind.clone());
+        let (prefix, options, position) = (self.prefix.clone(), self.options.clone(), self.position);
+        let format = self.serializer.format;
+        let mut serializer = std::mem::replace(&mut self.serializer, EventSerializer::new(format));
+        let read = spawn_blocking(move || {
+            let chunk = converted::read(&registry, &kind, &prefix, &options, &mut serializer, position);
+            (chunk, serializer)
+        });
+        let (chunk, serializer) = read.await.map_err(ApiError::internal)?;
+        self.serializer = serializer;
+        match chunk {
+            Ok(chunk) => {
+                self.position = chunk.until;
+                Ok(chunk.lines)
+            }
+            Err(ReadError::Conversion(error)) => Err(error),
+            Err(ReadError::Revision(RevisionError::Compacted(oldest) | RevisionError::Future(oldest))) => {
+                Err(too_old(&self.target.kind, position, oldest))
+            }
+        }
     }
 
     /// Waits for a change or the timer. Returns true for a change; None if there will be no more.

@@ -3,12 +3,14 @@
 //! `cache` compares caches: it runs [`subject`]s that list and watch from a load [`server`]; each is this program in a process of its own.
 //! `lister` measures reads of one store within the process. `queue` compares the work queue with client-go's. `reconcile` compares the
 //! overhead of a reconcile, `manager` an idle manager, and `operator` a whole operator with kube-runtime and controller-runtime.
-//! `apiserver` compares the embedded API server with the real one. `pairs` compares builds of this program.
+//! `controller_manager` compares our controllers with kube-controller-manager. `apiserver` compares the embedded API server with the real
+//! one. `pairs` compares builds of this program.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program's output")]
 
 mod apiserver;
 mod cache;
+mod controller_manager;
 mod lister;
 mod manager;
 mod operator;
@@ -29,6 +31,8 @@ enum Command {
     Apiserver(apiserver::Arguments),
     /// Compares CPU time and memory per cached Pod
     Cache(cache::Arguments),
+    /// Compares kube-controller-manager with ours
+    ControllerManager(controller_manager::Arguments),
     /// Measures reads of the store
     Lister(lister::Arguments),
     /// Compares idle managers
@@ -51,6 +55,7 @@ fn main() -> Result<()> {
     match Command::parse() {
         Command::Apiserver(arguments) => apiserver::measure(&arguments),
         Command::Cache(arguments) => cache::compare(&arguments),
+        Command::ControllerManager(arguments) => controller_manager::measure(&arguments),
         Command::Lister(arguments) => lister::measure(&arguments),
         Command::Manager(arguments) => manager::measure(&arguments),
         Command::Operator(arguments) => operator::measure(&arguments),

@@ -67,10 +67,11 @@ impl DaemonSetController {
             return Ok(());
         }
         let pod = &pod_template::pod(daemon_set, revision)?;
+        let batch = &self.pod_control.batch(daemon_set);
         let create = |index: usize| async move {
             let pod = pod_template::for_node(pod, nodes[index]);
-            match self.pod_control.create(daemon_set, &pod).await {
-                Ok(_) => Ok(()),
+            match batch.create(&pod).await {
+                Ok(()) => Ok(()),
                 // Still expected: otherwise each pod that is deleted with the namespace would cause another attempt.
                 Err(error) if error.is_namespace_terminating() => Ok(()),
                 Err(error) => {
@@ -95,13 +96,14 @@ impl DaemonSetController {
             return Ok(());
         }
         let names: HashMap<&str, &str> = pods.iter().map(|pod| (pod.uid, pod.name)).collect();
+        let batch = &self.pod_control.batch(daemon_set);
         let delete = |uid: &str| {
             let pod = names.get_key_value(uid).map(|(uid, name)| (*uid, *name));
             async move {
                 let Some((uid, name)) = pod else {
                     return Ok(());
                 };
-                let deleted = self.pod_control.delete(daemon_set, &key.sibling(name)).await;
+                let deleted = batch.delete(&key.sibling(name)).await;
                 if deleted.as_ref().is_err_and(is_outcome_unknown) {
                     self.expectations.deletion_observed(key, uid);
                 }

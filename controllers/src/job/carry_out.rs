@@ -20,7 +20,7 @@ use super::{
     plan::{Assessment, PodStep},
     progress::PodChanges,
 };
-use crate::shared::pod_control::is_outcome_unknown;
+use crate::shared::pod_control::{PodBatch, is_outcome_unknown};
 
 /// How many pods of an ended Job are deleted concurrently.
 const MAX_CONCURRENT_DELETIONS: usize = 32;
@@ -63,11 +63,12 @@ impl JobController {
             Err(error) => return (PodChanges::default(), Some(error.into())),
         };
         let (created, failed) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+        let batch = &self.pod_control.batch(job);
         let create = |position: usize| {
             let pod = pods.pod(indexes.get(position).copied().flatten());
             async move {
-                match self.pod_control.create(job, &pod).await {
-                    Ok(_) => {}
+                match batch.create(&pod).await {
+                    Ok(()) => {}
                     // Still expected: otherwise each pod that is deleted with the namespace would cause another attempt.
                     Err(error) if error.is_namespace_terminating() => {}
                     Err(error) => {
@@ -98,11 +99,12 @@ impl JobController {
         let uid = job.metadata.uid.as_deref().unwrap_or_default();
         let by_uid: HashMap<&str, &JobPod> = pods.iter().map(|pod| (&*pod.uid, *pod)).collect();
         let deleted = &Mutex::new(PodChanges::default());
+        let batch = &self.pod_control.batch(job);
         let delete = |pod_uid: &str| {
             let pod = by_uid.get(pod_uid).copied();
             async move {
                 let Some(pod) = pod else { return Ok(()) };
-                let result = self.remove_pod(job, uid, pod).await;
+                let result = self.remove_pod(batch, uid, pod).await;
                 if result.as_ref().is_err_and(is_outcome_unknown) {
                     self.expectations.deletion_observed(key, &pod.uid);
                 }
@@ -118,7 +120,7 @@ impl JobController {
         (changes, result.err().map(Into::into))
     }
 
-    async fn remove_pod(&self, job: &Job, uid: &str, pod: &JobPod) -> Result<(), ClientError> {
+    async fn remove_pod(&self, batch: &PodBatch<'_>, uid: &str, pod: &JobPod) -> Result<(), ClientError> {
         if pod.is_tracked {
             self.memory.add_untracked(uid, [&*pod.uid]);
             if let Err(error) = remove_finalizer(&self.pod_patcher, &pod.name).await {
@@ -126,14 +128,15 @@ impl JobController {
                 return Err(error);
             }
         }
-        self.pod_control.delete(job, &pod.name).await
+        batch.delete(&pod.name).await
     }
 
     /// Deletes the active pods of a Job that has ended. They keep their finalizers until they are counted.
     async fn end_pods(&self, job: &Job, pods: &[&JobPod]) -> (PodChanges, Option<ReconcileError>) {
+        let batch = &self.pod_control.batch(job);
         let deletions: Vec<_> = pods
             .iter()
-            .map(|pod| async move { (*pod, self.pod_control.delete(job, &pod.name).await) })
+            .map(|pod| async move { (*pod, batch.delete(&pod.name).await) })
             .collect();
         let mut deletions = stream::iter(deletions).buffer_unordered(MAX_CONCURRENT_DELETIONS);
         let (mut changes, mut failed) = (PodChanges::default(), None);

@@ -60,10 +60,10 @@ impl<O: ReplicaOwner> ReplicaController<O> {
     async fn create_pods(&self, key: &NamespacedName, owner: &O, count: usize) -> Result<(), ScalingError> {
         let pod = pod_from_template(owner.template(), key.namespace(), controller_reference(owner));
         let pod = pod.map_err(|error| ScalingError::new(reasons::FAILED_CREATE, error.to_string(), error))?;
-        let pod = &pod;
+        let (pod, batch) = (&pod, &self.pod_control.batch(owner));
         let create = |_| async move {
-            match self.pod_control.create(owner, pod).await {
-                Ok(_) => Ok(()),
+            match batch.create(pod).await {
+                Ok(()) => Ok(()),
                 // Still expected: otherwise each pod that is deleted with the namespace would cause another attempt.
                 Err(error) if error.is_namespace_terminating() => Ok(()),
                 Err(error) => {
@@ -87,11 +87,12 @@ impl<O: ReplicaOwner> ReplicaController<O> {
         pods: &[&ReplicaPod],
     ) -> Result<(), ScalingError> {
         let by_uid: HashMap<&str, &ReplicaPod> = pods.iter().map(|pod| (pod.uid(), *pod)).collect();
+        let batch = &self.pod_control.batch(owner);
         let delete = |uid: &str| {
             let pod = by_uid.get(uid).copied();
             async move {
                 let Some(pod) = pod else { return Ok(()) };
-                let deleted = self.pod_control.delete(owner, pod.object.name()).await;
+                let deleted = batch.delete(pod.object.name()).await;
                 if deleted.as_ref().is_err_and(is_outcome_unknown) {
                     self.expectations.deletion_observed(key, pod.uid());
                 }

@@ -245,8 +245,9 @@ pub(crate) fn oldest_unused(
 
 /// Returns the pod template of a revision; [`None`] if it has none.
 pub(crate) fn template(revision: &ControllerRevision) -> Result<Option<PodTemplateSpec>, serde_json::Error> {
-    let template = template_json(revision).cloned();
-    template.map(serde_json::from_value).transpose()
+    // From text, as the caches decode: the type's `Deserialize` is compiled for one reader.
+    let template = template_json(revision).map(Value::to_string);
+    template.map(|json| serde_json::from_str(&json)).transpose()
 }
 
 fn template_json(revision: &ControllerRevision) -> Option<&Value> {

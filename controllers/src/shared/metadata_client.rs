@@ -3,6 +3,7 @@
 use kube::{
     Api,
     api::{DeleteParams, DynamicObject, ListParams, PartialObjectMeta, Patch, PatchParams},
+    core::Request,
 };
 use kubewright::{ApiResource, NamespacedName};
 use serde_json::Value;
@@ -80,8 +81,11 @@ impl MetadataClient {
         name: &NamespacedName,
         params: &DeleteParams,
     ) -> Result<(), kube::Error> {
-        let api = self.api(kind, name.namespace());
-        api.delete(name.name(), params).await.map(drop)
+        let path = self.api(kind, name.namespace()).resource_url().to_owned();
+        let request = Request::new(path).delete(name.name(), params);
+        // The response is the object, or a status: neither is read.
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        self.0.request_text(request).await.map(drop)
     }
 
     /// Deletes all objects of a namespace.

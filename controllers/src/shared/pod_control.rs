@@ -1,4 +1,4 @@
-//! Creates and deletes the pods of an owner, and records an event about each.
+//! Creates and deletes the pods of an owner, and records events about them.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,15 @@ use kubewright::{
     NamespacedName,
     client::{ClientError, Create, Delete, DeleteParams, TypedClient},
     controller::Setup,
-    events::{EventType, Recorder, Regarding},
+    events::{EventType, ObjectRef, Recorder, Regarding},
 };
+use parking_lot::Mutex;
+use serde::Deserialize;
 
 /// The API server's limit for names, and so for their prefixes.
 const MAX_NAME_BYTES: usize = 253;
+/// After this length a note gets no further name. The API server's limit for notes is 1024 bytes.
+const MAX_NAMES_BYTES: usize = 1000;
 
 /// The reasons of events about pods.
 pub(crate) mod reasons {
@@ -30,6 +34,31 @@ pub(crate) struct PodControl {
     recorder: Recorder,
 }
 
+/// Writes pods of one owner. The end of the batch records one event about all that were created, and one about all that were deleted, where
+/// upstream records one about each. A failure is an event of its own.
+pub(crate) struct PodBatch<'c> {
+    control: &'c PodControl,
+    owner: ObjectRef,
+    names: Mutex<BatchNames>,
+}
+
+#[derive(Default)]
+struct BatchNames {
+    created: Vec<String>,
+    deleted: Vec<String>,
+}
+
+/// What is read of a created pod.
+#[derive(Deserialize)]
+struct CreatedPod {
+    metadata: CreatedMetadata,
+}
+
+#[derive(Deserialize)]
+struct CreatedMetadata {
+    name: String,
+}
+
 /// The pod template has no labels, so that no selector could match its pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unable to create pods, no labels")]
@@ -43,48 +72,88 @@ impl PodControl {
         }
     }
 
+    /// Begins a batch of writes.
+    pub(crate) fn batch(&self, owner: &impl Regarding) -> PodBatch<'_> {
+        PodBatch {
+            control: self,
+            owner: owner.object_ref(),
+            names: Mutex::default(),
+        }
+    }
+}
+
+impl PodBatch<'_> {
     /// Creates a pod. Records no event if the namespace is being deleted, where every creation fails.
-    pub(crate) async fn create(&self, owner: &impl Regarding, pod: &Pod) -> Result<Pod, ClientError> {
-        let created = self.pods.create(pod).await;
-        match &created {
-            Ok(pod) => {
-                let name = pod.metadata.name.as_deref().unwrap_or_default();
-                let note = format!("Created pod: {name}");
-                self.recorder
-                    .event(owner, EventType::Normal, reasons::SUCCESSFUL_CREATE, note);
+    pub(crate) async fn create(&self, pod: &Pod) -> Result<(), ClientError> {
+        match self.control.pods.create_returning::<CreatedPod, _>(pod).await {
+            Ok(created) => {
+                self.names.lock().created.push(created.metadata.name);
+                Ok(())
             }
-            Err(error) if error.is_namespace_terminating() => {}
             Err(error) => {
-                let note = format!("Error creating: {}", message(error));
-                self.recorder
-                    .event(owner, EventType::Warning, reasons::FAILED_CREATE, note);
+                if !error.is_namespace_terminating() {
+                    self.failed(reasons::FAILED_CREATE, "creating", &error);
+                }
+                Err(error)
             }
         }
-        created
     }
 
     /// Deletes a pod by name, without preconditions, as upstream does. A missing pod is an error, without an event.
-    pub(crate) async fn delete(
-        &self,
-        owner: &impl Regarding,
-        name: &NamespacedName,
-    ) -> Result<(), ClientError> {
-        let deleted = self.pods.delete(name, &DeleteParams::default()).await;
-        match &deleted {
+    pub(crate) async fn delete(&self, name: &NamespacedName) -> Result<(), ClientError> {
+        match self.control.pods.delete(name, &DeleteParams::default()).await {
             Ok(()) => {
-                let note = format!("Deleted pod: {}", name.name());
-                self.recorder
-                    .event(owner, EventType::Normal, reasons::SUCCESSFUL_DELETE, note);
+                self.names.lock().deleted.push(name.name().to_owned());
+                Ok(())
             }
-            Err(error) if error.is_not_found() => {}
             Err(error) => {
-                let note = format!("Error deleting: {}", message(error));
-                self.recorder
-                    .event(owner, EventType::Warning, reasons::FAILED_DELETE, note);
+                if !error.is_not_found() {
+                    self.failed(reasons::FAILED_DELETE, "deleting", &error);
+                }
+                Err(error)
             }
         }
-        deleted
     }
+
+    fn failed(&self, reason: &str, action: &str, error: &ClientError) {
+        let note = format!("Error {action}: {}", message(error));
+        let recorder = &self.control.recorder;
+        recorder.event(&self.owner, EventType::Warning, reason, note);
+    }
+}
+
+/// Records the events, also if the reconcile was cancelled.
+impl Drop for PodBatch<'_> {
+    fn drop(&mut self) {
+        let BatchNames { created, deleted } = std::mem::take(self.names.get_mut());
+        for (reason, action, names) in [
+            (reasons::SUCCESSFUL_CREATE, "Created", created),
+            (reasons::SUCCESSFUL_DELETE, "Deleted", deleted),
+        ] {
+            if let Some(note) = note(action, names) {
+                let recorder = &self.control.recorder;
+                recorder.event(&self.owner, EventType::Normal, reason, note);
+            }
+        }
+    }
+}
+
+/// Returns the note about pods; none if there are none. It has as many names as are sure to fit.
+fn note(action: &str, mut names: Vec<String>) -> Option<String> {
+    if let [name] = &*names {
+        return Some(format!("{action} pod: {name}"));
+    }
+    names.sort_unstable();
+    let mut note = format!("{action} {} pods: {}", names.len(), names.first()?);
+    for name in &names[1..] {
+        if note.len() + name.len() > MAX_NAMES_BYTES {
+            note += ", …";
+            break;
+        }
+        note += ", ";
+        note += name;
+    }
+    Some(note)
 }
 
 /// Returns the pod of a template, in the owner's namespace and controlled by it. The API server chooses its name.
@@ -184,6 +253,28 @@ mod tests {
             let pod = pod_from_template(template.as_ref(), Some("shop"), owner("web"));
             assert_eq!(pod, Err(NoLabels));
         }
+    }
+
+    #[test]
+    fn note_names_all_pods_that_fit() {
+        let names = |count: usize| {
+            (0..count)
+                .map(|number| format!("web-{number:04}"))
+                .rev()
+                .collect()
+        };
+        assert_eq!(note("Created", names(0)), None);
+        assert_eq!(note("Created", names(1)).unwrap(), "Created pod: web-0000");
+        assert_eq!(
+            note("Deleted", names(3)).unwrap(),
+            "Deleted 3 pods: web-0000, web-0001, web-0002"
+        );
+        let long = note("Created", names(500)).unwrap();
+        assert!(
+            long.starts_with("Created 500 pods: web-0000, web-0001,"),
+            "{long}"
+        );
+        assert!(long.ends_with(", web-0097, …") && long.len() <= 1024, "{long}");
     }
 
     #[test]

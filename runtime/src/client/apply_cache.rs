@@ -21,7 +21,7 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use prometheus_client::metrics::counter::Counter;
 use ring::digest::{Context, SHA256, SHA256_OUTPUT_LEN};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use tokio::time::{Duration, Instant};
 
 use super::{apply_intent::contains_intent, cached_objects::CachedObjects, request::ApiRequest};
@@ -155,11 +155,13 @@ impl ApplyCache {
         }
     }
 
-    /// Returns the object from the cache if this apply was the last successful one of its field manager, and nothing has changed since.
-    pub(super) fn unchanged_object<T: DeserializeOwned>(
+    /// Returns the object from the cache, decoded by `decode`, if this apply was the last successful one of its field manager, and nothing
+    /// has changed since.
+    pub(super) fn unchanged_object<T>(
         &self,
         api: &ApiRequest,
         key: &ApplyKey,
+        decode: impl FnOnce(&[u8]) -> serde_json::Result<T>,
     ) -> Option<T> {
         let shared = &*self.0;
         let applied = shared
@@ -170,7 +172,7 @@ impl ApplyCache {
         let json = shared
             .objects
             .object_at(&api.info, &api.namespaced_name()?, &is_version)?;
-        let object = serde_json::from_slice(&json).ok()?;
+        let object = decode(&json).ok()?;
         shared.skipped.inc();
         Some(object)
     }

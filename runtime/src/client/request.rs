@@ -13,7 +13,7 @@ use kube::{
     client::Body,
     core::params::{Patch, PatchParams},
 };
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 use tokio::time::sleep;
 
 use super::{
@@ -215,26 +215,50 @@ impl PreparedRequest {
     /// Sends the request, resends it if it is repeatable and temporarily refused, and decodes the response. An apply that would change
     /// nothing is answered from the cache; see `apply_cache`.
     pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
-        let is_dry_run = self.is_dry_run();
-        let is_write = !is_dry_run && !self.http_request.method().is_safe();
-        let applies = connection
-            .apply_cache()
-            .filter(|applies| is_write && applies.is_enabled());
-        let apply = applies.and_then(|applies| {
-            let field_manager = self.field_manager.as_deref()?;
-            Some(SentApply {
-                key: applies.key(&self.http_request, &self.api_request, field_manager),
-                intent: self.http_request.body().clone(),
-            })
-        });
-        if let (Some(applies), Some(apply)) = (applies, &apply)
-            && connection.fence().is_none_or(Fence::is_open)
-            && let Some(object) = applies.unchanged_object(&self.api_request, &apply.key)
+        let apply = self.sent_apply(connection);
+        if let Some(apply) = &apply
+            && let Some(object) = self.unchanged_object(connection, apply)
         {
-            tracing::debug!(request = %self.api_request, "apply not sent: the cache shows that it would change nothing");
             return Ok(object);
         }
-        let observed = SentWrite::before_send(&self.api_request, is_dry_run);
+        let (api_request, body) = self.fetch_body(connection, apply).await?;
+        decode(&body).map_err(|error| api_request.fail(ClientErrorCause::Decode(error)))
+    }
+
+    /// Returns the apply that the request is; none if it is another request, or applies are always sent.
+    fn sent_apply(&self, connection: &Connection) -> Option<SentApply> {
+        let applies = connection.apply_cache().filter(|applies| applies.is_enabled())?;
+        let field_manager = self.field_manager.as_deref().filter(|_| self.is_write())?;
+        Some(SentApply {
+            key: applies.key(&self.http_request, &self.api_request, field_manager),
+            intent: self.http_request.body().clone(),
+        })
+    }
+
+    /// Returns the object from the cache if the apply would not change it.
+    fn unchanged_object<T: DeserializeOwned>(&self, connection: &Connection, apply: &SentApply) -> Option<T> {
+        if !connection.fence().is_none_or(Fence::is_open) {
+            return None;
+        }
+        let unchanged = connection
+            .apply_cache()?
+            .unchanged_object(&self.api_request, &apply.key, decode);
+        if unchanged.is_some() {
+            tracing::debug!(request = %self.api_request, "apply not sent: the cache shows that it would change nothing");
+        }
+        unchanged
+    }
+
+    /// Sends the request, and returns the body of the response. It is not generic, so that it is compiled once and not for each kind.
+    async fn fetch_body(
+        self,
+        connection: &Connection,
+        apply: Option<SentApply>,
+    ) -> Result<(ApiRequest, Bytes), ClientError> {
+        let applies = connection
+            .apply_cache()
+            .filter(|applies| applies.is_enabled() && self.is_write());
+        let observed = SentWrite::before_send(&self.api_request, self.is_dry_run());
         let write = applies.map(|applies| applies.begin_write(&self.api_request));
         let mut attempts = 0;
         let response = self.send(connection, &mut attempts).await;
@@ -252,7 +276,11 @@ impl PreparedRequest {
         if let Some(observed) = observed {
             observed.succeeded(&api_request, &body);
         }
-        serde_json::from_slice(&body).map_err(|error| api_request.fail(ClientErrorCause::Decode(error)))
+        Ok((api_request, body))
+    }
+
+    fn is_write(&self) -> bool {
+        !self.http_request.method().is_safe() && !self.is_dry_run()
     }
 
     /// Whether it is a dry run: by the query, or for a deletion by the body.
@@ -350,6 +378,13 @@ struct SuccessfulResponse {
     api_request: ApiRequest,
     headers: HeaderMap,
     body: Bytes,
+}
+
+/// Decodes JSON of the API server. The whole is checked to be UTF-8 at once, not each string. The cache's decoder also reads text, so that a
+/// kind's `Deserialize` is compiled for one reader.
+fn decode<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Error> {
+    let text = simdutf8::basic::from_utf8(json).map_err(serde_json::Error::custom)?;
+    serde_json::from_str(text)
 }
 
 type RawResponse = (StatusCode, HeaderMap, Bytes);

@@ -102,6 +102,17 @@ impl<K: Kind, V> TypedClient<K, V> {
         K: kube::Resource + Serialize,
         V: MayCreate<At>,
     {
+        self.create_returning(object)
+    }
+
+    /// Creates an object, as [`create`](Self::create), and decodes the stored object as another type, such as kube's
+    /// `PartialObjectMeta`. For many objects of which little is read: decoding takes longer than anything else here.
+    pub fn create_returning<T, At>(&self, object: &K) -> ResponseFuture<T>
+    where
+        T: DeserializeOwned + 'static,
+        K: kube::Resource + Serialize,
+        V: MayCreate<At>,
+    {
         let meta = object.meta();
         let request = ApiRequest::new(K::info(), "create", meta.namespace.as_deref())
             .and_then(ApiRequest::in_namespace);

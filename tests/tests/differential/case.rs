@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Requests in order. `${ns}` in a request stands for a namespace that only this case uses.
+/// Requests in order. `${ns}` in a request stands for a namespace that only this case uses, `${webhook}` for the address of the webhook
+/// server, `${port}` for its port and `${ca}` for its CA bundle.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
@@ -40,6 +41,10 @@ pub(crate) struct Step {
     pub(crate) compact: bool,
     /// Variables for long texts: a text and how often it is repeated.
     pub(crate) repeat: BTreeMap<String, (String, usize)>,
+    /// Responses of the webhook server from this step on, by path: see `webhook.rs`. Forgets the reviews so far.
+    pub(crate) webhooks: BTreeMap<String, Value>,
+    /// Returns the reviews that the webhook server got since the last such step or the last change of its responses, instead of sending a request.
+    pub(crate) reviews: bool,
     /// A JSON pointer to the part of a long response that is compared, which must exist unless the response is an error. A list item may be
     /// given by its name.
     pub(crate) pick: Option<String>,
@@ -61,6 +66,9 @@ pub(crate) struct Step {
 impl Step {
     /// Returns the request as text, for messages.
     pub(crate) fn title(&self) -> String {
+        if self.reviews {
+            return "reviews".to_owned();
+        }
         match &self.kubectl {
             Some(arguments) => format!("kubectl {}", arguments.join(" ")),
             None => format!("{} {}", self.method, self.path),

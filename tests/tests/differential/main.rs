@@ -2,6 +2,7 @@
 //!
 //! `cases/` contains the cases as data: requests in order. `recorded/` contains the real server's responses, without values that differ
 //! between servers: times, addresses, the numbers of uids and versions. Plain `cargo test` compares the embedded server with the recording.
+//! `webhook` is called by both servers.
 //! Steps that are known to differ are compared with what the embedded server responded before (`differing/`, written by
 //! `UPDATE_DIFFERENTIAL=1`, after the real server's recording). The ignored
 //! tests need the real server: they check that the recording is current (`UPDATE_DIFFERENTIAL=1` writes it) and run the cases that need
@@ -18,6 +19,8 @@ mod openapi;
 mod random;
 mod recording;
 mod server;
+#[path = "../support/webhook.rs"]
+mod webhook;
 mod yaml;
 
 use case::{Case, Suite, suites};

@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Step};
 use crate::normalize::Normalizer;
+use crate::webhook::WebhookServer;
 use http::Request;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
@@ -20,6 +21,9 @@ use tokio::process::Child;
 /// Longest wait for the next event of a watch, and for a response with the expected status code.
 const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The name by which a Service reaches the webhook server.
+const WEBHOOK_SERVICE: &str = "hook.webhooks-by-service.svc";
+
 /// The key of a result that says that the response has nothing at the step's `pick`. On the real server that is a mistake of the case.
 pub(crate) const NOTHING_PICKED: &str = "the response has nothing at";
 
@@ -34,6 +38,7 @@ pub(crate) struct TestServer {
     alice: Client,
     nobody: Client,
     kubeconfig: Kubeconfig,
+    webhook: WebhookServer,
     /// Contains kubectl's kubeconfig and cache.
     folder: tempfile::TempDir,
 }
@@ -52,6 +57,7 @@ impl TestServer {
             alice: client(admin.clone(), Some(alice)).await,
             nobody: client(admin.clone(), Some("nobody's")).await,
             kubeconfig: admin,
+            webhook: WebhookServer::start(&[WEBHOOK_SERVICE]).await,
             folder,
         }
     }
@@ -85,6 +91,10 @@ impl TestServer {
     pub(crate) async fn run_case(&self, case: &Case) -> Vec<StepResult> {
         let mut variables = BTreeMap::new();
         variables.insert("ns".to_owned(), namespace(&case.name));
+        variables.insert("webhook".to_owned(), format!("127.0.0.1:{}", self.webhook.port));
+        variables.insert("port".to_owned(), self.webhook.port.to_string());
+        variables.insert("ca".to_owned(), self.webhook.ca_bundle.clone());
+        self.webhook.take_reviews();
         if case
             .steps
             .iter()
@@ -108,6 +118,13 @@ impl TestServer {
             let step = substitute(step, &variables);
             if step.compact {
                 (self.compact)();
+            }
+            for (path, response) in &step.webhooks {
+                self.webhook.respond(path, response.clone());
+            }
+            // Until a configuration is in effect, a request is repeated, and with it its reviews.
+            if !step.webhooks.is_empty() {
+                self.webhook.take_reviews();
             }
             // Where the servers differ, one may show what the other does not: such a step numbers nothing for the next ones.
             let (result, raw) = if step.differs.is_some() {
@@ -141,6 +158,7 @@ impl TestServer {
             // Only the last of several responses is compared, so only its uids and versions get numbers.
             let mut attempt = normalizer.clone();
             let (code, raw) = match &step.kubectl {
+                _ if step.reviews => (200, self.webhook.take_reviews()),
                 Some(arguments) => self.kubectl(arguments, step, &mut attempt).await,
                 None => self.send(step).await,
             };
@@ -386,7 +404,8 @@ pub(crate) fn substitute(step: &Step, variables: &BTreeMap<String, String>) -> S
     step.text = step.text.as_deref().map(fill);
     step.body = step
         .body
-        .map(|body| serde_json::from_str(&fill(&body.to_string())).unwrap());
+        .map(|body| body.to_string().replace(r#""${port}""#, "${port}"))
+        .map(|body| serde_json::from_str(&fill(&body)).unwrap());
     step.kubectl = step
         .kubectl
         .map(|arguments| arguments.iter().map(|argument| fill(argument)).collect());

@@ -23,6 +23,8 @@ fn charge(
         store: &store,
         catalog: &catalog,
         authorizer: &authorizer,
+        dry_run: false,
+        webhooks: None,
     };
     if !is_charged(&attributes, object) {
         return Ok(vec![]);

@@ -45,6 +45,8 @@ impl Fixture {
             store: &self.store,
             catalog: &self.catalog,
             authorizer: &self.authorizer,
+            dry_run: false,
+            webhooks: None,
         }
     }
 }

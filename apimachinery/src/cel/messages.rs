@@ -1,4 +1,4 @@
-//! Messages of rules that fail to evaluate: kube-cel's errors translated into the real server's, where they contain enough.
+//! Messages of expressions that fail to evaluate: kube-cel's errors translated into the real server's, where they contain enough.
 
 use kube_cel::ValidationError;
 use regex::Regex;
@@ -46,12 +46,17 @@ static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the message of an evaluation error.
-pub(super) fn message(error: &ValidationError) -> String {
+/// Returns the message of an evaluation error of a rule.
+pub(crate) fn rule_message(error: &ValidationError) -> String {
     let text = std::error::Error::source(error).map_or_else(|| error.message.clone(), ToString::to_string);
-    let known = MESSAGES.iter().find(|(pattern, _)| pattern.is_match(&text));
+    translate(&text)
+}
+
+/// Translates a message of kube-cel.
+pub(super) fn translate(text: &str) -> String {
+    let known = MESSAGES.iter().find(|(pattern, _)| pattern.is_match(text));
     known.map_or_else(
-        || text.clone(),
-        |(pattern, words)| pattern.replace(&text, *words).into_owned(),
+        || text.to_owned(),
+        |(pattern, words)| pattern.replace(text, *words).into_owned(),
     )
 }

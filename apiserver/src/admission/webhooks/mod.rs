@@ -1,0 +1,42 @@
+//! Webhooks: MutatingWebhookConfigurations and ValidatingWebhookConfigurations, called as by kube-apiserver.
+//!
+//! Reading order: `hook` (the stored configurations, compiled), `request` (a write as webhooks see it), `matching`, `review` (what is sent,
+//! and what must be returned), `mutating` and `validating`.
+//!
+//! A request of a client to a server with webhooks gets a [`WebhookContext`], and runs on a thread that may block
+//! (`http/blocking.rs`); a write calls webhooks where its other plugins run. So admission of an update is inside the loop that retries it after
+//! a write conflict, as in kube-apiserver: no lock is held during a call, and what changed in the meantime is seen by the next attempt.
+//! Writes of the server itself have no context and call no webhooks: some of them hold a lock, and their threads must not block. Differences
+//! from kube-apiserver, besides: connections (`CONNECT`) meet no webhook, the denial of several validating webhooks is that of the first in
+//! order, and `authorizer` in a match condition is an error, which the failure policy handles.
+
+mod hook;
+mod matching;
+mod mutating;
+mod report;
+mod request;
+mod review;
+#[cfg(test)]
+mod tests;
+mod validating;
+
+pub(crate) use hook::{HookCache, HookSet};
+pub(super) use mutating::MutatingWebhooks;
+pub(crate) use report::WebhookReport;
+pub(crate) use request::HookOperation;
+pub(super) use request::HookRequest;
+pub(super) use validating::validate;
+
+use crate::webhook_client::WebhookCaller;
+use serde_json::{Map, Value};
+
+/// What a write needs to call webhooks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WebhookContext<'a> {
+    /// The webhooks when the request arrived.
+    pub(crate) hooks: &'a HookSet,
+    pub(crate) caller: &'a dyn WebhookCaller,
+    /// The options of the request as the client sent them, without kind.
+    pub(crate) options: &'a Map<String, Value>,
+    pub(crate) report: &'a WebhookReport,
+}

@@ -1,0 +1,163 @@
+//! Mutating webhooks: one after the other, each sees the changes of those before it.
+
+use super::WebhookContext;
+use super::hook::Hook;
+use super::request::{HookRequest, HookTarget};
+use super::review::{HookError, PendingReview};
+use crate::patch::{self, Decoding, PatchError};
+use crate::quote::quoted;
+use crate::status::ApiError;
+use crate::storage::Store;
+use crate::types;
+use crate::webhook_client::WebhookCaller;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// The calls of the mutating webhooks in one write. If a webhook changed the object, all plugins run again, and so do the webhooks that
+/// were called before the change and ask for it (`reinvocationPolicy: IfNeeded`). That happens once.
+pub(crate) struct MutatingWebhooks<'a> {
+    request: HookRequest<'a>,
+    context: WebhookContext<'a>,
+    /// Webhooks that were called since the last change and may be called again: indexes.
+    called: BTreeSet<usize>,
+    /// Webhooks to call again.
+    to_reinvoke: BTreeSet<usize>,
+    is_reinvocation: bool,
+    /// The object after the first round.
+    output: Option<Value>,
+    was_changed: bool,
+}
+
+impl<'a> MutatingWebhooks<'a> {
+    /// Prepares the calls; None if the request meets no webhook.
+    pub(crate) fn new(request: HookRequest<'a>, context: WebhookContext<'a>) -> Option<Self> {
+        if context.hooks.mutating.is_empty() || request.is_exempt() {
+            return None;
+        }
+        Some(Self {
+            request,
+            context,
+            called: BTreeSet::new(),
+            to_reinvoke: BTreeSet::new(),
+            is_reinvocation: false,
+            output: None,
+            was_changed: false,
+        })
+    }
+
+    /// True after the first round, if a webhook changed the object: then all plugins run again.
+    pub(crate) fn starts_another_round(&mut self) -> bool {
+        let is_first = !self.is_reinvocation;
+        self.is_reinvocation = true;
+        is_first && self.was_changed
+    }
+
+    /// Calls the matching webhooks, in the second round those to be called again. There is no object to change in a deletion.
+    pub(crate) fn run(&mut self, object: Option<&mut Value>) -> Result<(), ApiError> {
+        let own = self.request.target();
+        let Some(object) = object else {
+            return self.round(&mut None);
+        };
+        // Plugins that ran again may have changed the object.
+        if self.is_reinvocation && self.output.as_ref() != Some(object) {
+            self.require_reinvocation();
+        }
+        let mut versioned = Some((own.clone(), object.take()));
+        let outcome = self.round(&mut versioned);
+        if let Some((target, changed)) = versioned {
+            *object = own.convert(&target, &changed, self.access())?.into_owned();
+        }
+        self.output = Some(object.clone());
+        outcome
+    }
+
+    /// `versioned` is the object in the version of the last webhook that was called.
+    fn round(&mut self, versioned: &mut Option<(HookTarget, Value)>) -> Result<(), ApiError> {
+        let round = u8::from(self.is_reinvocation);
+        for (at, hook) in self.context.hooks.mutating.iter().enumerate() {
+            let object = versioned.as_ref().map(|(target, object)| (target, object));
+            let Some(target) = self.request.matches(hook, object, &self.context)? else {
+                continue;
+            };
+            if self.is_reinvocation && !self.to_reinvoke.contains(&at) {
+                continue;
+            }
+            if let Some((from, object)) = versioned {
+                *object = target.convert(from, object, self.access())?.into_owned();
+                *from = target.clone();
+            }
+            let outcome = self.call(hook, &target, versioned.as_mut().map(|(_, object)| object));
+            let mutated = *outcome.as_ref().unwrap_or(&false);
+            self.annotate(
+                &format!("mutation.webhook.admission.k8s.io/round_{round}_index_{at}"),
+                hook,
+                mutated,
+            );
+            if mutated {
+                self.require_reinvocation();
+                self.was_changed = true;
+            }
+            if hook.is_reinvoked {
+                self.called.insert(at);
+            }
+            let Err(error) = outcome else { continue };
+            if let Some(refusal) = error.refusal(hook) {
+                return Err(refusal);
+            }
+            let key = format!("failed-open.mutation.webhook.admission.k8s.io/round_{round}_index_{at}");
+            self.context.report.annotate(key, hook.name.clone());
+        }
+        Ok(())
+    }
+
+    fn access(&self) -> (&'a Store, &'a dyn WebhookCaller) {
+        (self.request.store, self.context.caller)
+    }
+
+    fn require_reinvocation(&mut self) {
+        self.to_reinvoke.append(&mut self.called);
+    }
+
+    fn annotate(&self, key: &str, hook: &Hook, mutated: bool) {
+        let value = json!({ "configuration": hook.configuration, "webhook": hook.name, "mutated": mutated });
+        self.context.report.annotate(key.to_owned(), value.to_string());
+    }
+
+    /// Calls a webhook and applies its patch; true if that changed the object.
+    fn call(&self, hook: &Hook, target: &HookTarget, object: Option<&mut Value>) -> Result<bool, HookError> {
+        let review = PendingReview::send(hook, &self.request, target, object.as_deref(), &self.context)?;
+        let admitted = review.wait(hook, true, &self.context)?;
+        if admitted.patch.is_empty() {
+            return Ok(false);
+        }
+        let internal = |why: String| HookError::Refused(ApiError::internal(why));
+        let undecodable = |why: String| {
+            HookError::failed(
+                hook,
+                format!("received undecodable patch in webhook response: {why}"),
+            )
+        };
+        let operations = types::decode(&admitted.patch).map_err(undecodable)?.value;
+        if operations.is_null() || operations.as_array().is_some_and(Vec::is_empty) {
+            return Ok(false);
+        }
+        let Some(object) = object else {
+            let name = quoted(&hook.name);
+            return Err(internal(format!(
+                "admission webhook {name} attempted to modify the object, which is not supported for this operation"
+            )));
+        };
+        let patched = patch::json_patch(object, &admitted.patch, Decoding::Lenient);
+        let patched = patched.map_err(|error| match error {
+            PatchError::BadRequest(why) => undecodable(why),
+            // A client would not get the details.
+            PatchError::Unprocessable(why) => internal(why),
+            other => internal(other.to_string()),
+        });
+        let mut patched = patched?.object;
+        let is_changed = patched != *object;
+        target.decode(&mut patched).map_err(internal)?;
+        *object = patched;
+        Ok(is_changed)
+    }
+}

@@ -1,0 +1,33 @@
+//! What webhooks say besides yes and no.
+
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+
+/// The warnings and the audit annotations of the webhooks that a request met.
+#[derive(Debug, Default)]
+pub(crate) struct WebhookReport {
+    warnings: Mutex<Vec<String>>,
+    annotations: Mutex<BTreeMap<String, String>>,
+}
+
+impl WebhookReport {
+    /// Adds a warning for the client.
+    pub(crate) fn warn(&self, warning: &str) {
+        self.warnings.lock().push(warning.to_owned());
+    }
+
+    /// Removes and returns the warnings since the last call.
+    pub(crate) fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.warnings.lock())
+    }
+
+    /// Adds an audit annotation. The first value of a key stays, as in kube-apiserver.
+    pub(crate) fn annotate(&self, key: String, value: String) {
+        self.annotations.lock().entry(key).or_insert(value);
+    }
+
+    /// Removes and returns the audit annotations.
+    pub(crate) fn take_annotations(&self) -> BTreeMap<String, String> {
+        std::mem::take(&mut self.annotations.lock())
+    }
+}

@@ -1,0 +1,99 @@
+//! Requests that delete an object, or a collection.
+
+use super::resources::{RequestContext, converted, write_context};
+use crate::kinds::Kind;
+use crate::registry::{DeleteResult, Target};
+use crate::render::{ApiResponse, respond};
+use crate::request::{DeleteOptions, ListOptions, WriteOptions, body};
+use crate::status::ApiError;
+use serde_json::{Value, json};
+
+pub(super) fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+    let (options, own) = delete_options(context, target)?;
+    let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
+        .into_iter()
+        .collect();
+    let write = write_context(context, &own);
+    let deletion = context.state.registry.delete_for(target, &options, write);
+    warnings.extend(write.take_webhook_warnings());
+    let deletion = deletion.map_err(|error| error.with_warnings(&warnings))?;
+    let mut response = delete_response(context, target, deletion)?;
+    respond::add_warnings(&mut response, &warnings);
+    Ok(response)
+}
+
+/// The warning that deleting a job without a propagation policy orphans its pods.
+fn orphaned_pods_warning(kind: &Kind, options: &DeleteOptions) -> Option<String> {
+    let is_implicit = kind.kind == "Job" && kind.group == "batch" && options.propagation.is_none();
+    is_implicit.then(|| {
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
+         propagationPolicy=Orphan to suppress this warning"
+            .to_owned()
+    })
+}
+
+fn delete_response(
+    context: &RequestContext<'_>,
+    target: &Target,
+    deletion: DeleteResult,
+) -> Result<ApiResponse, ApiError> {
+    Ok(match deletion {
+        DeleteResult::Deleted(object) if !target.kind.returns_deleted() => {
+            let mut details = target.kind.details(&target.name);
+            details["uid"] = object.value()["metadata"]["uid"].clone();
+            let status = json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
+            });
+            respond::value(200, context.format, &status)
+        }
+        DeleteResult::Deleted(object) | DeleteResult::Pending(object) => {
+            let object = converted(context, target, object)?;
+            respond::object(200, context.format, &target.kind, &object)
+        }
+    })
+}
+
+pub(super) fn delete_collection(
+    context: &RequestContext<'_>,
+    target: &Target,
+) -> Result<ApiResponse, ApiError> {
+    let selection = ListOptions::parse(context.query, false)?;
+    let (options, own) = delete_options(context, target)?;
+    let registry = &context.state.registry;
+    let write = write_context(context, &own);
+    let deletion = registry.delete_collection_for(target, &selection, &options, write);
+    let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
+        .into_iter()
+        .collect();
+    warnings.extend(write.take_webhook_warnings());
+    let mut listing = deletion.map_err(|error| error.with_warnings(&warnings))?;
+    listing.objects = registry.convert_by_webhook(&target.kind, listing.objects)?;
+    let mut response = respond::list(context.format, &target.kind, &listing);
+    respond::add_warnings(&mut response, &warnings);
+    Ok(response)
+}
+
+/// Returns the options of a deletion, and those of the write that it is.
+fn delete_options(
+    context: &RequestContext<'_>,
+    target: &Target,
+) -> Result<(DeleteOptions, WriteOptions), ApiError> {
+    let body = delete_body(context, target)?;
+    let options = DeleteOptions::parse(context.query, body.as_ref())?;
+    let mut own = WriteOptions {
+        dry_run: options.dry_run,
+        ..WriteOptions::default()
+    };
+    if context.webhooks.is_some() {
+        own.sent = DeleteOptions::sent(context.query, body.as_ref());
+    }
+    Ok((options, own))
+}
+
+fn delete_body(context: &RequestContext<'_>, target: &Target) -> Result<Option<Value>, ApiError> {
+    if context.body.is_empty() {
+        return Ok(None);
+    }
+    let custom = target.kind.definition.is_some();
+    body::decode_options(&context.parts.headers, context.body, custom).map(Some)
+}

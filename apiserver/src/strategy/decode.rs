@@ -1,0 +1,71 @@
+//! Decoding of objects as their kind: pruning of unknown fields, and defaults.
+
+use crate::builtin;
+use crate::kinds::Kind;
+use crate::types::{self, DecodeError, Type};
+use serde_json::{Map, Value};
+
+/// Prunes unknown fields and returns a message for each, then sets defaults. The result of an apply is not decoded: its nulls stay. The error
+/// is Go's message about a value of the wrong type.
+pub(crate) fn prune_and_default(
+    kind: &Kind,
+    object: &mut Value,
+    applied: bool,
+) -> Result<Vec<String>, String> {
+    if let Some(definition) = &kind.definition {
+        let Some(version) = definition.version(&kind.version) else {
+            return Ok(vec![]);
+        };
+        // The result of an apply has passed a typed conversion; its times are strings.
+        if !applied {
+            check_metadata(&mut object["metadata"])?;
+        }
+        let unknown = version.schema.prune(object);
+        if !applied {
+            version.schema.drop_nulls(object);
+        }
+        version.schema.default(object);
+        return Ok(unknown
+            .iter()
+            .map(|path| format!("unknown field {path:?}"))
+            .collect());
+    }
+    let Some(ty) = types::builtin(&kind.api_version(), &kind.kind) else {
+        return Ok(vec![]);
+    };
+    let mut unknown = vec![];
+    for fault in types::check(object, ty, true) {
+        match fault {
+            DecodeError::Unknown(_) => unknown.push(fault.to_string()),
+            DecodeError::Mismatch(why) => {
+                return Err(why);
+            }
+        }
+    }
+    // A node's allocatable that was sent empty gets no manager when it is defaulted, because kube-apiserver defaults it after storing.
+    let is_empty = kind.kind == "Node"
+        && object["status"]["allocatable"]
+            .as_object()
+            .is_some_and(Map::is_empty);
+    types::normalize(object, ty);
+    builtin::apply_defaults(object, ty);
+    if is_empty && let Some(Value::Object(status)) = object.get_mut("status") {
+        status.remove("allocatable");
+    }
+    super::apply_conversions(kind, object);
+    Ok(unknown)
+}
+
+/// Type-checks the metadata of a custom resource, which kube-apiserver decodes separately.
+fn check_metadata(metadata: &mut Value) -> Result<(), String> {
+    first_mismatch(metadata, &Type::named("meta.v1.ObjectMeta")).map_or(Ok(()), Err)
+}
+
+/// Returns the first mismatch, where Go's decoder stops.
+pub(crate) fn first_mismatch(value: &mut Value, ty: &Type) -> Option<String> {
+    let mut faults = types::check(value, ty, false).into_iter();
+    faults.find_map(|fault| match fault {
+        DecodeError::Mismatch(why) => Some(why),
+        DecodeError::Unknown(_) => None,
+    })
+}

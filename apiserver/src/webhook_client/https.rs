@@ -1,0 +1,227 @@
+//! Webhooks over HTTPS: HTTP/1.1, a connection a call.
+
+use super::go_errors::{UNKNOWN_BODY, dial_error, handshake_error, status_error};
+use super::{Endpoint, PendingCall, WebhookCaller};
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::time::timeout as within;
+use tokio_rustls::TlsConnector;
+
+/// A larger response is an error.
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
+/// The number of CA bundles whose TLS configuration is kept.
+const MAX_CACHED_BUNDLES: usize = 200;
+/// The program that kube-apiserver's clients name.
+const PROGRAM: &str = "kube-apiserver-admission";
+
+/// Calls webhooks over HTTPS, on the runtime that it was created in.
+#[derive(Debug)]
+pub(crate) struct HttpsCaller {
+    runtime: Handle,
+    /// TLS configurations by CA bundle: they also hold the sessions to resume.
+    tls: Mutex<HashMap<Vec<u8>, Arc<ClientConfig>>>,
+}
+
+impl HttpsCaller {
+    /// Creates a caller that runs its calls on a runtime.
+    pub(crate) fn new(runtime: Handle) -> Self {
+        Self {
+            runtime,
+            tls: Mutex::default(),
+        }
+    }
+
+    fn tls(&self, ca_bundle: &[u8]) -> Result<Arc<ClientConfig>, String> {
+        if let Some(known) = self.tls.lock().get(ca_bundle) {
+            return Ok(known.clone());
+        }
+        let config = Arc::new(tls_config(ca_bundle)?);
+        let mut cached = self.tls.lock();
+        if cached.len() >= MAX_CACHED_BUNDLES {
+            cached.clear();
+        }
+        cached.insert(ca_bundle.to_owned(), config.clone());
+        Ok(config)
+    }
+}
+
+impl WebhookCaller for HttpsCaller {
+    fn start(&self, endpoint: &Endpoint, review: &Value, timeout: Duration) -> PendingCall {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let url = format!("{}?timeout={}s", endpoint.url, timeout.as_secs());
+        match self.tls(&endpoint.ca_bundle) {
+            Err(why) => drop(sender.send(Err(why))),
+            Ok(tls) => {
+                let (endpoint, body) = (endpoint.clone(), review.to_string());
+                self.runtime.spawn(async move {
+                    let call = within(timeout, exchange(&endpoint, &url, tls, body)).await;
+                    let call = call.unwrap_or_else(|_| {
+                        Err(CallError::Transport("context deadline exceeded".to_owned()))
+                    });
+                    let outcome = call.map_err(|error| error.message(&url));
+                    // Nobody waits if the server is shutting down.
+                    let _ = sender.send(outcome);
+                });
+            }
+        }
+        PendingCall::new(receiver)
+    }
+}
+
+enum CallError {
+    /// The request could not be sent, or its response not be received.
+    Transport(String),
+    /// The response is not usable.
+    Response(String),
+}
+
+impl CallError {
+    fn message(self, url: &str) -> String {
+        match self {
+            Self::Transport(why) => format!("Post {url:?}: {why}"),
+            Self::Response(why) => why,
+        }
+    }
+}
+
+fn tls_config(ca_bundle: &[u8]) -> Result<ClientConfig, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(ca_bundle) {
+        let certificate =
+            certificate.map_err(|error| format!("unable to load root certificates: {error}"))?;
+        roots
+            .add(certificate)
+            .map_err(|error| format!("unable to load root certificates: {error}"))?;
+    }
+    if roots.is_empty() && !ca_bundle.is_empty() {
+        return Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned());
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| error.to_string())?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Sends the body, and decodes the response.
+async fn exchange(
+    endpoint: &Endpoint,
+    url: &str,
+    tls: Arc<ClientConfig>,
+    body: String,
+) -> Result<Value, CallError> {
+    let (host, port) = endpoint
+        .address
+        .as_ref()
+        .map_err(|why| CallError::Transport(why.clone()))?;
+    let stream = TcpStream::connect((host.as_str(), *port)).await;
+    let stream = stream.map_err(|error| CallError::Transport(dial_error(host, *port, &error)))?;
+    let _ = stream.set_nodelay(true);
+    let name = ServerName::try_from(endpoint.server_name.clone());
+    let name = name.map_err(|error| CallError::Transport(error.to_string()))?;
+    let stream = TlsConnector::from(tls).connect(name, stream).await;
+    let stream =
+        stream.map_err(|error| CallError::Transport(handshake_error(&endpoint.server_name, &error)))?;
+    let transport = |error: hyper::Error| CallError::Transport(transport_error(&error));
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(transport)?;
+    let response = async move {
+        let response = sender
+            .send_request(request(url, body)?)
+            .await
+            .map_err(transport)?;
+        read(response).await
+    };
+    // The connection makes progress only while it is polled. It may end before its response is read.
+    let (mut response, connection) = (pin!(response), pin!(connection));
+    tokio::select! {
+        biased;
+        outcome = &mut response => outcome,
+        _ = connection => response.await,
+    }
+}
+
+fn request(url: &str, body: String) -> Result<Request<Full<Bytes>>, CallError> {
+    let invalid = |error: &dyn std::fmt::Display| CallError::Transport(error.to_string());
+    let url: http::Uri = url.parse().map_err(|error| invalid(&error))?;
+    let path = url.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let host = url.authority().map_or("", http::uri::Authority::as_str);
+    Request::post(path)
+        .header(HOST, host)
+        .header(USER_AGENT, PROGRAM)
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json, */*")
+        .body(Full::from(body))
+        .map_err(|error| invalid(&error))
+}
+
+async fn read(response: Response<Incoming>) -> Result<Value, CallError> {
+    let code = response.status().as_u16();
+    let content_type = response.headers().get(CONTENT_TYPE);
+    let content_type = content_type
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
+    let body = Limited::new(response.into_body(), MAX_RESPONSE_BYTES)
+        .collect()
+        .await;
+    let body = body.map_err(|error| {
+        let why =
+            format!("unexpected error when reading response body. Please retry. Original error: {error}");
+        CallError::Response(why)
+    })?;
+    let body = body.to_bytes();
+    if !(200..=206).contains(&code) {
+        let is_text = content_type.is_empty() || content_type.starts_with("text/");
+        let text = String::from_utf8_lossy(&body);
+        let text = if is_text { text.trim() } else { UNKNOWN_BODY };
+        return Err(CallError::Response(status_error(code, text)));
+    }
+    if body.is_empty() {
+        let why = format!("0-length response with status code: {code} and content type: {content_type}");
+        return Err(CallError::Response(why));
+    }
+    decode(&body)
+        .map_err(|why| CallError::Response(format!("couldn't get version/kind; json parse error: {why}")))
+}
+
+/// Decodes a response, which Go's decoder accepts as YAML, too.
+fn decode(body: &[u8]) -> Result<Value, String> {
+    let value = match crate::types::decode(body) {
+        Ok(decoded) => decoded.value,
+        Err(why) => {
+            let text = std::str::from_utf8(body).ok();
+            text.and_then(|text| crate::yaml::parse(text).ok())
+                .ok_or(why)?
+                .value
+        }
+    };
+    if value.is_object() {
+        return Ok(value);
+    }
+    let found = crate::types::json_kind(&value);
+    Err(format!(
+        r#"json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }}"#
+    ))
+}
+
+fn transport_error(error: &hyper::Error) -> String {
+    if error.is_incomplete_message() || error.is_closed() {
+        return "EOF".to_owned();
+    }
+    error.to_string()
+}

@@ -1,0 +1,183 @@
+//! A webhook server whose responses are data, and which keeps the reviews that it gets.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
+
+/// A running webhook server; it stops when it is dropped.
+pub(crate) struct WebhookServer {
+    pub(crate) port: u16,
+    /// The CA bundle, as `caBundle` contains it.
+    pub(crate) ca_bundle: String,
+    state: Arc<WebhookState>,
+    _tasks: JoinSet<()>,
+}
+
+#[derive(Default)]
+struct WebhookState {
+    /// Responses by path.
+    responses: Mutex<BTreeMap<String, Value>>,
+    reviews: Mutex<Vec<Value>>,
+}
+
+impl WebhookServer {
+    /// Starts a server on loopback, with a certificate for its address, `localhost` and these names.
+    pub(crate) async fn start(names: &[&str]) -> Self {
+        let ca_key = KeyPair::generate().unwrap();
+        let mut ca = CertificateParams::new(vec![]).unwrap();
+        ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let ca_certificate = ca.self_signed(&ca_key).unwrap();
+        let issuer = Issuer::new(ca, ca_key);
+        let names = ["127.0.0.1", "localhost"].iter().chain(names);
+        let params = CertificateParams::new(names.map(ToString::to_string).collect::<Vec<_>>()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &issuer).unwrap();
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
+        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state = Arc::new(WebhookState::default());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(
+            listener,
+            TlsAcceptor::from(Arc::new(config)),
+            state.clone(),
+        ));
+        Self {
+            port,
+            ca_bundle: BASE64_STANDARD.encode(ca_certificate.pem()),
+            state,
+            _tasks: tasks,
+        }
+    }
+
+    /// Sets what the server responds at a path from now on:
+    ///
+    /// - of an AdmissionReview, the fields of the response, with a patch as a list of operations;
+    /// - of a ConversionReview, the fields of the response; without a response, an object has `spec.a` in `v1` and `spec.b` in other versions;
+    /// - with `raw`, a status code, a media type and a body;
+    /// - with `delay`, only after so many seconds.
+    pub(crate) fn respond(&self, path: &str, response: Value) {
+        self.state
+            .responses
+            .lock()
+            .unwrap()
+            .insert(format!("/{path}"), response);
+    }
+
+    /// Removes and returns the reviews so far, each with its path and query.
+    pub(crate) fn take_reviews(&self) -> Value {
+        std::mem::take(&mut *self.state.reviews.lock().unwrap()).into()
+    }
+}
+
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, state: Arc<WebhookState>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            continue;
+        };
+        let (acceptor, state) = (acceptor.clone(), state.clone());
+        connections.spawn(async move {
+            // A client that does not trust the certificate ends the handshake.
+            let Ok(stream) = acceptor.accept(stream).await else {
+                return;
+            };
+            let service = service_fn(|request| serve(state.clone(), request));
+            let _ = http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+async fn serve(
+    state: Arc<WebhookState>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let uri = request.uri().clone();
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let review: Value = serde_json::from_slice(&body).unwrap();
+    state
+        .reviews
+        .lock()
+        .unwrap()
+        .push(json!({ "path": uri.to_string(), "review": review }));
+    let response = state.responses.lock().unwrap().get(uri.path()).cloned();
+    let response = match response {
+        Some(response) => response,
+        None if review["kind"] == "ConversionReview" => converted(&review["request"]),
+        None => json!({ "allowed": true }),
+    };
+    if let Some(seconds) = response["delay"].as_f64() {
+        tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+    }
+    let (code, content_type, body) = match response.get("raw") {
+        Some(raw) => {
+            let text = |key: &str| raw[key].as_str().unwrap_or_default().to_owned();
+            let code = raw["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+            (code.unwrap_or(200), text("type"), text("body"))
+        }
+        None => (
+            200,
+            "application/json".to_owned(),
+            reviewed(&review, response).to_string(),
+        ),
+    };
+    let response = Response::builder()
+        .status(code)
+        .header("Content-Type", content_type);
+    Ok(response.body(Full::from(body)).unwrap())
+}
+
+/// Converts the objects of a ConversionReview.
+fn converted(request: &Value) -> Value {
+    let version = &request["desiredAPIVersion"];
+    let mut objects = request["objects"].clone();
+    for object in objects.as_array_mut().unwrap() {
+        object["apiVersion"] = version.clone();
+        let is_old = version.as_str().unwrap().ends_with("/v1");
+        let (from, to) = if is_old { ("b", "a") } else { ("a", "b") };
+        if let Some(value) = object["spec"].as_object_mut().and_then(|spec| spec.remove(from)) {
+            object["spec"][to] = value;
+        }
+    }
+    json!({ "result": { "status": "Success" }, "convertedObjects": objects })
+}
+
+/// The review with its response.
+fn reviewed(review: &Value, mut response: Value) -> Value {
+    let fields = response.as_object_mut().unwrap();
+    fields.remove("delay");
+    fields
+        .entry("uid")
+        .or_insert_with(|| review["request"]["uid"].clone());
+    if let Some(patch @ Value::Array(_)) = fields.get("patch") {
+        let patch = BASE64_STANDARD.encode(patch.to_string());
+        fields.insert("patch".to_owned(), json!(patch));
+        fields.entry("patchType").or_insert_with(|| json!("JSONPatch"));
+    }
+    json!({ "kind": review["kind"], "apiVersion": review["apiVersion"], "response": response })
+}
