@@ -69,7 +69,8 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         secrets: secrets.lister(),
         accounts: setup.informers().projected::<ServiceAccountView>().lister(),
         tracking: TypedClient::new(setup.connection().clone()),
-        pods: setup.client(),
+        // In place of an informer.
+        pods: setup.operator_client(),
         writer: setup.client(),
         clock: setup.clock(),
         clean_up: options.legacy_token_clean_up_period,

@@ -5,7 +5,11 @@ use std::{mem, sync::Arc};
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::Setup;
-use crate::{cache::InformerHandle, client::Connection};
+use crate::{
+    Kind,
+    cache::InformerHandle,
+    client::{Connection, TypedClient, Verbs},
+};
 
 /// A part of an operator; see [`Setup::component`].
 pub(crate) struct Component {
@@ -97,6 +101,15 @@ impl Setup {
             None => self.warn("`service_account` is called outside of a component and changes nothing"),
         }
         self
+    }
+
+    /// Returns a client that acts as the operator, also within a component, and whose permissions are the operator's: for reads in place of
+    /// an informer, which acts as the operator as well.
+    pub fn operator_client<K: Kind, V: Verbs<K>>(&mut self) -> TypedClient<K, V> {
+        let current = self.components.current.take();
+        let client = self.client();
+        self.components.current = current;
+        client
     }
 
     /// Takes the components. Informers are no longer recorded afterwards.
