@@ -449,8 +449,11 @@ fn template(app: &str, version: u64, policy: &str) -> Value {
 }
 
 fn merge(object: &mut Value, more: Value) {
-    for (name, value) in more.as_object().unwrap() {
-        object[name] = value.clone();
+    let Value::Object(more) = more else {
+        panic!("no object: {more}")
+    };
+    for (name, value) in more {
+        object[name] = value;
     }
 }
 

@@ -126,12 +126,12 @@ fn replicas(round: u64) -> u64 {
     2 + round % 3
 }
 
-fn check_end(cluster: &Cluster, last: u64) -> Result<(), String> {
+fn check_end(cluster: &Cluster, final_round: u64) -> Result<(), String> {
     let list = |api_version: &str, kind: &str| {
         let items = cluster.list(&named(api_version, kind, ""));
         items.map_err(|error| error.to_string())
     };
-    let (wanted, image) = (json!(replicas(last)), format!("image:{last}"));
+    let (wanted, image) = (json!(replicas(final_round)), format!("image:{final_round}"));
     for (kind, field) in [
         ("Deployment", "availableReplicas"),
         ("StatefulSet", "availableReplicas"),
@@ -149,7 +149,7 @@ fn check_end(cluster: &Cluster, last: u64) -> Result<(), String> {
         .map(|pod| pod["spec"]["containers"][0]["image"].as_str().unwrap())
         .collect();
     // The pods of the Deployment and of the StatefulSet.
-    if images.len() as u64 != 2 * replicas(last) || images.iter().any(|found| *found != image) {
+    if images.len() as u64 != 2 * replicas(final_round) || images.iter().any(|found| *found != image) {
         return Err(format!("pods: {images:?}"));
     }
     let jobs = list("batch/v1", "Job")?;
@@ -158,9 +158,9 @@ fn check_end(cluster: &Cluster, last: u64) -> Result<(), String> {
     }) {
         return Err(format!("{}: {}", job["metadata"]["name"], job["status"]));
     }
-    let of_jobs = pods.len() as u64 - 2 * replicas(last);
-    if of_jobs != 4 * (last + 1) {
-        return Err(format!("{of_jobs} pods of {} jobs", last + 1));
+    let of_jobs = pods.len() as u64 - 2 * replicas(final_round);
+    if of_jobs != 4 * (final_round + 1) {
+        return Err(format!("{of_jobs} pods of {} jobs", final_round + 1));
     }
     if let Some(pod) = pods.iter().find(|pod| !pod["metadata"]["finalizers"].is_null()) {
         return Err(format!("{} has a finalizer", pod["metadata"]["name"]));
