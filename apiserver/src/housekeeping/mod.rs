@@ -42,6 +42,13 @@ impl HousekeepingTask {
         Self::StorageProtection,
     ];
 
+    /// All but the garbage collector and the namespace task, for servers beside a controller manager that does the work of both.
+    pub const BESIDE_CONTROLLER_MANAGER: [Self; 3] = [
+        Self::CustomResourceDefinitions,
+        Self::FlowSchemas,
+        Self::StorageProtection,
+    ];
+
     /// Runs the task until the future is dropped. It acts `delay` after the change that it reacts to: see
     /// [`ApiServerBuilder::housekeeping_delay`](crate::ApiServerBuilder::housekeeping_delay).
     pub(crate) async fn run(self, registry: Arc<Registry>, delay: Duration) {

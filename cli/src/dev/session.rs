@@ -86,13 +86,18 @@ impl Session {
         console: Console,
     ) -> Result<Self, Error> {
         let root = project.root;
+        let is_simulated = args.cluster.is_none() && !args.no_simulation;
+        let housekeeping = if is_simulated {
+            &HousekeepingTask::BESIDE_CONTROLLER_MANAGER[..]
+        } else {
+            &HousekeepingTask::ALL
+        };
         let cluster = match &args.cluster {
-            None if args.no_simulation => Cluster::embedded(&root, &HousekeepingTask::ALL).await?,
-            None => Cluster::embedded(&root, &SimulatedCluster::housekeeping()).await?,
+            None => Cluster::embedded(&root, housekeeping).await?,
             Some(context) => Cluster::from_context(&root, context).await?,
         };
         let client = cluster.client.clone();
-        let simulated = if cluster.is_embedded() && !args.no_simulation {
+        let simulated = if is_simulated {
             let pod_start = args.pod_start.map(Duration::from_millis);
             Some(SimulatedCluster::start(client.clone(), cluster.config.clone(), pod_start).await?)
         } else {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use kube::{Client, Config};
-use kubewright_apiserver::HousekeepingTask;
 use kubewright_controllers::{Controllers, Knobs, Options, start_with};
 use kubewright_simulation::{Simulation, SimulationOptions};
 
@@ -12,10 +11,8 @@ use crate::Error;
 /// Those that need no keys, files or other nodes.
 const CONTROLLERS: &str = "serviceaccount,namespace,garbagecollector,podgc,daemonset,deployment,job,replicaset,replicationcontroller,\
                            statefulset,cronjob,ttl-after-finished";
-/// The kinds of the project come and go with its CRDs: the garbage collector finds them soon.
+/// The project's CRDs are applied while the session runs: the garbage collector looks for new kinds every two seconds.
 const KNOBS: &str = r#"{"garbagecollector.syncPeriod": "2s"}"#;
-/// What the controllers do in place of the API server.
-const REPLACED: [HousekeepingTask; 2] = [HousekeepingTask::GarbageCollector, HousekeepingTask::Namespaces];
 
 /// The running controllers and nodes.
 pub(super) struct SimulatedCluster {
@@ -24,12 +21,6 @@ pub(super) struct SimulatedCluster {
 }
 
 impl SimulatedCluster {
-    /// The housekeeping tasks of an API server beside which it runs.
-    pub(super) fn housekeeping() -> Vec<HousekeepingTask> {
-        let tasks = HousekeepingTask::ALL.into_iter();
-        tasks.filter(|task| !REPLACED.contains(task)).collect()
-    }
-
     /// Starts the controllers and the nodes as the administrator.
     pub(super) async fn start(
         client: Client,

@@ -39,12 +39,8 @@ impl Scenario {
     }
 
     pub(crate) fn without_controllers(controllers: &str) -> Self {
-        let replaced = [HousekeepingTask::Namespaces, HousekeepingTask::GarbageCollector];
-        let kept = HousekeepingTask::ALL
-            .into_iter()
-            .filter(|task| !replaced.contains(task));
-        let kept: Vec<_> = kept.collect();
-        let cluster = Cluster::start_embedded(ApiServer::builder().housekeeping(&kept)).unwrap();
+        let server = ApiServer::builder().housekeeping(&HousekeepingTask::BESIDE_CONTROLLER_MANAGER);
+        let cluster = Cluster::start_embedded(server).unwrap();
         Self::on(cluster, controllers)
     }
 

@@ -45,12 +45,8 @@ fn two_managers_never_both_write_to_the_real_server() {
 
 /// Starts an API server that leaves namespaces and garbage to the manager.
 fn embedded() -> Cluster {
-    let replaced = [HousekeepingTask::Namespaces, HousekeepingTask::GarbageCollector];
-    let kept: Vec<_> = HousekeepingTask::ALL
-        .into_iter()
-        .filter(|task| !replaced.contains(task))
-        .collect();
-    Cluster::start_embedded(ApiServer::builder().housekeeping(&kept)).unwrap()
+    let server = ApiServer::builder().housekeeping(&HousekeepingTask::BESIDE_CONTROLLER_MANAGER);
+    Cluster::start_embedded(server).unwrap()
 }
 
 /// Starts a manager.

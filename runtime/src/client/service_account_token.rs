@@ -46,7 +46,7 @@ struct TokenSource {
     last: Mutex<Option<PendingToken>>,
 }
 
-/// A request for a token, for all who wait for it.
+/// A TokenRequest that concurrent requests share.
 type PendingToken = Shared<BoxFuture<'static, Result<Token, TokenError>>>;
 
 #[derive(Clone)]
