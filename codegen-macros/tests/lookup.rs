@@ -83,7 +83,7 @@ fn names(items: Items<BatchJob>) -> Vec<String> {
 
 #[tokio::test]
 async fn index_methods_return_matching_objects() {
-    let factory = SharedInformerFactory::new(Connection::late().0);
+    let factory = SharedInformerFactory::new(Connection::late());
     let informer = factory.batch_jobs();
     let spec = json!({ "queueName": "slow", "isPaused": true, "priority": -3, "tags": ["a", "b"] });
     informer
@@ -121,7 +121,7 @@ async fn index_methods_return_matching_objects() {
 
 #[tokio::test]
 async fn factory_returns_one_informer_per_kind() {
-    let factory = SharedInformerFactory::new(Connection::late().0);
+    let factory = SharedInformerFactory::new(Connection::late());
     let (first, second) = (factory.batch_jobs(), factory.batch_jobs());
     first
         .seed(&job("one", &json!({}), &json!({ "queueName": "slow" }), "DONE"))

@@ -553,12 +553,12 @@ async fn fifth_conflict_and_other_errors_are_returned() {
 
 #[tokio::test]
 async fn request_before_connecting_is_an_error() {
-    let (connection, slot) = Connection::late();
-    let client = TypedClient::<Deployment, All>::new(connection);
+    let connection = Connection::late();
+    let client = TypedClient::<Deployment, All>::new(connection.clone());
     let early = client.get(&web()).await.unwrap_err();
     let source = std::error::Error::source(&early).unwrap().to_string();
     assert!(source.contains("not connected yet"), "{source}");
-    slot.connect(&seeded().connection());
+    connection.connect_to(&seeded().connection());
     client.get(&web()).await.unwrap();
 }
 

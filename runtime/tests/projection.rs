@@ -146,7 +146,7 @@ fn projection_has_the_info_of_its_kind() {
 
 #[tokio::test]
 async fn listers_read_projections_from_whole_and_projected_stores() {
-    let factory = SharedInformerFactory::new(Connection::late().0);
+    let factory = SharedInformerFactory::new(Connection::late());
     let (whole, small) = (factory.of::<PodSummary>(), factory.projected::<PodSummary>());
     factory.of::<Pod>().seed(&pod()).unwrap();
     small.seed(&pod()).unwrap();

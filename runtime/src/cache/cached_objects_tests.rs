@@ -11,7 +11,7 @@ use crate::{
 const PROJECTED: StorageMode = StorageMode::Projection(&["data"]);
 
 fn factory(modes: impl IntoIterator<Item = StorageMode>) -> SharedInformerFactory {
-    let factory = SharedInformerFactory::new(Connection::late().0);
+    let factory = SharedInformerFactory::new(Connection::late());
     for storage in modes {
         factory.with::<ConfigMap>(InformerOptions {
             storage,

@@ -34,9 +34,9 @@ pub struct Connection {
     slot: Option<ConnectionSlot>,
 }
 
-/// Connects a [`Connection::late`].
+/// What a [`Connection::late`] is connected with.
 #[derive(Clone)]
-pub struct ConnectionSlot {
+struct ConnectionSlot {
     clients: Arc<OnceLock<Clients>>,
     request_metrics: RequestMetrics,
 }
@@ -154,18 +154,18 @@ impl Connection {
         Ok(Self::from_clients(clients).with_field_manager(name))
     }
 
-    /// Creates a connection that is connected later, through the slot. Requests before that fail. Must be called within a tokio runtime.
+    /// Creates a connection that is connected later, by [`connect_to`](Self::connect_to). Requests before that fail. Must be called within a
+    /// tokio runtime.
     #[doc(hidden)]
-    pub fn late() -> (Self, ConnectionSlot) {
+    pub fn late() -> Self {
         let slot = ConnectionSlot {
             clients: Arc::default(),
             request_metrics: RequestMetrics::default(),
         };
-        let connection = Self {
+        Self {
             slot: Some(slot.clone()),
             ..Self::from_clients(Self::late_clients(&slot))
-        };
-        (connection, slot)
+        }
     }
 
     fn late_clients(slot: &ConnectionSlot) -> Clients {
@@ -205,11 +205,17 @@ impl Connection {
         connection
     }
 
-    /// Connects a connection that was made to be connected later. Later calls do nothing.
-    pub(crate) fn connect_to(&self, connection: &Self) {
+    /// Connects a [`late`](Self::late) connection and all clones of it. Later calls do nothing.
+    #[doc(hidden)]
+    pub fn connect_to(&self, connection: &Self) {
         if let Some(slot) = &self.slot {
-            slot.connect(connection);
+            let _ = slot.clients.set(connection.clients.clone());
         }
+    }
+
+    /// The metrics of the requests through a [`late`](Self::late) connection, and through those of components.
+    pub(crate) fn request_metrics(&self) -> Option<&RequestMetrics> {
+        self.slot.as_ref().map(|slot| &slot.request_metrics)
     }
 
     /// Returns the same connection with a fence: writes are sent only while it is open.
@@ -298,18 +304,6 @@ impl Connection {
         request: Request<Body>,
     ) -> Result<Response<InlineBody>, kube::Error> {
         inline_connection::send(&self.clients.watches, request).await
-    }
-}
-
-impl ConnectionSlot {
-    /// Connects. Later calls do nothing.
-    pub fn connect(&self, connection: &Connection) {
-        let _ = self.clients.set(connection.clients.clone());
-    }
-
-    /// The metrics of the requests through this connection.
-    pub(crate) fn request_metrics(&self) -> &RequestMetrics {
-        &self.request_metrics
     }
 }
 

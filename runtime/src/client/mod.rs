@@ -47,7 +47,6 @@ pub(crate) use write_observer::{
 };
 
 pub use apply::ApplyOptions;
-pub(crate) use connection::ConnectionSlot;
 pub use connection::{ConnectError, Connection};
 pub use discovery::DiscoveryError;
 pub use error::{ClientError, ClientErrorCause};

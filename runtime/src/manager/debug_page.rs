@@ -163,7 +163,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn shows_caches_and_queues() {
-        let informers = SharedInformerFactory::new(Connection::late().0);
+        let informers = SharedInformerFactory::new(Connection::late());
         let deployment =
             json!({"metadata": {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "1"}});
         informers.of::<Deployment>().seed(&deployment).unwrap();

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Clock,
-    client::{Connection, ConnectionSlot, Fence},
+    client::{Connection, Fence},
     controller::Setup,
     events::{EventWriter, Recorder},
 };
@@ -266,9 +266,9 @@ impl Manager {
             _ => user_agent,
         };
         let RegisteredOperator {
-            setup, slot, events, ..
+            setup, fence, events, ..
         } = registered;
-        let operator = Operator::new(setup, slot, events, self.source, &user_agent, *args)?.with_tls(tls);
+        let operator = Operator::new(setup, fence, events, self.source, &user_agent, *args)?.with_tls(tls);
         // A large future.
         let result = Box::pin(operator.run(self.stop)).await;
         listener.shutdown().await;
@@ -279,7 +279,7 @@ impl Manager {
 /// The result of calling all registration functions.
 struct RegisteredOperator {
     setup: Setup,
-    slot: (ConnectionSlot, Fence),
+    fence: Fence,
     events: (Recorder, EventWriter),
     /// The first error of the operator's own flags.
     invalid_args: Option<clap::Error>,
@@ -287,7 +287,7 @@ struct RegisteredOperator {
 
 impl RegisteredOperator {
     fn new(name: &str, registrations: Vec<Register>, line: &CommandLine, clock: Clock) -> Self {
-        let ((connection, slot), fence) = (Connection::late(), Fence::default());
+        let (connection, fence) = (Connection::late(), Fence::default());
         let events = Recorder::pipeline(name);
         let mut setup = Setup::new(
             name,
@@ -309,7 +309,7 @@ impl RegisteredOperator {
         }
         Self {
             setup,
-            slot: (slot, fence),
+            fence,
             events,
             invalid_args,
         }

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     ApiResource,
     cache::{InformerHandle, SharedInformerFactory},
-    client::{Connection, ConnectionSlot, Fence},
+    client::{Connection, Fence},
     controller::{ControllerRunner, HealthCheck, RegisteredComponents, Runnable, Setup},
     events::{EventWriter, Recorder},
     workqueue::WorkQueue,
@@ -56,7 +56,6 @@ pub(super) struct Operator {
     /// For the servers of health checks and metrics; none: plain HTTP.
     tls: Option<TlsAcceptor>,
     user_agent: String,
-    slot: ConnectionSlot,
     connection: Connection,
     fence: Fence,
     election_timing: ElectionTiming,
@@ -78,7 +77,7 @@ impl Operator {
     /// Checks the registration against the flags. `user_agent` is the beginning of the User-Agent header.
     pub(super) fn new(
         mut setup: Setup,
-        (slot, fence): (ConnectionSlot, Fence),
+        fence: Fence,
         (recorder, events): (Recorder, EventWriter),
         source: ConnectionSource,
         user_agent: &str,
@@ -108,7 +107,9 @@ impl Operator {
         let informers = setup.informers().clone();
         informers.set_namespaces(args.watched_namespaces());
         let mut metrics = Metrics::new(setup.operator(), informers.clone(), recorder);
-        metrics.count_requests(slot.request_metrics());
+        if let Some(requests) = setup.connection().request_metrics() {
+            metrics.count_requests(requests);
+        }
         if let Some(applies) = setup.connection().apply_cache() {
             metrics.count_skipped_applies(applies);
         }
@@ -173,7 +174,6 @@ impl Operator {
             args,
             source,
             tls: None,
-            slot,
             informers,
             metrics,
             controllers,
@@ -195,7 +195,7 @@ impl Operator {
             address,
             in_cluster,
         } = self.source.connect(&self.args, &self.user_agent).await?;
-        self.slot.connect(&connection);
+        self.connection.connect_to(&connection);
         connect_components(&self.components, &connection, config.as_ref(), &self.user_agent)?;
         let components = self.components.all.into_iter();
         let components: Vec<_> = components

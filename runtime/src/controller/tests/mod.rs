@@ -100,7 +100,7 @@ impl ControllerMetrics for Outcomes {
 }
 
 fn factory() -> SharedInformerFactory {
-    SharedInformerFactory::new(Connection::late().0)
+    SharedInformerFactory::new(Connection::late())
 }
 
 fn seeded(objects: &[Value]) -> SharedInformer<Deployment> {

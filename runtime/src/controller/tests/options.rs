@@ -143,7 +143,7 @@ async fn multiple_predicates_are_anded() {
 
 #[tokio::test]
 async fn resync_period_of_the_setup_is_the_default_of_controllers() {
-    let (connection, recorder) = (Connection::late().0, Recorder::pipeline("test").0);
+    let (connection, recorder) = (Connection::late(), Recorder::pipeline("test").0);
     let mut setup = Setup::new("test", connection, recorder, FixedArgs::default());
     let deployments = setup.informers().of::<Deployment>();
     setup.controller("default", Nothing).reconciles(&deployments);

@@ -20,7 +20,7 @@ use crate::{
 
 fn setup(args: &[&str]) -> Setup {
     let (recorder, _) = Recorder::pipeline("shop");
-    Setup::new("shop", Connection::late().0, recorder, FixedArgs::new(args))
+    Setup::new("shop", Connection::late(), recorder, FixedArgs::new(args))
 }
 
 #[tokio::test]

@@ -152,10 +152,9 @@ impl Reconciler for Nothing {
 }
 
 fn setup() -> Setup {
-    let (connection, _slot) = Connection::late();
     Setup::new(
         "shop",
-        connection,
+        Connection::late(),
         Recorder::pipeline("shop").0,
         FixedArgs::default(),
     )

@@ -16,7 +16,7 @@ use crate::{
 
 /// Returns the metrics of an operator with one Deployment in its cache.
 fn metrics() -> Metrics {
-    let informers = SharedInformerFactory::new(Connection::late().0);
+    let informers = SharedInformerFactory::new(Connection::late());
     informers.of::<Deployment>();
     informers.with::<Deployment>(InformerOptions {
         namespaces: Some(vec![]),
@@ -110,7 +110,7 @@ async fn controller_runtime_and_client_go_metric_names_are_exported() {
 /// Prometheus rejects a scrape with a duplicate series.
 #[tokio::test]
 async fn no_two_informers_share_a_series() {
-    let informers = SharedInformerFactory::new(Connection::late().0);
+    let informers = SharedInformerFactory::new(Connection::late());
     for _ in 0..2 {
         informers.with::<Deployment>(InformerOptions {
             storage: StorageMode::Transformed(Transform::new(|_| {})),
@@ -159,9 +159,9 @@ async fn documented_metrics_equal_the_exported_ones() {
     controller.started();
     controller.finished(Some(Outcome::Success), Duration::ZERO);
     metrics.observe_queues(vec![("foo".into(), Box::new(QueueStats::default))]);
-    let (connection, slot) = Connection::late();
-    metrics.count_requests(slot.request_metrics());
-    slot.connect(&ScriptedApi::new().connection());
+    let connection = Connection::late();
+    metrics.count_requests(connection.request_metrics().unwrap());
+    connection.connect_to(&ScriptedApi::new().connection());
     let informers = SharedInformerFactory::new(connection.clone());
     let connection = connection.with_cached_objects(informers.cached_objects());
     if let Some(applies) = connection.apply_cache() {
