@@ -1,8 +1,20 @@
-//! Writes results into marked sections of a Markdown file, and describes the machine and conditions of a run.
+//! Formats tables, writes results into marked sections of a Markdown file, and describes the machine and conditions of a run.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result};
+
+/// Returns a Markdown table of figures. A row is its label and a cell below each head.
+pub fn table(heads: &[&str], rows: impl IntoIterator<Item = (String, Vec<String>)>) -> String {
+    let rows = rows.into_iter();
+    let rows = rows.map(|(label, cells)| format!("| {label} | {} |\n", cells.join(" | ")));
+    format!(
+        "| | {} |\n|---|{}\n{}",
+        heads.join(" | "),
+        "---:|".repeat(heads.len()),
+        rows.collect::<String>()
+    )
+}
 
 /// Replaces the text between `<!-- NAME -->` and `<!-- /NAME -->` in a file.
 pub fn replace_section(file: &Path, name: &str, text: &str) -> Result<()> {
@@ -44,4 +56,19 @@ pub fn machine() -> String {
         field("processor").count(),
         kernel.join(".")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_has_a_cell_below_each_head() {
+        let rows = [("CPU s", ["1", "2"]), ("MB", ["3", ""])];
+        let rows = rows.map(|(label, cells)| (label.to_owned(), cells.map(str::to_owned).to_vec()));
+        assert_eq!(
+            table(&["ours", "ratio"], rows),
+            "| | ours | ratio |\n|---|---:|---:|\n| CPU s | 1 | 2 |\n| MB | 3 |  |\n"
+        );
+    }
 }

@@ -131,15 +131,11 @@ fn print_table(
         load.objects, load.events
     );
     let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
-    println!(
-        "| | {} |\n|---|{}",
-        names.join(" | "),
-        "---:|".repeat(names.len())
-    );
-    for ((label, _), pairs) in others.iter().zip(pairs) {
-        let cells: Vec<String> = COLUMNS.iter().map(|(_, read)| cell(pairs, *read)).collect();
-        println!("| {label} | {} |", cells.join(" | "));
-    }
+    let rows = others.iter().zip(pairs).map(|((label, _), pairs)| {
+        let cells = COLUMNS.iter().map(|(_, read)| cell(pairs, *read));
+        ((*label).to_owned(), cells.collect())
+    });
+    print!("{}", report::table(&names, rows));
 }
 
 /// Formats the medians of both builds and of their ratio, with the spread of the ratio.

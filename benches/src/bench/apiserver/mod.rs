@@ -184,7 +184,8 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
 }
 
 fn table(figures: &[(&str, Vec<ServerFigures>)]) -> String {
-    let names: Vec<&str> = figures.iter().map(|(name, _)| *name).collect();
+    let names = figures.iter().map(|(name, _)| *name);
+    let heads: Vec<&str> = names.chain(["times better"]).collect();
     let rows = ROWS.map(|(label, decimals, better, read)| {
         // Ignore rounds in which the figure was not measured (NaN).
         let of = |runs: &[ServerFigures]| median(runs.iter().map(read).filter(|figure| !figure.is_nan()));
@@ -194,13 +195,8 @@ fn table(figures: &[(&str, Vec<ServerFigures>)]) -> String {
             ([ours, theirs], BetterValue::Higher) => format!("{:.1}", ours / theirs),
             _ => String::new(),
         };
-        let cells: Vec<String> = values.iter().map(|value| format!("{value:.decimals$}")).collect();
-        format!("| {label} | {} | {times} |\n", cells.join(" | "))
+        let cells = values.iter().map(|value| format!("{value:.decimals$}"));
+        (label.to_owned(), cells.chain([times]).collect())
     });
-    format!(
-        "| | {} | times better |\n|---|{}---:|\n{}",
-        names.join(" | "),
-        "---:|".repeat(names.len()),
-        rows.concat()
-    )
+    report::table(&heads, rows)
 }

@@ -1,6 +1,6 @@
 //! Formats the figures as a Markdown table.
 
-use kubewright_benches::median;
+use kubewright_benches::{median, report};
 
 use super::{run::CacheFigures, subjects::CacheSubject};
 
@@ -28,13 +28,7 @@ pub(crate) fn markdown(subjects: &[&CacheSubject], figures: &[Vec<CacheFigures>]
             let ratio = figures.first().map_or(1.0, |first| value / of(first, *read));
             format!("{value:.2} ({ratio:.2}×)")
         });
-        let cells: Vec<String> = cells.collect();
-        format!("| {} | {} |\n", subject.label, cells.join(" | "))
+        (subject.label.to_string(), cells.collect())
     });
-    let rows: String = rows.collect();
-    format!(
-        "| | {} |\n|---|{}\n{rows}",
-        names.join(" | "),
-        "---:|".repeat(COLUMNS.len())
-    )
+    report::table(&names, rows)
 }

@@ -149,20 +149,16 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<()> {
 
 /// Returns the table of medians. The last column is the ratio of the first program to the second.
 fn table<F>(programs: &[Program], rows: &[Row<F>], figures: &[Vec<F>]) -> String {
-    let names: Vec<&str> = programs.iter().map(|program| program.name).collect();
+    let names = programs.iter().map(|program| program.name);
+    let heads: Vec<&str> = names.chain(["ratio"]).collect();
     let rows = rows.iter().map(|(label, decimals, read)| {
         let values: Vec<f64> = figures.iter().map(|runs| median(runs.iter().map(read))).collect();
         let ratio = match values.as_slice() {
             [ours, theirs] if *theirs > 0.0 => format!("{:.2}", ours / theirs),
             _ => String::new(),
         };
-        let cells: Vec<String> = values.iter().map(|value| format!("{value:.decimals$}")).collect();
-        format!("| {label} | {} | {ratio} |\n", cells.join(" | "))
+        let cells = values.iter().map(|value| format!("{value:.decimals$}"));
+        ((*label).to_owned(), cells.chain([ratio]).collect())
     });
-    format!(
-        "| | {} | ratio |\n|---|{}---:|\n{}",
-        names.join(" | "),
-        "---:|".repeat(names.len()),
-        rows.collect::<String>()
-    )
+    report::table(&heads, rows)
 }

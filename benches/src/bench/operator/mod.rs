@@ -137,13 +137,7 @@ fn table(names: &[&str], figures: &[Vec<OperatorFigures>]) -> String {
                 value_text
             }
         });
-        let cells: Vec<String> = cells.collect();
-        format!("| {name} | {} |\n", cells.join(" | "))
+        ((*name).to_owned(), cells.collect())
     });
-    let rows: String = rows.collect();
-    format!(
-        "| | {} |\n|---|{}\n{rows}",
-        heads.join(" | "),
-        "---:|".repeat(COLUMNS.len())
-    )
+    report::table(&heads, rows)
 }
