@@ -19,7 +19,7 @@ use tokio::task::spawn_blocking;
 /// The verbs that webhooks see.
 const ADMITTED_VERBS: &[&str] = &["create", "update", "patch", "delete", "deletecollection"];
 
-/// The webhooks that a request may meet, and what they report.
+/// The webhooks that may be called for a request, and their reports.
 pub(super) struct WebhookAccess {
     hooks: Arc<HookSet>,
     report: WebhookReport,
@@ -40,7 +40,7 @@ impl WebhookAccess {
     }
 }
 
-/// Returns the webhooks that a request may meet, if any.
+/// Returns the webhooks that may be called for a request, if any.
 pub(super) fn hooks_for(state: &ServerState, info: &RequestInfo) -> Option<Arc<HookSet>> {
     if !ADMITTED_VERBS.contains(&info.verb.as_str()) {
         return None;

@@ -53,7 +53,7 @@ pub(super) struct RequestContext<'a> {
     pub(super) parts: &'a http::request::Parts,
     pub(super) body: &'a Bytes,
     pub(super) format: ResponseFormat,
-    /// None if the request meets no webhook.
+    /// None if no webhook is called for the request.
     pub(super) webhooks: Option<&'a WebhookAccess>,
 }
 

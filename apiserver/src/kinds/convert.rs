@@ -99,7 +99,7 @@ pub(crate) fn is_stored_differently(kind: &Kind, stored: &Value, read: &Value) -
 /// Converts an object of a request to the storage version of its kind.
 pub(crate) fn to_stored_version(kind: &Kind, mut object: Value) -> Value {
     if kind.conversion_webhook().is_some() {
-        // It is converted already, or is what was stored.
+        // A webhook has converted it already, or it comes from the store.
         return object;
     }
     if is_old_autoscaler(kind) {

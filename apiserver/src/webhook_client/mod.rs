@@ -17,7 +17,7 @@ use std::time::Duration;
 ///
 /// The registry is synchronous, and so is this: a call is started, and the thread that needs the response blocks until it arrives. So only
 /// threads that may block call webhooks, never one that drives tasks, and never while a lock is held. In return, a write is one function
-/// with or without webhooks, and one that meets none pays nothing.
+/// with or without webhooks, and one without a matching webhook costs nothing more.
 pub(crate) trait WebhookCaller: fmt::Debug + Send + Sync {
     /// Sends a review. Does not block.
     fn start(&self, endpoint: &Endpoint, review: &Value, timeout: Duration) -> PendingCall;

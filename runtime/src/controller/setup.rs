@@ -246,7 +246,7 @@ impl Setup {
         self.health_check(Probe::Ready, name, check)
     }
 
-    /// The connection of what is not part of a component.
+    /// The operator's connection, also within a component.
     pub(super) fn operator_connection(&self) -> &Connection {
         &self.connection
     }

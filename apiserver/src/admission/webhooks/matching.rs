@@ -1,4 +1,4 @@
-//! Which webhooks a write meets, as kube-apiserver decides it.
+//! Which webhooks are called for a write, as kube-apiserver decides it.
 
 use super::WebhookContext;
 use super::hook::{Hook, Rule};
@@ -8,7 +8,7 @@ use crate::kinds::Kind;
 use crate::status::ApiError;
 use serde_json::{Value, json};
 
-/// The kinds whose objects meet no webhook, so that a webhook cannot prevent its own repair.
+/// The kinds whose objects are sent to no webhook: otherwise a faulty webhook could refuse the change that mends it.
 const EXEMPT_KINDS: &[&str] = &[
     "ValidatingWebhookConfiguration",
     "MutatingWebhookConfiguration",
@@ -19,7 +19,7 @@ const EXEMPT_KINDS: &[&str] = &[
 ];
 
 impl HookRequest<'_> {
-    /// True if the request meets no webhook, whatever the rules say.
+    /// True if no webhook is called for the request, whatever the rules say.
     pub(super) fn is_exempt(&self) -> bool {
         self.resource.group == "admissionregistration.k8s.io"
             && EXEMPT_KINDS.contains(&self.resource.kind.as_str())

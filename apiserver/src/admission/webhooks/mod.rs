@@ -7,7 +7,7 @@
 //! (`http/blocking.rs`); a write calls webhooks where its other plugins run. So admission of an update is inside the loop that retries it after
 //! a write conflict, as in kube-apiserver: no lock is held during a call, and what changed in the meantime is seen by the next attempt.
 //! Writes of the server itself have no context and call no webhooks: some of them hold a lock, and their threads must not block. Differences
-//! from kube-apiserver, besides: connections (`CONNECT`) meet no webhook, the denial of several validating webhooks is that of the first in
+//! from kube-apiserver, besides: no webhook is called for connections (`CONNECT`), the denial of several validating webhooks is that of the first in
 //! order, a request's own `timeout` does not shorten calls, and `authorizer` in a match condition is an error, which the failure policy handles.
 
 mod hook;

@@ -29,7 +29,7 @@ pub(crate) struct MutatingWebhooks<'a> {
 }
 
 impl<'a> MutatingWebhooks<'a> {
-    /// Prepares the calls; None if the request meets no webhook.
+    /// Prepares the calls; None if no webhook is called for the request.
     pub(crate) fn new(request: HookRequest<'a>, context: WebhookContext<'a>) -> Option<Self> {
         if context.hooks.mutating.is_empty() || request.is_exempt() {
             return None;

@@ -1,9 +1,9 @@
-//! What webhooks say besides yes and no.
+//! The warnings and audit annotations of webhooks.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 
-/// The warnings and the audit annotations of the webhooks that a request met.
+/// The warnings and the audit annotations of the webhooks that were called for a request.
 #[derive(Debug, Default)]
 pub(crate) struct WebhookReport {
     warnings: Mutex<Vec<String>>,
