@@ -3,6 +3,7 @@
 //! `cargo test` runs one program after the other, although many of them wait most of the time. Read [`programs`] (what there is to run),
 //! [`schedule`] (in what order, and what not side by side), [`runner`] (how), [`outcome`] (what ran, compared with what there is).
 
+mod cpu_time;
 mod libtest;
 mod outcome;
 mod programs;
@@ -16,7 +17,7 @@ use programs::{Selection, TestProgram};
 use runner::Run;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[derive(Args, Default)]
 pub(crate) struct Options {
@@ -126,7 +127,7 @@ fn summarize(finished: &[runner::Finished], start: Instant) -> usize {
             let _ = writeln!(text, "\n--- {}: {reason}\n{output}", run.title);
         }
     }
-    let _ = writeln!(text, "\nseconds  tests  program");
+    let _ = writeln!(text, "\nseconds  CPU  tests  program");
     let (mut passed, mut rest) = (0, 0);
     for run in &sorted {
         passed += run.outcome.as_ref().map_or(0, |outcome| outcome.ran);
@@ -140,17 +141,19 @@ fn summarize(finished: &[runner::Finished], start: Instant) -> usize {
         };
         let _ = writeln!(
             text,
-            "{:7}  {count:>5}  {}{note}",
+            "{:7}  {:3}  {count:>5}  {}{note}",
             run.duration.as_secs(),
+            run.cpu.as_secs(),
             run.title
         );
     }
     let failures = sorted.iter().filter(|run| run.outcome.is_err()).count();
-    let sum: u64 = sorted.iter().map(|run| run.duration.as_secs()).sum();
+    let cpu: Duration = sorted.iter().map(|run| run.cpu).sum();
     let _ = writeln!(
         text,
-        "and {rest} programs in less than a second each\n{passed} tests passed, {failures} programs failed: {} s; one after the other {sum} s",
-        start.elapsed().as_secs()
+        "and {rest} programs in less than a second each\n{passed} tests passed, {failures} programs failed: {} s, {} s of CPU",
+        start.elapsed().as_secs(),
+        cpu.as_secs()
     );
     print!("{text}");
     failures

@@ -1,5 +1,6 @@
 //! Runs test programs side by side, each with a file for its output and a time limit.
 
+use super::cpu_time;
 use super::outcome::{self, Listed, Outcome};
 use super::programs::{Selection, TestProgram, library_path};
 use super::schedule::{self, Entry, TIME_LIMIT};
@@ -67,6 +68,7 @@ impl Running<'_> {
     /// Returns the result of a program that has ended, or was killed because its time is over.
     fn poll(&mut self) -> anyhow::Result<Option<Finished>> {
         let duration = self.start.elapsed();
+        let before = cpu_time::of_ended_children();
         let outcome = match self.child.try_wait()? {
             Some(status) => {
                 let output = fs::read(&self.output)?;
@@ -92,6 +94,7 @@ impl Running<'_> {
             title: self.run.title.clone(),
             output: self.output.clone(),
             duration,
+            cpu: cpu_time::of_ended_children().saturating_sub(before),
             outcome,
         }))
     }
@@ -113,6 +116,8 @@ pub(crate) struct Finished {
     /// The file with its output.
     pub(crate) output: PathBuf,
     pub(crate) duration: Duration,
+    /// Of the program and the processes that it waited for.
+    pub(crate) cpu: Duration,
     /// The tests that ran, or why the run failed.
     pub(crate) outcome: Result<Outcome, String>,
 }
@@ -149,8 +154,9 @@ pub(crate) fn run_all(
                     Err(reason) => format!("FAILED: {reason}"),
                 };
                 eprintln!(
-                    "{:5.1} s  {}: {outcome}",
+                    "{:5.1} s, {:5.1} s of CPU  {}: {outcome}",
                     result.duration.as_secs_f32(),
+                    result.cpu.as_secs_f32(),
                     result.title
                 );
                 running.swap_remove(index);
