@@ -37,7 +37,7 @@ const SOAK: Load = Load::Alone(
 );
 
 /// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
-const KNOWN: [(&str, u32, Load); 43] = [
+const KNOWN: [(&str, u32, Load); 44] = [
     ("kubewright-tests/scaffold", 210, Load::BuildsAllProfiles),
     ("kubewright-tests/dev", 200, Load::Builds),
     ("kubewright-tests/regenerate", 90, Load::Builds),
@@ -58,7 +58,8 @@ const KNOWN: [(&str, u32, Load); 43] = [
     ("controller-manager/kill --ignored", 90, Load::Waits),
     ("kubewright-testkit/cluster --ignored", 70, Load::Waits),
     ("controller-manager/kill", 20, Load::Waits),
-    ("controller-manager/beside_upstream --ignored", 60, Load::Waits),
+    ("controller-manager/scenarios", 50, Load::Waits),
+    ("controller-manager/scenarios --ignored", 60, Load::Waits),
     ("kubewright/requests --ignored", 65, Load::Waits),
     ("kubewright-testkit/disruption --ignored", 60, Load::Waits),
     ("kubewright-tests/skipped_applies", 55, Load::Waits),

@@ -1,0 +1,92 @@
+//! Deletions with each propagation policy, and namespaces.
+
+use kubewright_testkit::eventually;
+use serde_json::{Value, json};
+
+use crate::{
+    NAMESPACE, TIMEOUT,
+    outcome::normalized,
+    workloads::{Scenarios, conditions},
+};
+
+impl Scenarios<'_> {
+    pub(crate) fn cascades(&mut self) {
+        let delete = |kind: &str, name: &str, policy: &str| {
+            let path =
+                format!("/apis/apps/v1/namespaces/{NAMESPACE}/{kind}/{name}?propagationPolicy={policy}");
+            self.cluster
+                .request(http::Method::DELETE, &path, "application/json", None)
+                .unwrap();
+        };
+        delete("deployments", "web", "Foreground");
+        delete("statefulsets", "db", "Orphan");
+        delete("daemonsets", "agent", "Background");
+        eventually("the pods of both are gone", TIMEOUT, || {
+            let pods = self.list("v1", "Pod");
+            let app = |pod: &Value| {
+                pod["metadata"]["labels"]["app"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            let left: Vec<_> = pods
+                .iter()
+                .map(app)
+                .filter(|app| app == "web" || app == "agent")
+                .collect();
+            let owned = pods
+                .iter()
+                .any(|pod| app(pod) == "db" && !pod["metadata"]["ownerReferences"].is_null());
+            if left.is_empty() && !owned && self.list("apps/v1", "StatefulSet").is_empty() {
+                Ok(())
+            } else {
+                Err(format!("{left:?}, owned: {owned}"))
+            }
+        });
+        self.record("orphaned", "v1", &["Pod"]);
+        self.record("orphaned", "apps/v1", &["ReplicaSet", "ControllerRevision"]);
+    }
+
+    /// Two hundred namespaces at once, and one that a finalizer holds.
+    pub(crate) fn namespaces(&mut self) {
+        let object =
+            |kind: &str, name: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}});
+        let names: Vec<String> = (0..200).map(|number| format!("doomed-{number}")).collect();
+        for name in &names {
+            self.cluster.create_namespace(name).unwrap();
+        }
+        let mut held = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {}});
+        held["metadata"] =
+            json!({"namespace": "doomed-0", "name": "held", "finalizers": ["example.com/hold"]});
+        self.cluster.apply(&held).unwrap();
+        for name in &names {
+            self.cluster.delete(&object("Namespace", name)).unwrap();
+        }
+        self.wait(&object("Namespace", "doomed-0"), |found| {
+            conditions(found).contains(&"NamespaceFinalizersRemaining True SomeFinalizersRemain".to_owned())
+        });
+        let found = self
+            .cluster
+            .get(&object("Namespace", "doomed-0"))
+            .unwrap()
+            .unwrap();
+        self.lines
+            .push(format!("held: {}", normalized(&found["status"], &[])));
+        self.cluster
+            .merge_patch(&held, &json!({"metadata": {"finalizers": null}}))
+            .unwrap();
+        eventually("the namespaces are gone", TIMEOUT, || {
+            let namespaces = self.cluster.list(&object("Namespace", "")).unwrap();
+            let left = namespaces.iter().filter(|namespace| {
+                namespace["metadata"]["name"]
+                    .as_str()
+                    .unwrap()
+                    .starts_with("doomed")
+            });
+            match left.count() {
+                0 => Ok(()),
+                left => Err(left),
+            }
+        });
+    }
+}
