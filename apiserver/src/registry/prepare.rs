@@ -50,7 +50,8 @@ pub(super) fn prepare_for_update(
     if kind.definition.is_none() {
         strategy::prepare(kind, object, Some(old));
     }
-    if kind.tracks_generation() {
+    // A write of the status may change annotations, which count for Deployments, and never the generation.
+    if kind.tracks_generation() && subresource != "status" {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or(0);
         let (mut new, mut before) = (generation_inputs(kind, object), generation_inputs(kind, old));
         if kind.counts_explicit_empty_fields() {
