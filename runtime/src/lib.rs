@@ -119,10 +119,10 @@ mod namespaced_name;
 mod panics;
 #[doc(hidden)]
 pub mod projection;
-#[cfg(test)]
-mod simulation_seeds;
 #[doc(hidden)]
 pub mod spec_types;
+#[cfg(test)]
+mod test_effort;
 pub mod testing;
 mod token_bucket;
 #[doc(hidden)]

@@ -5,7 +5,7 @@
 //! The test runs against the real API server, including its watch cache, and against the embedded one. The embedded server runs in the
 //! test's process and keeps its objects in memory, so it becomes unreachable instead of being killed, and the default run is shorter.
 //!
-//! `KUBEWRIGHT_SOAK_SECONDS` sets the duration (default 60, embedded 20). `KUBEWRIGHT_SOAK_SEED` repeats the random choices of a run,
+//! `KUBEWRIGHT_SOAK_SECONDS` sets the duration (default 30, embedded 20). `KUBEWRIGHT_SOAK_SEED` repeats the random choices of a run,
 //! but not the timing of its threads.
 
 #![expect(
@@ -89,7 +89,7 @@ mod real {
             // Serve Secrets from etcd without a watch cache, so that a compaction takes effect at once. Disable the audit log.
             .api_server_arg("--watch-cache-sizes=secrets#0")
             .api_server_arg("--audit-log-path=");
-        super::run_with_checks(&Cluster::start_real(plane).expect("a control plane"), 60);
+        super::run_with_checks(&Cluster::start_real(plane).expect("a control plane"), 30);
     }
 }
 

@@ -14,8 +14,8 @@ pub(crate) enum Load {
     /// Builds scaffolds in all profiles, and holds cargo's lock for minutes: runs beside none that builds. It starts first, so that the others
     /// find the dependencies built.
     BuildsAllProfiles,
-    /// Runs after all others and beside none, for the given reason.
-    Alone(&'static str),
+    /// Runs after all others, beside its like alone, for the given reason.
+    Last(&'static str),
 }
 
 impl Load {
@@ -32,8 +32,8 @@ pub(crate) const MAX_BUILDING: usize = 2;
 /// A program that takes longer hangs, and is killed. Those of low priority take a quarter of an hour on two busy cores.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_mins(30);
 
-const SOAK: Load = Load::Alone(
-    "it limits the growth of memory, and on a busy machine a backlog of events looks like a leak",
+const SOAK: Load = Load::Last(
+    "it limits the growth of memory, and on a busy machine a backlog of events looks like a leak; it waits most of the time",
 );
 
 /// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
@@ -123,22 +123,19 @@ pub(crate) fn next(
     jobs: usize,
     control_plane_is_built: bool,
 ) -> Option<usize> {
-    let is_alone = |run: &Entry| matches!(run.load, Load::Alone(_));
-    if running.iter().any(is_alone) {
-        return None;
-    }
-    let only_alone_is_left = pending.iter().all(is_alone);
+    let is_last = |run: &Entry| matches!(run.load, Load::Last(_));
+    let only_last_are_left = pending.iter().chain(running).all(is_last);
     let may_start = |run: &Entry| {
         let count = |load: Load| running.iter().filter(|other| other.load == load).count();
         let side_by_side = count(run.load);
         (control_plane_is_built || !run.needs_control_plane)
-            && running.iter().all(|other| other.program != run.program)
+            && (is_last(run) || running.iter().all(|other| other.program != run.program))
             && match run.load {
                 Load::Computes => side_by_side < jobs,
                 Load::Waits => side_by_side < MAX_WAITING,
                 Load::Builds => side_by_side < MAX_BUILDING && count(Load::BuildsAllProfiles) == 0,
                 Load::BuildsAllProfiles => side_by_side == 0 && count(Load::Builds) == 0,
-                Load::Alone(_) => only_alone_is_left && running.is_empty(),
+                Load::Last(_) => only_last_are_left,
             }
     };
     let startable = pending.iter().enumerate().filter(|(_, run)| may_start(run));
@@ -173,7 +170,7 @@ mod tests {
         entries
     }
 
-    const ALONE: Load = Load::Alone("it measures");
+    const LAST: Load = Load::Last("it measures");
 
     #[test]
     fn longest_computing_program_starts_first_while_a_core_is_free() {
@@ -218,12 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn program_that_runs_alone_is_last_and_blocks_all_others() {
-        let pending = entries(&[(99, ALONE), (1, Load::Computes)]);
+    fn programs_that_run_last_wait_for_all_others_and_run_side_by_side() {
+        let pending = entries(&[(99, LAST), (1, Load::Computes)]);
         assert_eq!(next(&pending, &[], 2, true), Some(1));
         assert_eq!(next(&pending[..1], &running(&[Load::Waits]), 2, true), None);
         assert_eq!(next(&pending[..1], &[], 2, true), Some(0));
-        assert_eq!(next(&pending[1..], &running(&[ALONE]), 2, true), None);
+        let mut other = pending[..1].to_vec();
+        other[0].needs_control_plane = true;
+        assert_eq!(next(&other, &pending[..1], 2, true), Some(0));
     }
 
     #[test]
@@ -245,7 +244,7 @@ mod tests {
 
     #[test]
     fn all_programs_start_eventually() {
-        let mut pending = entries(&[(5, ALONE), (3, Load::Waits), (3, Load::Computes), (2, ALONE)]);
+        let mut pending = entries(&[(5, LAST), (3, Load::Waits), (3, Load::Computes), (2, LAST)]);
         let mut order = vec![];
         while let Some(index) = next(&pending, &[], 1, true) {
             order.push(pending.remove(index).program);

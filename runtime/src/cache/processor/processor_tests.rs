@@ -18,6 +18,7 @@ use super::{
 use crate::{
     Kind as _,
     cache::{HandlerOptions, object::StoredObject, scan::Scanner, store::StoreEvent},
+    test_effort::property_cases,
 };
 
 /// Counts the warnings that this thread logs while the guard lives.
@@ -227,7 +228,7 @@ fn run(operations: Vec<QueueOperation>) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(property_cases(300))]
 
     #[test]
     fn coalesced_notifications_are_consistent_and_end_in_the_last_state(operations in prop::collection::vec(operation(), 1..80)) {

@@ -6,6 +6,7 @@ use super::{server::Server, *};
 use crate::{
     Kind as _,
     cache::scan::{ScannedEvent, Scanner},
+    test_effort::property_cases,
 };
 
 fn scan(object: &str) -> Result<super::super::object::StoredObject, String> {
@@ -271,7 +272,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(property_cases(150))]
 
     /// For any order of keys and any other content, the scan keeps everything but managedFields, and extracts what serde_json parses.
     #[test]

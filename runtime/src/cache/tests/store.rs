@@ -18,6 +18,7 @@ use crate::{
         snapshot_tree::Tree,
         store::{Store, StoreEvent},
     },
+    test_effort::property_cases,
 };
 
 const DATUM: IndexSpec = IndexSpec {
@@ -330,7 +331,7 @@ impl StoreModel {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(property_cases(100))]
 
     #[test]
     fn the_store_and_its_indexes_equal_a_plain_map(steps in prop::collection::vec(step(), 1..40)) {

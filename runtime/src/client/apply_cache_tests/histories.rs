@@ -12,6 +12,7 @@ use tokio::time::{Duration, advance};
 
 use super::model_server::{Content, Failure, Fields, ModelServer, Widget, widget_name};
 use crate::client::{All, ApplyOptions, PatchBody, TypedClient};
+use crate::test_effort::property_cases;
 
 /// The schema knows this field only after the upgrade of the CustomResourceDefinition.
 const NEW_FIELD: &str = "new";
@@ -183,7 +184,7 @@ fn run(steps: &[Step], ttl: Duration) -> (Option<Content>, u32, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(property_cases(32))]
 
     #[test]
     fn objects_end_the_same_with_and_without_skipped_applies(steps in steps()) {

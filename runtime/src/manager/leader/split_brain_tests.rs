@@ -31,7 +31,7 @@ use super::{super::ElectorHandle, *};
 use crate::{
     NamespacedName,
     client::{Connection, Patch, PatchBody, TypedClient},
-    simulation_seeds::simulation_seeds,
+    test_effort::simulation_seeds,
 };
 
 const REPLICAS: usize = 3;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::cache::store::StoreEvent;
+use crate::{cache::store::StoreEvent, test_effort::property_cases};
 
 #[derive(Debug, Clone)]
 enum Operation {
@@ -204,7 +204,7 @@ fn run(operations: Vec<Operation>) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(property_cases(500))]
 
     /// client-go: TestReplaceEvents compares its two modes in this way.
     #[test]

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     NamespacedName,
     client::{DeleteParams, PatchBody},
-    simulation_seeds::simulation_seeds,
+    test_effort::{property_cases, simulation_seeds},
     workqueue::ItemExponential,
 };
 
@@ -325,7 +325,7 @@ async fn run(steps: Vec<Step>, own_events: OwnEvents) -> Result<(), TestCaseErro
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+    #![proptest_config(property_cases(64))]
 
     #[test]
     fn no_foreign_change_is_lost(steps in prop::collection::vec(step(), 1..60)) {

@@ -21,7 +21,7 @@ use crate::{
     NamespacedName,
     cache::Lister,
     client::{Delete, DeleteParams, Get, Patch, PatchBody, TypedClient},
-    simulation_seeds::simulation_seeds,
+    test_effort::simulation_seeds,
 };
 
 const PARENTS: [&str; 2] = ["a0", "a1"];
