@@ -1,7 +1,7 @@
 //! Validating webhooks: all at once.
 
 use super::WebhookContext;
-use super::request::HookRequest;
+use crate::admission::hook_request::HookRequest;
 use super::review::PendingReview;
 use crate::status::ApiError;
 use serde_json::Value;

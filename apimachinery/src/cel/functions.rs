@@ -1,0 +1,223 @@
+//! The functions of expressions: which ones kube-cel has, and those that [`super::lowering`] calls.
+
+use super::activation::State;
+use super::types::Type;
+use kube_cel::cel::common::types::{CelString, MAP_TYPE, OPTIONAL_TYPE};
+use kube_cel::cel::common::value::Val;
+use kube_cel::cel::objects::{KeyRef, Opaque, OptionalValue};
+use kube_cel::cel::parser::Expression as Ast;
+use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Selects a field below the first argument, by the path that the others are.
+pub(super) const SELECT: &str = "@select";
+/// True if there is a field below the first argument.
+pub(super) const HAS: &str = "@has";
+/// Selects a field of a value that may lack it.
+pub(super) const OPTIONAL_SELECT: &str = "@optional_select";
+/// Returns a composed variable.
+pub(super) const VARIABLE: &str = "@variable";
+/// Counts a step of a comprehension; an error if there were too many.
+pub(super) const COUNT_STEP: &str = "@count_step";
+/// The variable `authorizer.requestResource`.
+pub(super) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+
+/// The functions that expressions can call, by the types of their results: those of kube-cel that kube-apiserver has, too, and those of
+/// [`super::authorizer`].
+#[rustfmt::skip]
+const FUNCTIONS: &[(&str, &[&str])] = &[
+    ("bool", &[
+        "allowed", "contains", "containsCIDR", "containsIP", "endsWith", "errored", "hasValue", "ip.isCanonical", "isCIDR",
+        "isGlobalUnicast", "isGreaterThan", "isIP", "isInteger", "isLessThan", "isLinkLocalMulticast", "isLinkLocalUnicast", "isLoopback",
+        "isQuantity", "isSemver", "isSorted", "isURL", "isUnspecified", "matches", "sets.contains", "sets.equivalent", "sets.intersects",
+        "startsWith",
+    ]),
+    ("string", &[
+        "charAt", "error", "find", "format", "getEscapedPath", "getHost", "getHostname", "getPort", "getScheme", "join", "lowerAscii",
+        "reason", "replace", "string", "substring", "trim", "upperAscii",
+    ]),
+    ("int", &[
+        "asInteger", "compareTo", "family", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours",
+        "getMilliseconds", "getMinutes", "getMonth", "getSeconds", "indexOf", "int", "lastIndexOf", "major", "minor", "patch",
+        "prefixLength", "sign", "size",
+    ]),
+    ("uint", &["uint"]),
+    ("double", &["asApproximateFloat", "double"]),
+    ("bytes", &["base64.decode", "bytes"]),
+    ("google.protobuf.Duration", &["duration"]),
+    ("google.protobuf.Timestamp", &["timestamp"]),
+    ("kubernetes.Quantity", &["quantity"]),
+    ("kubernetes.URL", &["url"]),
+    ("kubernetes.authorization.Decision", &["check"]),
+    // The types of these depend on those of their arguments, or do not matter.
+    ("", &[
+        "add", "base64.encode", "cidr", "distinct", "fieldSelector", "findAll", "flatten", "format.named", "getQuery", "group", "ip",
+        "labelSelector", "masked", "max", "min", "name", "namespace", "optional.none", "optional.of", "optional.ofNonZeroValue", "or",
+        "orValue", "path", "resource", "reverse", "semver", "serviceAccount", "slice", "sort", "split", "sub", "subresource", "sum",
+        "validate", "value",
+    ]),
+];
+
+/// True for the functions that expressions can call, and for operators.
+pub(super) fn is_known(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_alphabetic())
+        || FUNCTIONS.iter().any(|(_, names)| names.contains(&name))
+        // The formats of strings.
+        || name.starts_with("format.")
+}
+
+/// Functions and macros of kube-apiserver that kube-cel lacks, some only with as many arguments.
+const MISSING: &[&str] = &[
+    "all", "bool", "dyn", "exists", "existsOne", "exists_one", "filter", "map", "optFlatMap", "optMap", "sortBy", "transformList",
+    "transformMap", "transformMapEntry", "type",
+];
+
+/// True for the functions of kube-apiserver.
+pub(super) fn is_declared(name: &str) -> bool {
+    is_known(name) || MISSING.contains(&name)
+}
+
+/// The type that a function returns; None if it is not known.
+pub(super) fn result_type(name: &str) -> Option<Type> {
+    if matches!(name, "split" | "findAll") {
+        return Some(Type::List(Box::new(Type::Simple("string"))));
+    }
+    let mut typed = FUNCTIONS.iter().filter(|(ty, _)| !ty.is_empty());
+    let (ty, _) = typed.find(|(_, names)| names.contains(&name))?;
+    Some(Type::Simple(ty))
+}
+
+/// A function as kube-cel calls it.
+pub(super) type Function = Box<dyn Fn(&mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> + Send + Sync>;
+
+pub(super) fn add(
+    context: &mut Context<'_>,
+    name: &str,
+    function: impl Fn(&mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> + Send + Sync + 'static,
+) {
+    context.add_function::<Function, Function>(name, Box::new(function));
+}
+
+/// Adds the functions that expressions are lowered to.
+pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
+    add(context, SELECT, select);
+    add(context, HAS, has);
+    add(context, OPTIONAL_SELECT, optional_select);
+    let shared = state.clone();
+    add(context, COUNT_STEP, move |_| shared.count_step());
+    let shared = state.clone();
+    add(context, VARIABLE, move |call| {
+        let [name] = texts(call.args, call)?.try_into().unwrap_or_default();
+        shared.variable(&name, root(call.ptx))
+    });
+}
+
+fn select(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let (operand, fields) = operand_and_fields(call)?;
+    let operand = Value::resolve_val(operand, call.ptx)?;
+    match optional(operand.as_ref())? {
+        Some(optional) => optional_at(&optional, &fields),
+        None => Value::try_from(find(operand.as_ref(), &fields)?),
+    }
+}
+
+fn has(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let (operand, mut fields) = operand_and_fields(call)?;
+    let operand = Value::resolve_val(operand, call.ptx)?;
+    if let Some(optional) = optional(operand.as_ref())? {
+        let found = optional.value().is_some_and(|value| is_at(value, &fields));
+        return Ok(Value::Bool(found));
+    }
+    // Only the last field may be missing.
+    let last = fields.pop().unwrap_or_default();
+    let parent = find(operand.as_ref(), &fields)?;
+    Ok(Value::Bool(find(parent, &[last]).is_ok()))
+}
+
+fn optional_select(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let (operand, fields) = operand_and_fields(call)?;
+    let operand = Value::resolve_val(operand, call.ptx)?;
+    match optional(operand.as_ref())? {
+        Some(optional) => optional_at(&optional, &fields),
+        None => match find(operand.as_ref(), &fields) {
+            Ok(value) => Ok(opaque(OptionalValue::of(Value::try_from(value)?))),
+            Err(_) => Ok(opaque(OptionalValue::none())),
+        },
+    }
+}
+
+fn operand_and_fields<'call>(
+    call: &FunctionContext<'_, 'call>,
+) -> Result<(&'call Ast, Vec<String>), ExecutionError> {
+    let args: &'call [Ast] = call.args;
+    let (operand, fields) = args
+        .split_first()
+        .ok_or_else(ExecutionError::missing_argument_or_target)?;
+    Ok((operand, texts(fields, call)?))
+}
+
+/// Returns the value at a path. Only maps have fields, so this borrows.
+fn find<'v>(value: &'v dyn Val, path: &[String]) -> Result<&'v dyn Val, ExecutionError> {
+    path.iter().try_fold(value, |value, field| {
+        let fields = value.as_indexer().filter(|_| value.get_type() == MAP_TYPE);
+        match fields.map(|fields| fields.get(&CelString::from(field.as_str()))) {
+            Some(Ok(Cow::Borrowed(found))) => Ok(found),
+            _ => Err(ExecutionError::no_such_key(field)),
+        }
+    })
+}
+
+fn is_at(value: &Value, path: &[String]) -> bool {
+    at(value, path).is_some()
+}
+
+fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, field| match value {
+        Value::Map(map) => map.get(&KeyRef::String(field)),
+        _ => None,
+    })
+}
+
+/// The value at a path below an optional value, as an optional value.
+fn optional_at(optional: &OptionalValue, path: &[String]) -> Result<Value, ExecutionError> {
+    let found = optional.value().and_then(|value| at(value, path));
+    Ok(opaque(found.map_or_else(OptionalValue::none, |found| OptionalValue::of(found.clone()))))
+}
+
+/// Returns an optional value; None for other values.
+fn optional(value: &dyn Val) -> Result<Option<OptionalValue>, ExecutionError> {
+    if value.get_type() != OPTIONAL_TYPE {
+        return Ok(None);
+    }
+    let value = Value::try_from(value)?;
+    let optional = <&OptionalValue>::try_from(&value)?;
+    let inner = optional.value().cloned();
+    Ok(Some(inner.map_or_else(OptionalValue::none, OptionalValue::of)))
+}
+
+pub(super) fn opaque(value: impl Opaque) -> Value {
+    Value::Opaque(Arc::new(value))
+}
+
+/// Evaluates arguments that are strings.
+pub(super) fn texts(args: &[Ast], call: &FunctionContext<'_, '_>) -> Result<Vec<String>, ExecutionError> {
+    let texts = args.iter().map(|arg| match Value::resolve(arg, call.ptx)? {
+        Value::String(text) => Ok(text.to_string()),
+        _ => Err(ExecutionError::NoSuchOverload),
+    });
+    texts.collect()
+}
+
+/// The context outside of all comprehensions.
+fn root<'c>(context: &'c Context<'c>) -> &'c Context<'c> {
+    match context {
+        Context::Child { parent, .. } => root(parent),
+        Context::Root { .. } => context,
+    }
+}
+
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().flat_map(|(_, names)| names.iter().copied())
+}
