@@ -5,6 +5,7 @@ use super::activation::State;
 use super::functions::{add, opaque, texts};
 use kube_cel::cel::objects::Opaque;
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value};
+use std::mem::take;
 use std::sync::Arc;
 
 /// A value of one of the authorizer's types.
@@ -26,18 +27,20 @@ impl Opaque for AuthorizerValue {
 }
 
 /// Sets a part of a check to the arguments of a function.
-type Set = fn(&mut AccessCheck, &[String]);
+type Set = fn(&mut AccessCheck, &mut [String]);
 
 /// The functions that make a check more precise, and the number of their arguments.
 const SETTERS: &[(&str, usize, Set)] = &[
-    ("group", 1, |check, args| check.group = args[0].clone()),
-    ("resource", 1, |check, args| check.resource = args[0].clone()),
-    ("subresource", 1, |check, args| check.subresource = args[0].clone()),
-    ("namespace", 1, |check, args| check.namespace = args[0].clone()),
-    ("name", 1, |check, args| check.name = args[0].clone()),
-    ("path", 1, |check, args| check.path = Some(args[0].clone())),
+    ("group", 1, |check, args| check.group = take(&mut args[0])),
+    ("resource", 1, |check, args| check.resource = take(&mut args[0])),
+    ("subresource", 1, |check, args| {
+        check.subresource = take(&mut args[0]);
+    }),
+    ("namespace", 1, |check, args| check.namespace = take(&mut args[0])),
+    ("name", 1, |check, args| check.name = take(&mut args[0])),
+    ("path", 1, |check, args| check.path = Some(take(&mut args[0]))),
     ("serviceAccount", 2, |check, args| {
-        check.service_account = Some((args[0].clone(), args[1].clone()));
+        check.service_account = Some((take(&mut args[0]), take(&mut args[1])));
     }),
     // Roles cannot grant access by selectors.
     ("fieldSelector", 1, |_, _| {}),
@@ -48,24 +51,35 @@ const SETTERS: &[(&str, usize, Set)] = &[
 pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
     for (name, count, set) in SETTERS {
         add(context, name, move |call| {
-            let (mut check, args) = (check_of(call)?, texts(call.args, call)?);
+            let (mut check, mut args) = (check_of(call)?, texts(call.args, call)?);
             if args.len() != *count {
                 return Err(ExecutionError::invalid_argument_count(*count, args.len()));
             }
-            set(&mut check, &args);
+            set(&mut check, &mut args);
             Ok(opaque(AuthorizerValue::Check(check)))
         });
     }
     let shared = state.clone();
     add(context, "check", move |call| {
         let [verb] = texts(call.args, call)?.try_into().unwrap_or_default();
-        let check = AccessCheck { verb, ..check_of(call)? };
+        let check = AccessCheck {
+            verb,
+            ..check_of(call)?
+        };
         Ok(opaque(AuthorizerValue::Decision(shared.decide(check)?)))
     });
-    add(context, "allowed", |call| Ok(Value::Bool(decision_of(call)?.is_some())));
-    add(context, "reason", |call| Ok(decision_of(call)?.unwrap_or_default().into()));
-    add(context, "errored", |call| decision_of(call).map(|_| Value::Bool(false)));
-    add(context, "error", |call| decision_of(call).map(|_| String::new().into()));
+    add(context, "allowed", |call| {
+        Ok(Value::Bool(decision_of(call)?.is_some()))
+    });
+    add(context, "reason", |call| {
+        Ok(decision_of(call)?.unwrap_or_default().into())
+    });
+    add(context, "errored", |call| {
+        decision_of(call).map(|_| Value::Bool(false))
+    });
+    add(context, "error", |call| {
+        decision_of(call).map(|_| String::new().into())
+    });
 }
 
 fn check_of(call: &FunctionContext<'_, '_>) -> Result<AccessCheck, ExecutionError> {

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// The types of composed variables by their names.
 pub(crate) type VariableTypes = BTreeMap<String, Type>;
 
+/// The type of a variable whose expression is invalid.
+pub(crate) const ANY_TYPE: Type = Type::Dyn;
+
 /// The variables of an expression that not all expressions have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Declarations<'a> {
@@ -136,7 +139,10 @@ mod tests {
         for (expression, place) in [
             ("'a' == object.a && a", "1:20: undeclared reference to 'a'"),
             ("nope (1) == 2", "1:6: undeclared reference to 'nope'"),
-            ("request.name == 'nope' && request.nope", "1:34: undefined field 'nope'"),
+            (
+                "request.name == 'nope' && request.nope",
+                "1:34: undefined field 'nope'",
+            ),
         ] {
             let error = check(expression, &["bool"]).unwrap_err();
             assert!(error.contains(place), "{error}");

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 /// The composed variables by their names.
 pub(crate) type VariableTypes = BTreeMap<String, ()>;
 
+/// The type of any variable.
+pub(crate) const ANY_TYPE: () = ();
+
 /// The variables of an expression that not all expressions have.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(dead_code, reason = "expressions are not checked")]

@@ -2,6 +2,7 @@
 
 use super::activation::State;
 use super::types::Type;
+use kube_cel::cel::common::ast::Expr;
 use kube_cel::cel::common::types::{CelString, MAP_TYPE, OPTIONAL_TYPE};
 use kube_cel::cel::common::value::Val;
 use kube_cel::cel::objects::{KeyRef, Opaque, OptionalValue};
@@ -20,6 +21,10 @@ pub(super) const OPTIONAL_SELECT: &str = "@optional_select";
 pub(super) const VARIABLE: &str = "@variable";
 /// Counts a step of a comprehension; an error if there were too many.
 pub(super) const COUNT_STEP: &str = "@count_step";
+/// Evaluates the first argument, and then the second one, in which it is called [`ARGUMENT`].
+pub(super) const APPLY: &str = "@apply";
+/// The name of an argument that is evaluated already.
+pub(super) const ARGUMENT: &str = "@argument";
 /// The variable `authorizer.requestResource`.
 pub(super) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
 
@@ -59,9 +64,13 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ]),
 ];
 
+pub(super) fn is_operator(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
 /// True for the functions that expressions can call, and for operators.
 pub(super) fn is_known(name: &str) -> bool {
-    !name.starts_with(|c: char| c.is_ascii_alphabetic())
+    is_operator(name)
         || FUNCTIONS.iter().any(|(_, names)| names.contains(&name))
         // The formats of strings.
         || name.starts_with("format.")
@@ -69,13 +78,31 @@ pub(super) fn is_known(name: &str) -> bool {
 
 /// Functions and macros of kube-apiserver that kube-cel lacks, some only with as many arguments.
 const MISSING: &[&str] = &[
-    "all", "bool", "dyn", "exists", "existsOne", "exists_one", "filter", "map", "optFlatMap", "optMap", "sortBy", "transformList",
-    "transformMap", "transformMapEntry", "type",
+    "all",
+    "bool",
+    "dyn",
+    "exists",
+    "existsOne",
+    "exists_one",
+    "filter",
+    "map",
+    "optFlatMap",
+    "optMap",
+    "sortBy",
+    "transformList",
+    "transformMap",
+    "transformMapEntry",
+    "type",
 ];
 
 /// True for the functions of kube-apiserver.
 pub(super) fn is_declared(name: &str) -> bool {
     is_known(name) || MISSING.contains(&name)
+}
+
+/// True for macros of kube-apiserver that kube-cel lacks: they bind names.
+pub(super) fn is_missing_macro(name: &str, arguments: usize) -> bool {
+    arguments > 1 && MISSING.contains(&name)
 }
 
 /// The type that a function returns; None if it is not known.
@@ -89,7 +116,8 @@ pub(super) fn result_type(name: &str) -> Option<Type> {
 }
 
 /// A function as kube-cel calls it.
-pub(super) type Function = Box<dyn Fn(&mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> + Send + Sync>;
+pub(super) type Function =
+    Box<dyn Fn(&mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> + Send + Sync>;
 
 pub(super) fn add(
     context: &mut Context<'_>,
@@ -104,6 +132,7 @@ pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
     add(context, SELECT, select);
     add(context, HAS, has);
     add(context, OPTIONAL_SELECT, optional_select);
+    add(context, APPLY, apply);
     let shared = state.clone();
     add(context, COUNT_STEP, move |_| shared.count_step());
     let shared = state.clone();
@@ -117,7 +146,7 @@ fn select(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
     let (operand, fields) = operand_and_fields(call)?;
     let operand = Value::resolve_val(operand, call.ptx)?;
     match optional(operand.as_ref())? {
-        Some(optional) => optional_at(&optional, &fields),
+        Some(optional) => Ok(optional_at(&optional, &fields)),
         None => Value::try_from(find(operand.as_ref(), &fields)?),
     }
 }
@@ -139,12 +168,27 @@ fn optional_select(call: &mut FunctionContext<'_, '_>) -> Result<Value, Executio
     let (operand, fields) = operand_and_fields(call)?;
     let operand = Value::resolve_val(operand, call.ptx)?;
     match optional(operand.as_ref())? {
-        Some(optional) => optional_at(&optional, &fields),
+        Some(optional) => Ok(optional_at(&optional, &fields)),
         None => match find(operand.as_ref(), &fields) {
             Ok(value) => Ok(opaque(OptionalValue::of(Value::try_from(value)?))),
             Err(_) => Ok(opaque(OptionalValue::none())),
         },
     }
+}
+
+fn apply(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let [argument, function] = call.args else {
+        return Err(ExecutionError::missing_argument_or_target());
+    };
+    let argument = Value::resolve(argument, call.ptx)?;
+    let is_string = matches!(&function.expr, Expr::Call(called) if called.func_name == "string");
+    if let (Value::Bool(truth), true) = (&argument, is_string) {
+        // kube-cel does not convert booleans.
+        return Ok(Value::String(Arc::new(truth.to_string())));
+    }
+    let mut scope = call.ptx.new_inner_scope();
+    scope.add_variable_from_value(ARGUMENT, argument);
+    Value::resolve(function, &scope)
 }
 
 fn operand_and_fields<'call>(
@@ -180,9 +224,9 @@ fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
 }
 
 /// The value at a path below an optional value, as an optional value.
-fn optional_at(optional: &OptionalValue, path: &[String]) -> Result<Value, ExecutionError> {
+fn optional_at(optional: &OptionalValue, path: &[String]) -> Value {
     let found = optional.value().and_then(|value| at(value, path));
-    Ok(opaque(found.map_or_else(OptionalValue::none, |found| OptionalValue::of(found.clone()))))
+    opaque(found.map_or_else(OptionalValue::none, |found| OptionalValue::of(found.clone())))
 }
 
 /// Returns an optional value; None for other values.

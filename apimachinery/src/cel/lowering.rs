@@ -17,8 +17,21 @@ pub(super) fn lower(expression: IdedExpr) -> Result<IdedExpr, String> {
 
 /// The name of the type of an expression, as a value of CEL.
 const TYPE_NAMES: &[&str] = &[
-    "bool", "bytes", "double", "dyn", "google", "int", "list", "map", "net", "null_type", "kubernetes",
-    "optional_type", "string", "type", "uint",
+    "bool",
+    "bytes",
+    "double",
+    "dyn",
+    "google",
+    "int",
+    "list",
+    "map",
+    "net",
+    "null_type",
+    "kubernetes",
+    "optional_type",
+    "string",
+    "type",
+    "uint",
 ];
 
 #[derive(Default)]
@@ -52,7 +65,9 @@ impl Lowering {
                 self.select(name, *select.operand, select.field)?
             }
             Expr::Call(called) => self.call(called)?,
-            Expr::Comprehension(comprehension) => Expr::Comprehension(Box::new(self.comprehension(*comprehension)?)),
+            Expr::Comprehension(comprehension) => {
+                Expr::Comprehension(Box::new(self.comprehension(*comprehension)?))
+            }
             Expr::List(mut list) => {
                 list.elements = self.all(list.elements)?;
                 Expr::List(list)
@@ -69,19 +84,25 @@ impl Lowering {
             Expr::Ident(name) if TYPE_NAMES.contains(&name.as_str()) && !self.bound.contains(&name) => {
                 return Err(format!("types as values, such as '{name}'"));
             }
-            Expr::Struct(structure) => return Err(format!("objects of types, such as '{}'", structure.type_name)),
+            Expr::Struct(structure) => {
+                return Err(format!("objects of types, such as '{}'", structure.type_name));
+            }
             expr @ (Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified) => expr,
         };
         Ok(IdedExpr { id, expr })
     }
 
     fn all(&mut self, expressions: Vec<IdedExpr>) -> Result<Vec<IdedExpr>, String> {
-        expressions.into_iter().map(|expression| self.lower(expression)).collect()
+        expressions
+            .into_iter()
+            .map(|expression| self.lower(expression))
+            .collect()
     }
 
     /// True if the expression is this name, and no comprehension binds it.
     fn is_free(&self, expression: &IdedExpr, name: &str) -> bool {
-        matches!(&expression.expr, Expr::Ident(ident) if ident == name) && !self.bound.iter().any(|bound| bound == name)
+        matches!(&expression.expr, Expr::Ident(ident) if ident == name)
+            && !self.bound.iter().any(|bound| bound == name)
     }
 
     /// Selects a field below an operand, and the operand itself below its root, in one call.
@@ -109,12 +130,25 @@ impl Lowering {
     }
 
     fn call(&mut self, called: CallExpr) -> Result<Expr, String> {
-        let CallExpr { func_name: name, target, args } = called;
+        let CallExpr {
+            func_name: name,
+            target,
+            args,
+        } = called;
         let args = self.all(args)?;
         let Some(target) = target else {
             return match name.as_str() {
                 "dyn" if args.len() == 1 => Ok(args.into_iter().next().unwrap_or_default().expr),
                 operators::OPT_SELECT => Ok(call(functions::OPTIONAL_SELECT, args)),
+                // kube-cel loses errors of an only argument.
+                name if functions::is_known(name) && args.len() == 1 && !functions::is_operator(name) => {
+                    let argument = unnumbered(Expr::Ident(functions::ARGUMENT.to_owned()));
+                    let applied = unnumbered(call(name, vec![argument]));
+                    Ok(call(
+                        functions::APPLY,
+                        args.into_iter().chain([applied]).collect(),
+                    ))
+                }
                 name if functions::is_known(name) => Ok(call(name, args)),
                 name => Err(format!("the function '{name}'")),
             };
@@ -123,13 +157,21 @@ impl Lowering {
             && functions::is_known(&format!("{prefix}.{name}"))
         {
             let target = Some(target);
-            return Ok(Expr::Call(CallExpr { func_name: name, target, args }));
+            return Ok(Expr::Call(CallExpr {
+                func_name: name,
+                target,
+                args,
+            }));
         }
         if !functions::is_known(&name) {
             return Err(format!("the function '{name}'"));
         }
         let target = Some(Box::new(self.lower(*target)?));
-        Ok(Expr::Call(CallExpr { func_name: name, target, args }))
+        Ok(Expr::Call(CallExpr {
+            func_name: name,
+            target,
+            args,
+        }))
     }
 
     fn comprehension(&mut self, comprehension: ComprehensionExpr) -> Result<ComprehensionExpr, String> {
@@ -148,7 +190,10 @@ impl Lowering {
         self.bound.push(accu_var.clone());
         let result = self.lower(result)?;
         // Each step is counted, which limits the cost.
-        let condition = vec![unnumbered(call(functions::COUNT_STEP, vec![])), self.lower(loop_cond)?];
+        let condition = vec![
+            unnumbered(call(functions::COUNT_STEP, vec![])),
+            self.lower(loop_cond)?,
+        ];
         self.bound.push(iter_var.clone());
         self.bound.extend(iter_var2.clone());
         let loop_step = self.lower(loop_step)?;

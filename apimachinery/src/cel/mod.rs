@@ -41,7 +41,7 @@ mod types;
 
 pub use access::{AccessCheck, Authorize};
 pub use activation::{Activation, Variable};
-pub(crate) use declarations::{Declarations, VariableTypes, check_expression};
+pub(crate) use declarations::{ANY_TYPE, Declarations, VariableTypes, check_expression};
 pub use expression::Expression;
 #[cfg(feature = "cel")]
 pub(crate) use messages::rule_message;

@@ -63,7 +63,20 @@ pub(super) fn check(expression: &IdedExpr, declared: &Declarations<'_>) -> (Type
 
 /// Names that CEL declares as types and namespaces.
 const TYPE_NAMES: &[&str] = &[
-    "bool", "bytes", "double", "dyn", "google", "int", "kubernetes", "list", "map", "net", "null_type", "optional_type", "string", "type",
+    "bool",
+    "bytes",
+    "double",
+    "dyn",
+    "google",
+    "int",
+    "kubernetes",
+    "list",
+    "map",
+    "net",
+    "null_type",
+    "optional_type",
+    "string",
+    "type",
     "uint",
 ];
 
@@ -96,6 +109,9 @@ impl<'a> Scope<'a> {
                 let joined = entries.reduce(|(key, value), (k, v)| (common(key, k), common(value, v)));
                 let (key, value) = joined.unwrap_or((Type::Dyn, Type::Dyn));
                 Type::Map(Box::new(key), Box::new(value))
+            }
+            Expr::Call(call) if functions::is_missing_macro(&call.func_name, call.args.len()) => {
+                Type::Unknown
             }
             Expr::Call(call) => {
                 let args: Vec<Type> = call.args.iter().map(|arg| self.infer(arg)).collect();
@@ -146,7 +162,11 @@ impl<'a> Scope<'a> {
         let found = match operand {
             Type::Dyn => Some(Type::Dyn),
             Type::Map(_, value) => Some((**value).clone()),
-            Type::Object(VARIABLES) => self.declared.variables.and_then(|known| known.get(field)).cloned(),
+            Type::Object(VARIABLES) => self
+                .declared
+                .variables
+                .and_then(|known| known.get(field))
+                .cloned(),
             Type::Object(object) => fields::field(object, field),
             _ => Some(Type::Unknown),
         };
@@ -211,15 +231,17 @@ fn of_call(name: &str, args: Vec<Type>) -> Type {
                 _ => Type::Unknown,
             }
         }
-        operators::ADD | operators::SUBSTRACT | operators::MULTIPLY | operators::DIVIDE | operators::MODULO => {
-            match (next(), next()) {
-                (Type::Dyn, Type::Dyn) => Type::Dyn,
-                (left, right) if left == right && is_scalar(&left) => left,
-                (Type::Dyn, known) | (known, Type::Dyn) if is_scalar(&known) => known,
-                (Type::List(left), Type::List(right)) => Type::List(Box::new(common(*left, *right))),
-                _ => Type::Unknown,
-            }
-        }
+        operators::ADD
+        | operators::SUBSTRACT
+        | operators::MULTIPLY
+        | operators::DIVIDE
+        | operators::MODULO => match (next(), next()) {
+            (Type::Dyn, Type::Dyn) => Type::Dyn,
+            (left, right) if left == right && is_scalar(&left) => left,
+            (Type::Dyn, known) | (known, Type::Dyn) if is_scalar(&known) => known,
+            (Type::List(left), Type::List(right)) => Type::List(Box::new(common(*left, *right))),
+            _ => Type::Unknown,
+        },
         operators::NEGATE => next(),
         operators::INDEX => match next() {
             Type::Dyn => Type::Dyn,
@@ -234,7 +256,15 @@ fn of_call(name: &str, args: Vec<Type>) -> Type {
 
 /// True for the types that arithmetic operators have in common with both operands.
 fn is_scalar(ty: &Type) -> bool {
-    [BOOL, INT, STRING, Type::Simple("double"), Type::Simple("uint"), Type::Simple("bytes")].contains(ty)
+    [
+        BOOL,
+        INT,
+        STRING,
+        Type::Simple("double"),
+        Type::Simple("uint"),
+        Type::Simple("bytes"),
+    ]
+    .contains(ty)
 }
 
 /// The type of the items of a list of both.

@@ -46,9 +46,18 @@ fn results_have_types() {
         ("null", "null_type"),
     ] {
         let (found, undeclared) = check(expression);
-        assert_eq!((found.to_string().as_str(), undeclared.len()), (ty, 0), "{expression}");
+        assert_eq!(
+            (found.to_string().as_str(), undeclared.len()),
+            (ty, 0),
+            "{expression}"
+        );
     }
-    for unknown in ["object.?a.orValue(1)", "true ? 'a' : null", "[1].sum()", "type(1)"] {
+    for unknown in [
+        "object.?a.orValue(1)",
+        "true ? 'a' : null",
+        "[1].sum()",
+        "type(1)",
+    ] {
         assert_eq!(check(unknown), (Type::Unknown, vec![]), "{unknown}");
     }
 }
@@ -63,11 +72,17 @@ fn names_must_be_declared() {
         ("[1].all(x, x == 1) && x == 1", vec![name("x")]),
         ("request.nope == 1", vec![field("nope")]),
         ("namespaceObject.metadata.nope", vec![field("nope")]),
-        ("variables.nope == 1 && has(variables.none)", vec![field("nope"), field("none")]),
+        (
+            "variables.nope == 1 && has(variables.none)",
+            vec![field("nope"), field("none")],
+        ),
         ("object.nope(1)", vec![function("nope")]),
         ("nope(sets)", vec![name("sets"), function("nope")]),
         ("type(object) == string", vec![]),
-        ("sets.contains([], []) || math.least(1) == 1", vec![name("math"), function("least")]),
+        (
+            "sets.contains([], []) || math.least(1) == 1",
+            vec![name("math"), function("least")],
+        ),
     ] {
         assert_eq!(check(expression).1, undeclared, "{expression}");
     }

@@ -56,7 +56,7 @@ pub(crate) struct HookRequest<'a> {
     pub(crate) authorizer: &'a Authorizer,
 }
 
-/// The kinds whose objects meet no webhook and no policy: otherwise a faulty one could refuse the change that mends it.
+/// The kinds whose objects meet no webhook: otherwise a faulty one could refuse the change that mends it.
 const EXEMPT_KINDS: &[&str] = &[
     "ValidatingWebhookConfiguration",
     "MutatingWebhookConfiguration",
@@ -74,7 +74,7 @@ pub(super) struct HookTarget {
 }
 
 impl HookRequest<'_> {
-    /// True if no webhook and no policy sees the request, whatever their rules say.
+    /// True if no webhook is called for the request, whatever the rules say.
     pub(super) fn is_exempt(&self) -> bool {
         self.resource.group == "admissionregistration.k8s.io"
             && EXEMPT_KINDS.contains(&self.resource.kind.as_str())

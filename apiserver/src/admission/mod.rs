@@ -39,10 +39,10 @@ use crate::kinds::{Catalog, Kind};
 use crate::meta;
 use crate::status::ApiError;
 use crate::storage::{Object, Store};
+use hook_request::{HookOperation, HookRequest};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
-use hook_request::{HookOperation, HookRequest};
 use webhooks::MutatingWebhooks;
 
 /// A write, as plugins see it.
@@ -106,8 +106,12 @@ pub(crate) fn validate(
     object: &Value,
 ) -> Result<(), ApiError> {
     plugins.iter().try_for_each(|plugin| match plugin {
-        AdmissionPlugin::ValidatingAdmissionPolicy => attributes.validate_by_hooks(object, policies::validate),
-        AdmissionPlugin::ValidatingAdmissionWebhook => attributes.validate_by_hooks(object, webhooks::validate),
+        AdmissionPlugin::ValidatingAdmissionPolicy => {
+            attributes.validate_by_hooks(object, policies::validate)
+        }
+        AdmissionPlugin::ValidatingAdmissionWebhook => {
+            attributes.validate_by_hooks(object, webhooks::validate)
+        }
         plugin => plugin.validate(attributes, object),
     })
 }

@@ -154,18 +154,24 @@ fn validate_expressions(check: &mut Check, spec: &Value) {
             continue;
         }
         let variables = Some(&known);
-        match cel::check_expression(expression, &Declarations { variables, ..base }, &[]) {
-            Ok(ty) => {
-                known.insert(text(variable, "name").to_owned(), ty);
-            }
-            Err(why) => check.invalid(&format!("{path}.expression"), expression, why),
-        }
+        let checked = cel::check_expression(expression, &Declarations { variables, ..base }, &[]);
+        let ty = checked.unwrap_or_else(|why| {
+            check.invalid(&format!("{path}.expression"), expression, why);
+            cel::ANY_TYPE
+        });
+        known.insert(text(variable, "name").to_owned(), ty);
     }
     let variables = (!array(&spec["variables"]).is_empty()).then_some(&known);
     let declared = Declarations { variables, ..base };
     for (validation, path) in items(spec, "validations", "spec") {
         let expression = text(validation, "expression");
-        webhooks::validate_expression(check, expression, &declared, &["bool"], &format!("{path}.expression"));
+        webhooks::validate_expression(
+            check,
+            expression,
+            &declared,
+            &["bool"],
+            &format!("{path}.expression"),
+        );
         let expression = text(validation, "messageExpression");
         let declared = Declarations {
             has_authorizer: false,
@@ -186,7 +192,10 @@ fn validate_annotations(check: &mut Check, spec: &Value, declared: &Declarations
         check.invalid("spec.auditAnnotations", annotations.clone(), detail);
     }
     for (annotation, path) in items(spec, "auditAnnotations", "spec") {
-        let (expression, path) = (text(annotation, "valueExpression"), format!("{path}.valueExpression"));
+        let (expression, path) = (
+            text(annotation, "valueExpression"),
+            format!("{path}.valueExpression"),
+        );
         if expression.trim().len() > MAX_EXPRESSION_BYTES {
             let detail = format!("must not exceed {MAX_EXPRESSION_BYTES} bytes in length");
             check.required(&path, detail);

@@ -222,7 +222,13 @@ pub(super) fn validate_match_conditions(check: &mut Check, holder: &Value, has_p
     check.apply(MATCH_CONDITIONS, holder, None, path);
     for (condition, path) in items(holder, "matchConditions", path) {
         let expression = text(condition, "expression").trim();
-        validate_expression(check, expression, &declared, &["bool"], &format!("{path}.expression"));
+        validate_expression(
+            check,
+            expression,
+            &declared,
+            &["bool"],
+            &format!("{path}.expression"),
+        );
     }
     require_unique_names(check, holder, "matchConditions", path);
 }

@@ -135,9 +135,11 @@ impl Validation {
         let is_message =
             |text: &String| !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n');
         let evaluated = self.message_expression.as_ref().and_then(evaluate);
-        evaluated.filter(is_message).unwrap_or_else(|| match self.message.trim() {
-            "" => format!("failed expression: {}", self.text.trim()),
-            message => message.to_owned(),
-        })
+        evaluated
+            .filter(is_message)
+            .unwrap_or_else(|| match self.message.trim() {
+                "" => format!("failed expression: {}", self.text.trim()),
+                message => message.to_owned(),
+            })
     }
 }

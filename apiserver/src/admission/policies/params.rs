@@ -89,14 +89,18 @@ impl ParamRef {
             (true, namespace) => namespace,
             (false, "") => "",
             (false, _) => {
-                return Err("paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned());
+                return Err(
+                    "paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned(),
+                );
             }
         };
         let table = kind.table();
         let found: Vec<Arc<Object>> = if self.name.is_empty() {
             let selector = self.selector.as_ref().ok_or("the selector is invalid")?;
             let objects = request.store.objects(&table, namespace).into_iter();
-            objects.filter(|object| selector.matches(object.value())).collect()
+            objects
+                .filter(|object| selector.matches(object.value()))
+                .collect()
         } else {
             let key = Store::key(namespace, &self.name);
             request.store.get(&table, &key).into_iter().collect()

@@ -65,7 +65,9 @@ impl Policy {
         let bindings: Vec<&Value> = bindings.iter().map(|binding| binding.value()).collect();
         let policies = store.objects(POLICIES, "");
         let policies = policies.iter().map(|policy| policy.value());
-        policies.filter_map(|policy| Self::bound(policy, &bindings)).collect()
+        policies
+            .filter_map(|policy| Self::bound(policy, &bindings))
+            .collect()
     }
 
     /// Compiles a policy with those of the bindings that name it, if any does.

@@ -4,14 +4,21 @@ use super::evaluation::{Denial, Evaluation, Inputs};
 use super::policy::{Binding, Policy};
 use crate::admission::WebhookContext;
 use crate::admission::hook_request::{HookRequest, HookTarget};
+use crate::kinds::Kind;
 use crate::meta;
 use crate::status::ApiError;
 use serde_json::{Value, json};
 
 /// The key of the audit annotation about violations.
 const FAILURE_ANNOTATION: &str = "validation.policy.admission.k8s.io/validation_failure";
-/// The groups of requests that no policy sees: reviews of users and their permissions.
-const EXEMPT_GROUPS: &[&str] = &["authentication.k8s.io", "authorization.k8s.io"];
+/// The requests that no policy sees, by groups and beginnings of resources: policies and their bindings, otherwise a faulty policy could refuse
+/// the change that mends it, and reviews of users and their permissions.
+const EXEMPT: &[(&str, &str)] = &[
+    ("admissionregistration.k8s.io", "validatingadmissionpolic"),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolic"),
+    ("authentication.k8s.io", ""),
+    ("authorization.k8s.io", ""),
+];
 
 /// Evaluates all policies that match, and refuses the request if one of them denies it. The error is that of the first; warnings and audit
 /// annotations are those of all.
@@ -21,7 +28,7 @@ pub(in crate::admission) fn validate(
     context: &WebhookContext<'_>,
 ) -> Result<(), ApiError> {
     let policies = &context.hooks.policies;
-    if policies.is_empty() || request.is_exempt() || EXEMPT_GROUPS.contains(&request.resource.group.as_str()) {
+    if policies.is_empty() || is_exempt(request.resource) {
         return Ok(());
     }
     let mut first = None;
@@ -39,6 +46,11 @@ pub(in crate::admission) fn validate(
         first = first.or(write.denials.into_iter().next());
     }
     first.map_or(Ok(()), Err)
+}
+
+fn is_exempt(resource: &Kind) -> bool {
+    let mut exempt = EXEMPT.iter();
+    exempt.any(|(group, plural)| resource.group == *group && resource.plural.starts_with(plural))
 }
 
 /// A write under one policy.
@@ -161,7 +173,9 @@ impl Write<'_> {
         let policy = &self.policy.name;
         let message = match binding {
             Some(Binding { name, .. }) => {
-                format!("ValidatingAdmissionPolicy '{policy}' with binding '{name}' denied request: {message}")
+                format!(
+                    "ValidatingAdmissionPolicy '{policy}' with binding '{name}' denied request: {message}"
+                )
             }
             None => format!("ValidatingAdmissionPolicy '{policy}' denied request: {message}"),
         };

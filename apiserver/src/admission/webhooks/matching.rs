@@ -2,8 +2,8 @@
 
 use super::WebhookContext;
 use super::hook::Hook;
-use crate::admission::match_conditions;
 use crate::admission::hook_request::{HookRequest, HookTarget};
+use crate::admission::match_conditions;
 use crate::cel::Activation;
 use crate::status::ApiError;
 use serde_json::Value;
