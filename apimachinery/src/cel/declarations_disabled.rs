@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-/// The composed variables by their names.
-pub(crate) type VariableTypes = BTreeMap<String, ()>;
+/// The composed variables by their names, and whether their types are known: never.
+pub(crate) type VariableTypes = BTreeMap<String, bool>;
 
 /// The type of any variable.
-pub(crate) const ANY_TYPE: () = ();
+pub(crate) const ANY_TYPE: bool = false;
 
 /// The variables of an expression that not all expressions have.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +19,6 @@ pub(crate) struct Declarations<'a> {
 
 /// Accepts all expressions.
 #[expect(clippy::unnecessary_wraps, reason = "as where expressions are checked")]
-pub(crate) fn check_expression(_: &str, _: &Declarations<'_>, _: &[&str]) -> Result<(), String> {
-    Ok(())
+pub(crate) fn check_expression(_: &str, _: &Declarations<'_>, _: &[&str]) -> Result<bool, String> {
+    Ok(ANY_TYPE)
 }

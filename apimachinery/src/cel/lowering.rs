@@ -1,7 +1,7 @@
 //! Rewrites parsed expressions for the evaluator: field selections, which kube-cel evaluates to `false` on a value without fields, become
 //! calls of [`super::functions`], and so do composed variables. Refuses what kube-cel cannot evaluate.
 
-use super::functions;
+use super::{functions, library};
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
 };
@@ -141,7 +141,7 @@ impl Lowering {
                 "dyn" if args.len() == 1 => Ok(args.into_iter().next().unwrap_or_default().expr),
                 operators::OPT_SELECT => Ok(call(functions::OPTIONAL_SELECT, args)),
                 // kube-cel loses errors of an only argument.
-                name if functions::is_known(name) && args.len() == 1 && !functions::is_operator(name) => {
+                name if library::is_known(name) && args.len() == 1 && !library::is_operator(name) => {
                     let argument = unnumbered(Expr::Ident(functions::ARGUMENT.to_owned()));
                     let applied = unnumbered(call(name, vec![argument]));
                     Ok(call(
@@ -149,12 +149,12 @@ impl Lowering {
                         args.into_iter().chain([applied]).collect(),
                     ))
                 }
-                name if functions::is_known(name) => Ok(call(name, args)),
+                name if library::is_known(name) => Ok(call(name, args)),
                 name => Err(format!("the function '{name}'")),
             };
         };
         if let Expr::Ident(prefix) = &target.expr
-            && functions::is_known(&format!("{prefix}.{name}"))
+            && library::is_known(&format!("{prefix}.{name}"))
         {
             let target = Some(target);
             return Ok(Expr::Call(CallExpr {
@@ -163,7 +163,7 @@ impl Lowering {
                 args,
             }));
         }
-        if !functions::is_known(&name) {
+        if !library::is_known(&name) {
             return Err(format!("the function '{name}'"));
         }
         let target = Some(Box::new(self.lower(*target)?));

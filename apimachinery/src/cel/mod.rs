@@ -1,7 +1,7 @@
 //! CEL expressions: their syntax, and those about admission requests. kube-cel parses and evaluates them; the rules of custom resources
 //! are in [`crate::schema`].
 //!
-//! Reading order: `expression` and `lowering` (an expression, compiled), `functions` and `authorizer` (what it calls), `activation` (its
+//! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions` and `authorizer` (what it calls), `activation` (its
 //! variables, and its evaluation), `declarations`, `types` and `fields` (which expressions are valid).
 
 mod access;
@@ -26,6 +26,8 @@ mod expression;
 mod fields;
 #[cfg(feature = "cel")]
 mod functions;
+#[cfg(feature = "cel")]
+mod library;
 #[cfg(feature = "cel")]
 mod lowering;
 #[cfg(feature = "cel")]

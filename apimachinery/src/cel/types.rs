@@ -2,7 +2,7 @@
 //! arguments are not checked.
 
 use super::declarations::Declarations;
-use super::{fields, functions};
+use super::{fields, library};
 use kube_cel::cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
 use std::cell::RefCell;
 use std::fmt;
@@ -110,21 +110,19 @@ impl<'a> Scope<'a> {
                 let (key, value) = joined.unwrap_or((Type::Dyn, Type::Dyn));
                 Type::Map(Box::new(key), Box::new(value))
             }
-            Expr::Call(call) if functions::is_missing_macro(&call.func_name, call.args.len()) => {
-                Type::Unknown
-            }
+            Expr::Call(call) if library::is_missing_macro(&call.func_name, call.args.len()) => Type::Unknown,
             Expr::Call(call) => {
                 let args: Vec<Type> = call.args.iter().map(|arg| self.infer(arg)).collect();
                 if let Some(Expr::Ident(prefix)) = call.target.as_ref().map(|target| &target.expr) {
                     let qualified = format!("{prefix}.{}", call.func_name);
-                    if functions::is_known(&qualified) {
-                        return functions::result_type(&qualified).unwrap_or(Type::Unknown);
+                    if library::is_known(&qualified) {
+                        return library::result_type(&qualified).unwrap_or(Type::Unknown);
                     }
                 }
                 if let Some(target) = &call.target {
                     self.infer(target);
                 }
-                if !functions::is_declared(&call.func_name) {
+                if !library::is_declared(&call.func_name) {
                     self.report(Undeclared::Function(call.func_name.clone()));
                 }
                 of_call(&call.func_name, args)
@@ -250,7 +248,7 @@ fn of_call(name: &str, args: Vec<Type>) -> Type {
             _ => Type::Unknown,
         },
         "dyn" => Type::Dyn,
-        name => functions::result_type(name).unwrap_or(Type::Unknown),
+        name => library::result_type(name).unwrap_or(Type::Unknown),
     }
 }
 

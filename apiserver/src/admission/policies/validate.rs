@@ -1,9 +1,10 @@
 //! A write under all policies.
 
-use super::evaluation::{Denial, Evaluation, Inputs};
+use super::evaluation::{Denial, Evaluation};
+use super::objects::{Versioned, namespace_object};
 use super::policy::{Binding, Policy};
 use crate::admission::WebhookContext;
-use crate::admission::hook_request::{HookRequest, HookTarget};
+use crate::admission::hook_request::HookRequest;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::ApiError;
@@ -203,67 +204,4 @@ impl Write<'_> {
             self.context.report.annotate(key, values.join(", "));
         }
     }
-}
-
-/// The objects of a request in the version in which a policy matches.
-struct Versioned {
-    review: Value,
-    object: Value,
-    old: Value,
-}
-
-impl Versioned {
-    fn new(
-        request: &HookRequest<'_>,
-        object: Option<&Value>,
-        target: &HookTarget,
-        context: &WebhookContext<'_>,
-    ) -> Result<Self, ApiError> {
-        let own = request.target();
-        let convert = |object: Option<&Value>| match object {
-            Some(object) => {
-                let converted = target.convert(&own, object, (request.store, context.caller));
-                converted.map(std::borrow::Cow::into_owned)
-            }
-            None => Ok(Value::Null),
-        };
-        Ok(Self {
-            review: request.review_request(target, context),
-            object: convert(object)?,
-            old: convert(request.old)?,
-        })
-    }
-
-    fn inputs<'a>(
-        &'a self,
-        request: &'a HookRequest<'a>,
-        namespace: &'a Value,
-        params: &'a Value,
-    ) -> Inputs<'a> {
-        Inputs {
-            request,
-            review: &self.review,
-            object: &self.object,
-            old: &self.old,
-            namespace,
-            params,
-        }
-    }
-}
-
-/// The namespace of the object, as expressions see it; null for namespaces and what has none.
-fn namespace_object(request: &HookRequest<'_>) -> Result<Value, ApiError> {
-    let resource = request.resource;
-    if request.namespace.is_empty() || (resource.group.is_empty() && resource.kind == "Namespace") {
-        return Ok(Value::Null);
-    }
-    let mut namespace = request.namespace()?.value().clone();
-    for field in ["apiVersion", "kind"] {
-        namespace.as_object_mut().map(|fields| fields.remove(field));
-    }
-    let metadata = meta::metadata_mut(&mut namespace);
-    for field in ["managedFields", "ownerReferences"] {
-        metadata.remove(field);
-    }
-    Ok(namespace)
 }
