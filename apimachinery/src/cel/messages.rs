@@ -8,6 +8,9 @@ use std::sync::LazyLock;
 static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let words = [
         (r"^No such key", "no such key"),
+        (r"^No such overload$", "no such overload"),
+        // The functions of expressions about admission requests have messages of their own.
+        (r"^Error executing function '@\w+': (?s)(.*)$", "$1"),
         (r"(?i)^.*remainder.*by zero.*$", "modulus by zero"),
         (r"(?i)^.*by zero.*$", "division by zero"),
         (

@@ -1,22 +1,51 @@
-//! CEL expressions: their syntax, and conditions about admission requests. kube-cel parses and evaluates them; the rules of custom
-//! resources are in [`crate::schema`].
+//! CEL expressions: their syntax, and those about admission requests. kube-cel parses and evaluates them; the rules of custom resources
+//! are in [`crate::schema`].
+//!
+//! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions` and `authorizer` (what it calls), `activation` (its
+//! variables, and its evaluation), `declarations`, `types` and `fields` (which expressions are valid).
 
+mod access;
 #[cfg(feature = "cel")]
-mod evaluation;
+mod activation;
 #[cfg(not(feature = "cel"))]
-#[path = "evaluation_disabled.rs"]
-mod evaluation;
-mod match_conditions;
+#[path = "activation_disabled.rs"]
+mod activation;
+#[cfg(feature = "cel")]
+mod authorizer;
+#[cfg(feature = "cel")]
+mod declarations;
+#[cfg(not(feature = "cel"))]
+#[path = "declarations_disabled.rs"]
+mod declarations;
+#[cfg(feature = "cel")]
+mod expression;
+#[cfg(not(feature = "cel"))]
+#[path = "expression_disabled.rs"]
+mod expression;
+#[cfg(feature = "cel")]
+mod fields;
+#[cfg(feature = "cel")]
+mod functions;
+#[cfg(feature = "cel")]
+mod library;
+#[cfg(feature = "cel")]
+mod lowering;
 #[cfg(feature = "cel")]
 mod messages;
+mod outcome;
 #[cfg(feature = "cel")]
 mod syntax;
 #[cfg(not(feature = "cel"))]
 #[path = "syntax_disabled.rs"]
 mod syntax;
+#[cfg(feature = "cel")]
+mod types;
 
-pub use evaluation::{Condition, Variables};
-pub(crate) use match_conditions::condition_error;
+pub use access::{AccessCheck, Authorize};
+pub use activation::{Activation, Variable};
+pub(crate) use declarations::{ANY_TYPE, Declarations, VariableTypes, check_expression};
+pub use expression::Expression;
 #[cfg(feature = "cel")]
 pub(crate) use messages::rule_message;
-pub(crate) use syntax::syntax_error;
+pub use outcome::Outcome;
+pub(crate) use syntax::{NO_CEL, syntax_error};

@@ -3,6 +3,9 @@
 use kube_cel::compile_schema;
 use serde_json::json;
 
+/// Why no expression is evaluated: there is no reason.
+pub(crate) const NO_CEL: Option<&str> = None;
+
 /// kube-cel's message for syntax that it parses but does not support.
 const UNSUPPORTED_SYNTAX: &str = ": unsupported syntax '";
 

@@ -1,5 +1,6 @@
 //! Admission: what the server changes in a write and refuses, beyond the rules of the object's kind. One file a plugin of kube-apiserver,
-//! under its name there; `plugin` has them in its order. `webhooks` calls those of clients.
+//! under its name there; `plugin` has them in its order. `webhooks` calls those of clients, and `policies` evaluates expressions of clients;
+//! `hook_request` is a write as both see it.
 
 mod certificate_approval;
 mod certificate_signing;
@@ -8,12 +9,16 @@ mod default_class;
 mod default_ingress_class;
 mod default_storage_class;
 mod default_toleration_seconds;
+mod hook_request;
 mod limit_ranger;
+mod match_conditions;
+mod match_resources;
 mod namespace_lifecycle;
 mod owner_references_permission_enforcement;
 mod persistent_volume_claim_resize;
 mod plugin;
 mod pod_topology_labels;
+mod policies;
 mod priority;
 mod resource_quota;
 mod runtime_class;
@@ -34,10 +39,11 @@ use crate::kinds::{Catalog, Kind};
 use crate::meta;
 use crate::status::ApiError;
 use crate::storage::{Object, Store};
+use hook_request::{HookOperation, HookRequest};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
-use webhooks::{HookOperation, HookRequest, MutatingWebhooks};
+use webhooks::MutatingWebhooks;
 
 /// A write, as plugins see it.
 #[derive(Clone, Copy)]
@@ -100,7 +106,12 @@ pub(crate) fn validate(
     object: &Value,
 ) -> Result<(), ApiError> {
     plugins.iter().try_for_each(|plugin| match plugin {
-        AdmissionPlugin::ValidatingAdmissionWebhook => attributes.call_validating_webhooks(object),
+        AdmissionPlugin::ValidatingAdmissionPolicy => {
+            attributes.validate_by_hooks(object, policies::validate)
+        }
+        AdmissionPlugin::ValidatingAdmissionWebhook => {
+            attributes.validate_by_hooks(object, webhooks::validate)
+        }
         plugin => plugin.validate(attributes, object),
     })
 }
@@ -161,6 +172,7 @@ pub(crate) fn admit_deletion_by_webhooks(
                 Some(mut webhooks) => webhooks.run(None),
                 None => Ok(()),
             },
+            AdmissionPlugin::ValidatingAdmissionPolicy => policies::validate(&request, None, &context),
             _ => webhooks::validate(&request, None, &context),
         })
 }
@@ -190,6 +202,7 @@ impl<'a> Attributes<'a> {
             dry_run: self.dry_run,
             store: self.store,
             catalog: self.catalog,
+            authorizer: self.authorizer,
         }
     }
 
@@ -217,7 +230,12 @@ impl<'a> Attributes<'a> {
         MutatingWebhooks::new(Attributes { name, ..*self }.hook_request(), context)
     }
 
-    fn call_validating_webhooks(&self, object: &Value) -> Result<(), ApiError> {
+    /// Lets webhooks or policies refuse an object.
+    fn validate_by_hooks(
+        &self,
+        object: &Value,
+        validate: impl FnOnce(&HookRequest<'_>, Option<&Value>, &WebhookContext<'_>) -> Result<(), ApiError>,
+    ) -> Result<(), ApiError> {
         let Some(context) = self.webhooks else {
             return Ok(());
         };
@@ -228,7 +246,7 @@ impl<'a> Attributes<'a> {
             self.name
         };
         let attributes = Attributes { name, ..*self };
-        webhooks::validate(&attributes.hook_request(), Some(object), &context)
+        validate(&attributes.hook_request(), Some(object), &context)
     }
 }
 

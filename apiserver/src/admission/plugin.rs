@@ -51,6 +51,8 @@ pub enum AdmissionPlugin {
     PodTopologyLabels,
     /// Calls the webhooks of MutatingWebhookConfigurations.
     MutatingAdmissionWebhook,
+    /// Evaluates ValidatingAdmissionPolicies.
+    ValidatingAdmissionPolicy,
     /// Calls the webhooks of ValidatingWebhookConfigurations.
     ValidatingAdmissionWebhook,
     /// Refuses writes that exceed a resource quota, and adds the usage of others to the quota's status.
@@ -80,7 +82,6 @@ const MISSING_PLUGINS: &[&str] = &[
     "PodResizeValidator",
     "PodSecurity",
     "PodTolerationRestriction",
-    "ValidatingAdmissionPolicy",
 ];
 
 /// The reason why plugins cannot be switched on or off.
@@ -104,7 +105,7 @@ fn names(plugins: &[AdmissionPlugin]) -> String {
 
 impl AdmissionPlugin {
     /// All plugins, in the order in which they run.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NamespaceLifecycle,
         Self::LimitRanger,
         Self::ServiceAccount,
@@ -122,6 +123,7 @@ impl AdmissionPlugin {
         Self::DefaultIngressClass,
         Self::PodTopologyLabels,
         Self::MutatingAdmissionWebhook,
+        Self::ValidatingAdmissionPolicy,
         Self::ValidatingAdmissionWebhook,
         Self::ResourceQuota,
     ];

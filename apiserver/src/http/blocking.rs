@@ -1,4 +1,4 @@
-//! Requests that may call webhooks: writes that webhooks admit, and all requests to custom resources that a webhook converts. A webhook is
+//! Requests that may call webhooks or evaluate policies: writes, and all requests to custom resources that a webhook converts. A webhook is
 //! called by the thread that handles the request, which blocks until the response; so these requests are handled by a thread that drives
 //! nothing else. All other requests stay where they are.
 
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
-/// The verbs that webhooks see.
+/// The verbs that webhooks and policies see.
 const ADMITTED_VERBS: &[&str] = &["create", "update", "patch", "delete", "deletecollection"];
 
-/// The webhooks that may be called for a request, and their reports.
+/// The webhooks and policies that may see a request, and their reports.
 pub(super) struct WebhookAccess {
     hooks: Arc<HookSet>,
     report: WebhookReport,
@@ -40,7 +40,7 @@ impl WebhookAccess {
     }
 }
 
-/// Returns the webhooks that may be called for a request, if any.
+/// Returns the webhooks and policies that may see a request, if any.
 pub(super) fn hooks_for(state: &ServerState, info: &RequestInfo) -> Option<Arc<HookSet>> {
     if !ADMITTED_VERBS.contains(&info.verb.as_str()) {
         return None;
@@ -70,7 +70,7 @@ pub(super) struct BlockingRequest {
 }
 
 impl BlockingRequest {
-    /// Handles the request; also returns the audit annotations of webhooks.
+    /// Handles the request; also returns the audit annotations of webhooks and policies.
     pub(super) async fn run(
         self,
         hooks: Option<Arc<HookSet>>,

@@ -382,7 +382,7 @@ fn scale(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, A
     Ok(respond::value(
         200,
         context.format,
-        &registry.scale(target, object.value())?,
+        &registry.read_scale(target, object.value())?,
     ))
 }
 

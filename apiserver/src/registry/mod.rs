@@ -14,6 +14,7 @@ mod eviction;
 mod managed_fields;
 mod metadata;
 mod object_size;
+mod param_access;
 mod patch;
 mod pods;
 mod prepare;

@@ -1,6 +1,7 @@
 //! The patch verb: computes the patched object, then updates it like any other write.
 
 use super::decode::ObjectDecodeError;
+use super::scale::missing_replicas;
 use super::update::UpdatedObject;
 use super::{Registry, Target, WriteContext, WriteResult};
 use crate::meta;
@@ -61,6 +62,12 @@ impl Registry {
                 );
                 let decoded = self.try_decode(&scale_target, &mut scale, context.options);
                 warnings = decoded.map_err(|error| error.for_patch(patch_type, &patched_scale, body))?;
+                if scale["spec"]["replicas"].is_null()
+                    && let Some(path) = missing_replicas(&target.kind, old)?
+                {
+                    let why = format!("the spec replicas field {path:?} cannot be empty");
+                    return Err(ApiError::bad_request(why));
+                }
                 return Ok(self.with_scale(target, old, scale, context)?.into());
             }
             let Patched {

@@ -11,6 +11,20 @@ use crate::status::{ApiError, Cause};
 use serde_json::{Map, Value, json};
 
 impl Registry {
+    /// Returns the scale of an object that is read.
+    ///
+    /// # Errors
+    ///
+    /// 500 if a custom resource lacks the field of the replicas.
+    pub fn read_scale(&self, target: &Target, object: &Value) -> Result<Value, ApiError> {
+        match missing_replicas(&target.kind, object)? {
+            Some(path) => Err(ApiError::internal(format!(
+                "the spec replicas field {path:?} does not exist"
+            ))),
+            None => self.scale(target, object),
+        }
+    }
+
     /// Returns the scale of an object.
     pub fn scale(&self, target: &Target, object: &Value) -> Result<Value, ApiError> {
         let paths = scale_paths(&target.kind)?;
@@ -121,6 +135,17 @@ impl Registry {
         );
         Ok(apply::parent_managed_fields(parent, child, &version, &path))
     }
+}
+
+/// Returns the path of the replicas that a custom resource lacks.
+pub(super) fn missing_replicas(kind: &Kind, object: &Value) -> Result<Option<String>, ApiError> {
+    if kind.definition.is_none() {
+        return Ok(None);
+    }
+    let path = scale_paths(kind)?.spec;
+    Ok(value_at(object, &path)
+        .is_null()
+        .then(|| format!(".{}", path.join("."))))
 }
 
 pub(super) fn scale_paths(kind: &Kind) -> Result<ScalePaths, ApiError> {

@@ -97,7 +97,7 @@ impl<'a> Write<'a> {
         registry.attributes(catalog, self.target, self.subresource, operation, self.context)
     }
 
-    fn before(&self) -> Option<&'a Value> {
+    pub(super) fn before(&self) -> Option<&'a Value> {
         match self.change {
             WriteChange::Create { .. } => None,
             WriteChange::Update { before, .. } => Some(before),
@@ -156,7 +156,10 @@ impl Registry {
         } else {
             None
         };
-        let causes = causes(write, &object);
+        let mut causes = causes(write, &object);
+        if causes.is_empty() {
+            causes.extend(self.check_param_access(write, &object));
+        }
         if !causes.is_empty() {
             let error = ApiError::invalid(kind, meta::name(&object), &causes);
             return Err(error.with_warnings(&warnings));

@@ -1,6 +1,7 @@
-//! Validation of admission policies and their bindings. Expressions are stored; only match conditions are compiled.
+//! Validation of admission policies and their bindings. The mutations of mutating policies are not compiled, since they are never evaluated.
 
 use super::{Check, Constraint, FieldRule, array, items, names, text, webhooks};
+use crate::cel::{self, Declarations, VariableTypes};
 use serde_json::Value;
 
 const RESERVED_WORDS: [&str; 22] = [
@@ -96,6 +97,7 @@ pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subr
         }
     }
     check.apply(VALIDATING_POLICY, spec, None, "spec");
+    validate_expressions(check, spec);
     for (validation, path) in items(spec, "validations", "spec") {
         for name in ["messageExpression", "message"] {
             let (value, field) = (text(validation, name), format!("{path}.{name}"));
@@ -138,6 +140,71 @@ fn validate_mutation(check: &mut Check, mutation: &Value, path: &str) {
     }
 }
 
+/// Validates the expressions of a validating policy, in the order in which they see each other.
+fn validate_expressions(check: &mut Check, spec: &Value) {
+    let mut known = VariableTypes::new();
+    let base = Declarations {
+        has_params: !spec["paramKind"].is_null(),
+        has_authorizer: true,
+        variables: None,
+    };
+    for (variable, path) in items(spec, "variables", "spec") {
+        let expression = text(variable, "expression");
+        if expression.trim().is_empty() {
+            continue;
+        }
+        let variables = Some(&known);
+        let checked = cel::check_expression(expression, &Declarations { variables, ..base }, &[]);
+        let ty = checked.unwrap_or_else(|why| {
+            check.invalid(&format!("{path}.expression"), expression, why);
+            cel::ANY_TYPE
+        });
+        known.insert(text(variable, "name").to_owned(), ty);
+    }
+    let variables = (!array(&spec["variables"]).is_empty()).then_some(&known);
+    let declared = Declarations { variables, ..base };
+    for (validation, path) in items(spec, "validations", "spec") {
+        let expression = text(validation, "expression");
+        webhooks::validate_expression(
+            check,
+            expression,
+            &declared,
+            &["bool"],
+            &format!("{path}.expression"),
+        );
+        let expression = text(validation, "messageExpression");
+        let declared = Declarations {
+            has_authorizer: false,
+            ..declared
+        };
+        let path = format!("{path}.messageExpression");
+        webhooks::validate_expression(check, expression, &declared, &["string"], &path);
+    }
+    validate_annotations(check, spec, &declared);
+}
+
+fn validate_annotations(check: &mut Check, spec: &Value, declared: &Declarations<'_>) {
+    const MAX_ANNOTATIONS: usize = 20;
+    const MAX_EXPRESSION_BYTES: usize = 5 << 10;
+    let annotations = &spec["auditAnnotations"];
+    if array(annotations).len() > MAX_ANNOTATIONS {
+        let detail = format!("must not have more than {MAX_ANNOTATIONS} auditAnnotations");
+        check.invalid("spec.auditAnnotations", annotations.clone(), detail);
+    }
+    for (annotation, path) in items(spec, "auditAnnotations", "spec") {
+        let (expression, path) = (
+            text(annotation, "valueExpression"),
+            format!("{path}.valueExpression"),
+        );
+        if expression.trim().len() > MAX_EXPRESSION_BYTES {
+            let detail = format!("must not exceed {MAX_EXPRESSION_BYTES} bytes in length");
+            check.required(&path, detail);
+        } else {
+            webhooks::validate_expression(check, expression, declared, &["string", "null_type"], &path);
+        }
+    }
+}
+
 /// Validates what both kinds of policies have. `operations`: the only ones that rules may name, if not empty.
 fn validate_common(check: &mut Check, spec: &Value, operations: &[&str]) {
     check.apply(POLICY, spec, None, "spec");
@@ -150,7 +217,7 @@ fn validate_common(check: &mut Check, spec: &Value, operations: &[&str]) {
             }
         }
     }
-    webhooks::validate_match_conditions(check, spec, "spec");
+    webhooks::validate_match_conditions(check, spec, !spec["paramKind"].is_null(), "spec");
 }
 
 fn validate_variable_name(check: &mut Check, name: &Value, path: &str) {
@@ -204,6 +271,12 @@ pub(super) fn validate_binding(check: &mut Check, binding: &Value) {
     check.apply(BINDING, &binding["spec"], None, "spec");
     if binding["kind"] == "ValidatingAdmissionPolicyBinding" {
         validate_actions(check, &binding["spec"]);
+        if let Some(why) = cel::NO_CEL {
+            check.forbidden("spec.policyName", why);
+        }
+    } else {
+        let why = "this API server does not evaluate mutating admission policies, so it refuses to bind them: use a mutating webhook";
+        check.forbidden("spec.policyName", why);
     }
 }
 

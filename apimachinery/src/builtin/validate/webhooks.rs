@@ -2,7 +2,7 @@
 
 use super::url::Url;
 use super::{Check, Constraint, FieldRule, array, items, names, text};
-use crate::cel;
+use crate::cel::{self, Declarations};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const CONFIGURATION: &[FieldRule] = &[
     ("webhooks[].reinvocationPolicy", Constraint::OneOf(&["IfNeeded", "Never"])),
     ("webhooks[].clientConfig", Constraint::Checked(validate_client_config)),
     ("webhooks[].admissionReviewVersions", Constraint::Checked(validate_review_versions)),
-    ("webhooks[]", Constraint::Checked(validate_match_conditions)),
+    ("webhooks[]", Constraint::Checked(validate_conditions_of_hook)),
 ];
 #[rustfmt::skip]
 const RULE: &[FieldRule] = &[
@@ -38,7 +38,6 @@ const RULE: &[FieldRule] = &[
 const MATCH_CONDITIONS: &[FieldRule] = &[
     ("matchConditions", Constraint::MaxItems(64)),
     ("matchConditions[].expression", Constraint::NotBlank("")),
-    ("matchConditions[].expression", Constraint::Checked(validate_expression)),
     ("matchConditions[].name", Constraint::Named(names::qualified_name_errors)),
 ];
 
@@ -209,17 +208,43 @@ fn validate_service_reference(check: &mut Check, service: &Value, path: &str) {
 }
 
 /// Validates match conditions.
-pub(super) fn validate_match_conditions(check: &mut Check, hook: &Value, path: &str) {
-    check.apply(MATCH_CONDITIONS, hook, None, path);
-    require_unique_names(check, hook, "matchConditions", path);
+fn validate_conditions_of_hook(check: &mut Check, hook: &Value, path: &str) {
+    validate_match_conditions(check, hook, false, path);
 }
 
-fn validate_expression(check: &mut Check, expression: &Value, path: &str) {
-    let expression = expression.as_str().unwrap_or_default().trim();
-    if !expression.is_empty()
-        && let Some(reason) = cel::condition_error(expression)
+/// Validates match conditions, which may see params.
+pub(super) fn validate_match_conditions(check: &mut Check, holder: &Value, has_params: bool, path: &str) {
+    let declared = Declarations {
+        has_params,
+        has_authorizer: true,
+        variables: None,
+    };
+    check.apply(MATCH_CONDITIONS, holder, None, path);
+    for (condition, path) in items(holder, "matchConditions", path) {
+        let expression = text(condition, "expression").trim();
+        validate_expression(
+            check,
+            expression,
+            &declared,
+            &["bool"],
+            &format!("{path}.expression"),
+        );
+    }
+    require_unique_names(check, holder, "matchConditions", path);
+}
+
+/// Validates an expression, unless it is blank.
+pub(super) fn validate_expression(
+    check: &mut Check,
+    expression: &str,
+    declared: &Declarations<'_>,
+    results: &[&str],
+    path: &str,
+) {
+    if !expression.trim().is_empty()
+        && let Err(reason) = cel::check_expression(expression, declared, results)
     {
-        check.invalid(path, expression, format!("compilation failed: {reason}"));
+        check.invalid(path, expression, reason);
     }
 }
 

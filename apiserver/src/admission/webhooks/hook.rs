@@ -1,7 +1,8 @@
-//! The stored webhook configurations, compiled.
+//! The stored configurations, compiled.
 
-use crate::cel::Condition;
-use crate::selectors::LabelSelector;
+use crate::admission::match_resources::{MatchResources, texts};
+use crate::admission::policies::{BINDINGS, POLICIES, Policy};
+use crate::cel::Expression;
 use crate::storage::{Object, Store};
 use crate::webhook_client::ClientConfig;
 use parking_lot::RwLock;
@@ -14,11 +15,12 @@ const VALIDATING: &str = "validatingwebhookconfigurations.admissionregistration.
 /// The timeout of a webhook, in seconds; it is defaulted when a configuration is written.
 const DEFAULT_TIMEOUT: u64 = 10;
 
-/// All webhooks, in the order in which they are called: by the names of their configurations, then by their places in them.
+/// What admission calls and evaluates, in order: by the names of the configurations, then by the places in them.
 #[derive(Debug)]
 pub(crate) struct HookSet {
     pub(super) mutating: Vec<Hook>,
     pub(super) validating: Vec<Hook>,
+    pub(in crate::admission) policies: Vec<Policy>,
 }
 
 /// One webhook of a configuration.
@@ -27,14 +29,8 @@ pub(super) struct Hook {
     pub(super) name: String,
     /// The name of the configuration.
     pub(super) configuration: String,
-    pub(super) rules: Vec<Rule>,
-    /// Whether requests to other versions of a resource match, too (`matchPolicy: Equivalent`).
-    pub(super) matches_equivalent: bool,
-    /// None if it is malformed.
-    pub(super) namespace_selector: Option<LabelSelector>,
-    /// None if it is malformed.
-    pub(super) object_selector: Option<LabelSelector>,
-    pub(super) conditions: Vec<MatchCondition>,
+    pub(super) matches: MatchResources,
+    pub(super) conditions: Vec<Expression>,
     /// Whether a failed call refuses the request (`failurePolicy: Fail`).
     pub(super) fails_closed: bool,
     /// Whether a mutating webhook is called again after others changed the object (`reinvocationPolicy: IfNeeded`).
@@ -46,22 +42,6 @@ pub(super) struct Hook {
     pub(super) client: ClientConfig,
 }
 
-/// A rule of a webhook: which requests match.
-#[derive(Debug)]
-pub(super) struct Rule {
-    pub(super) operations: Vec<String>,
-    pub(super) groups: Vec<String>,
-    pub(super) versions: Vec<String>,
-    /// Resources, or `resource/subresource`.
-    pub(super) resources: Vec<String>,
-    /// `*`, `Cluster` or `Namespaced`.
-    pub(super) scope: String,
-}
-
-/// A named match condition.
-#[derive(Debug)]
-pub(super) struct MatchCondition(pub(super) Condition);
-
 impl HookSet {
     fn load(store: &Store) -> Self {
         let hooks = |table: &str| {
@@ -72,11 +52,12 @@ impl HookSet {
         Self {
             mutating: hooks(MUTATING),
             validating: hooks(VALIDATING),
+            policies: Policy::load_all(store),
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.mutating.is_empty() && self.validating.is_empty()
+        self.mutating.is_empty() && self.validating.is_empty() && self.policies.is_empty()
     }
 }
 
@@ -90,18 +71,14 @@ impl Hook {
 
     /// Reads a valid and defaulted webhook.
     pub(super) fn parse(configuration: &str, hook: &Value) -> Self {
-        let rules = hook["rules"].as_array().into_iter().flatten();
         let conditions = hook["matchConditions"].as_array().into_iter().flatten();
         let timeout = hook["timeoutSeconds"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
         Self {
             name: text(&hook["name"]),
             configuration: configuration.to_owned(),
-            rules: rules.map(Rule::parse).collect(),
-            matches_equivalent: hook["matchPolicy"] != "Exact",
-            namespace_selector: LabelSelector::from_value(&hook["namespaceSelector"]),
-            object_selector: LabelSelector::from_value(&hook["objectSelector"]),
+            matches: MatchResources::of_webhook(hook),
             conditions: conditions
-                .map(|condition| MatchCondition(Condition::compile(&text(&condition["expression"]))))
+                .map(|condition| Expression::compile(&text(&condition["expression"])))
                 .collect(),
             fails_closed: hook["failurePolicy"] != "Ignore",
             is_reinvoked: hook["reinvocationPolicy"] == "IfNeeded",
@@ -113,39 +90,24 @@ impl Hook {
     }
 }
 
-impl Rule {
-    fn parse(rule: &Value) -> Self {
-        Self {
-            operations: texts(&rule["operations"]),
-            groups: texts(&rule["apiGroups"]),
-            versions: texts(&rule["apiVersions"]),
-            resources: texts(&rule["resources"]),
-            scope: rule["scope"].as_str().unwrap_or("*").to_owned(),
-        }
-    }
-}
-
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn texts(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().map(text).collect()
-}
-
-/// The compiled webhooks, until a configuration changes.
+/// The compiled webhooks and policies, until a configuration changes.
 #[derive(Debug, Default)]
 pub(crate) struct HookCache(RwLock<Option<CachedHooks>>);
 
-/// The webhooks at the newest changes of both tables of configurations.
+/// The webhooks and policies at the newest changes of the tables.
 #[derive(Clone, Debug)]
-struct CachedHooks([u64; 2], Option<Arc<HookSet>>);
+struct CachedHooks([u64; 4], Option<Arc<HookSet>>);
 
 impl HookCache {
-    /// Returns the webhooks of all configurations; None if there are none.
+    /// Returns all webhooks and bound policies; None if there are none.
     pub(crate) fn current(&self, store: &Store) -> Option<Arc<HookSet>> {
-        let changes = [MUTATING, VALIDATING].map(|table| store.newest_change(table));
-        if changes == [0; 2] {
+        let tables = [MUTATING, VALIDATING, POLICIES, BINDINGS];
+        let changes = tables.map(|table| store.newest_change(table));
+        if changes == [0; 4] {
             return None;
         }
         if let Some(CachedHooks(at, hooks)) = &*self.0.read()

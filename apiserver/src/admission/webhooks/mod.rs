@@ -1,6 +1,6 @@
 //! Webhooks: MutatingWebhookConfigurations and ValidatingWebhookConfigurations, called as by kube-apiserver.
 //!
-//! Reading order: `hook` (the stored configurations, compiled), `request` (a write as webhooks see it), `matching`, `review` (what is sent,
+//! Reading order: `hook` (the stored configurations, compiled), `matching`, `review` (what is sent,
 //! and what must be returned), `mutating` and `validating`.
 //!
 //! A request of a client to a server with webhooks gets a [`WebhookContext`], and runs on a thread that may block
@@ -8,13 +8,12 @@
 //! a write conflict, as in kube-apiserver: no lock is held during a call, and what changed in the meantime is seen by the next attempt.
 //! Writes of the server itself have no context and call no webhooks: some of them hold a lock, and their threads must not block. Differences
 //! from kube-apiserver, besides: no webhook is called for connections (`CONNECT`), the denial of several validating webhooks is that of the first in
-//! order, a request's own `timeout` does not shorten calls, and `authorizer` in a match condition is an error, which the failure policy handles.
+//! order, and a request's own `timeout` does not shorten calls.
 
 mod hook;
 mod matching;
 mod mutating;
 mod report;
-mod request;
 mod review;
 #[cfg(test)]
 mod tests;
@@ -23,17 +22,15 @@ mod validating;
 pub(crate) use hook::{HookCache, HookSet};
 pub(super) use mutating::MutatingWebhooks;
 pub(crate) use report::WebhookReport;
-pub(crate) use request::HookOperation;
-pub(super) use request::HookRequest;
 pub(super) use validating::validate;
 
 use crate::webhook_client::WebhookCaller;
 use serde_json::{Map, Value};
 
-/// What a write needs to call webhooks.
+/// What a write needs to call webhooks and evaluate policies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WebhookContext<'a> {
-    /// The webhooks when the request arrived.
+    /// The webhooks and policies when the request arrived.
     pub(crate) hooks: &'a HookSet,
     pub(crate) caller: &'a dyn WebhookCaller,
     /// The options of the request as the client sent them, without kind.

@@ -2,8 +2,8 @@
 
 use super::WebhookContext;
 use super::hook::Hook;
-use super::request::{HookRequest, HookTarget};
 use super::review::{HookError, PendingReview};
+use crate::admission::hook_request::{HookRequest, HookTarget};
 use crate::patch::{self, Decoding, PatchError};
 use crate::quote::quoted;
 use crate::status::ApiError;

@@ -1,9 +1,9 @@
-//! The warnings and audit annotations of webhooks.
+//! The warnings and audit annotations of webhooks and policies.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 
-/// The warnings and the audit annotations of the webhooks that were called for a request.
+/// The warnings and the audit annotations of the webhooks and policies that saw a request.
 #[derive(Debug, Default)]
 pub(crate) struct WebhookReport {
     warnings: Mutex<Vec<String>>,

@@ -2,7 +2,7 @@
 
 use super::WebhookContext;
 use super::hook::Hook;
-use super::request::{HookRequest, HookTarget};
+use crate::admission::hook_request::{HookRequest, HookTarget};
 use crate::meta;
 use crate::quote::quoted;
 use crate::status::ApiError;

@@ -1,6 +1,7 @@
 use super::hook::{Hook, HookSet};
 use super::*;
-use crate::auth::User;
+use crate::admission::hook_request::{HookOperation, HookRequest};
+use crate::auth::{AuthorizationMode, Authorizer, User};
 use crate::kinds::Catalog;
 use crate::storage::Store;
 use crate::webhook_client::{Endpoint, PendingCall};
@@ -51,6 +52,7 @@ fn mutate(hooks: Vec<Hook>, respond: fn(&str, &Value) -> Value) -> (Result<Value
     let set = HookSet {
         mutating: hooks,
         validating: vec![],
+        policies: vec![],
     };
     let caller = Webhooks {
         respond,
@@ -74,6 +76,7 @@ fn mutate(hooks: Vec<Hook>, respond: fn(&str, &Value) -> Value) -> (Result<Value
         dry_run: false,
         store: &store,
         catalog: &catalog,
+        authorizer: &Authorizer::new(&[AuthorizationMode::AlwaysAllow]),
     };
     let mut object =
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "m" }, "data": {} });

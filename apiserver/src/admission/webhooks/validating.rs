@@ -1,8 +1,8 @@
 //! Validating webhooks: all at once.
 
 use super::WebhookContext;
-use super::request::HookRequest;
 use super::review::PendingReview;
+use crate::admission::hook_request::HookRequest;
 use crate::status::ApiError;
 use serde_json::Value;
 

@@ -1,14 +1,16 @@
-//! A write as webhooks see it.
+//! A write as webhooks and policies see it.
 
 use super::WebhookContext;
-use crate::auth::User;
+use crate::auth::{Authorizer, ResourceAttributes, User};
+use crate::cel::AccessCheck;
 use crate::kinds::{Catalog, Kind, convert};
 use crate::status::ApiError;
-use crate::storage::Store;
+use crate::storage::{Object, Store};
 use crate::strategy;
 use crate::webhook_client::WebhookCaller;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The operations that rules name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ impl HookOperation {
     }
 }
 
-/// A write as webhooks see it, apart from the new object, which they may change.
+/// A write as webhooks and policies see it, apart from the new object, which webhooks may change.
 #[derive(Clone, Copy)]
 pub(crate) struct HookRequest<'a> {
     pub(crate) operation: HookOperation,
@@ -51,7 +53,18 @@ pub(crate) struct HookRequest<'a> {
     pub(crate) dry_run: bool,
     pub(crate) store: &'a Store,
     pub(crate) catalog: &'a Catalog,
+    pub(crate) authorizer: &'a Authorizer,
 }
+
+/// The kinds whose objects meet no webhook: otherwise a faulty one could refuse the change that mends it.
+const EXEMPT_KINDS: &[&str] = &[
+    "ValidatingWebhookConfiguration",
+    "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+];
 
 /// The versions in which a webhook gets a request: a resource, and the kind of the objects.
 #[derive(Clone, Debug)]
@@ -61,6 +74,12 @@ pub(super) struct HookTarget {
 }
 
 impl HookRequest<'_> {
+    /// True if no webhook is called for the request, whatever the rules say.
+    pub(super) fn is_exempt(&self) -> bool {
+        self.resource.group == "admissionregistration.k8s.io"
+            && EXEMPT_KINDS.contains(&self.resource.kind.as_str())
+    }
+
     /// The target of the request itself.
     pub(super) fn target(&self) -> HookTarget {
         self.target_of(self.resource)
@@ -109,15 +128,77 @@ impl HookRequest<'_> {
         Value::Object(options)
     }
 
+    /// The request of a review, without objects and uid; expressions see it as `request`.
+    pub(super) fn review_request(&self, target: &HookTarget, context: &WebhookContext<'_>) -> Value {
+        let own = self.target();
+        let kind = |kind: &Kind| json!({ "group": kind.group, "version": kind.version, "kind": kind.kind });
+        let resource =
+            |kind: &Kind| json!({ "group": kind.group, "version": kind.version, "resource": kind.plural });
+        let mut request = json!({
+            "kind": kind(&target.kind), "resource": resource(&target.resource),
+            "requestKind": kind(&own.kind), "requestResource": resource(&own.resource),
+            "operation": self.operation.name(), "userInfo": self.user.to_json(), "dryRun": self.dry_run,
+            "options": self.options(context),
+        });
+        for (key, value) in [
+            ("subResource", self.subresource),
+            ("requestSubResource", self.subresource),
+            ("name", self.name),
+            ("namespace", self.namespace),
+        ] {
+            if !value.is_empty() {
+                request[key] = value.into();
+            }
+        }
+        request
+    }
+
+    /// The check of a permission for the resource of the request; expressions see it as `authorizer.requestResource`.
+    pub(super) fn own_access(&self) -> AccessCheck {
+        AccessCheck {
+            group: self.resource.group.clone(),
+            resource: self.resource.plural.clone(),
+            subresource: self.subresource.to_owned(),
+            namespace: self.namespace.to_owned(),
+            name: self.name.to_owned(),
+            ..AccessCheck::default()
+        }
+    }
+
+    /// Returns why a permission is granted that an expression checks, if it is.
+    pub(super) fn authorize(&self, check: &AccessCheck) -> Option<String> {
+        let account = check.service_account.as_ref();
+        let account = account.map(|(namespace, name)| User::service_account(namespace, name));
+        let user = account.as_ref().unwrap_or(self.user);
+        if let Some(path) = &check.path {
+            let authorizer = self.authorizer;
+            return authorizer.allow_reason_for_path(self.store, user, &check.verb, path);
+        }
+        let access = ResourceAttributes {
+            verb: &check.verb,
+            group: &check.group,
+            resource: &check.resource,
+            subresource: &check.subresource,
+            namespace: &check.namespace,
+            name: &check.name,
+        };
+        self.authorizer.allow_reason(self.store, user, &access)
+    }
+
     /// The labels by which a namespace selector selects; an error if the namespace does not exist.
     pub(super) fn namespace_labels(&self, object: Option<&Value>) -> Result<Value, ApiError> {
         let is_namespace = self.resource.plural == "namespaces" && self.subresource.is_empty();
         if let (true, Some(object)) = (is_namespace && self.operation != HookOperation::Delete, object) {
             return Ok(json!({ "metadata": { "labels": object["metadata"]["labels"] } }));
         }
+        Ok(self.namespace()?.value().clone())
+    }
+
+    /// The namespace of the request; an error if it does not exist.
+    pub(super) fn namespace(&self) -> Result<Arc<Object>, ApiError> {
         let namespace = self.store.get("namespaces", self.namespace);
         match (namespace, self.catalog.any_version("", "namespaces")) {
-            (Some(namespace), _) => Ok(namespace.value().clone()),
+            (Some(namespace), _) => Ok(namespace),
             (None, Some(kind)) => Err(ApiError::not_found(kind, self.namespace)),
             (None, None) => Err(ApiError::no_such_resource()),
         }

@@ -1,0 +1,179 @@
+//! Evaluation of expressions about admission requests.
+
+use super::access::{AccessCheck, Authorize};
+use super::authorizer::{self, AuthorizerValue};
+use super::expression::Expression;
+use super::functions::{self, REQUEST_RESOURCE, opaque};
+use super::messages::translate;
+use super::outcome::Outcome;
+use kube_cel::KubeCelExt as _;
+use kube_cel::cel::objects::{Key, Map};
+use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The maximum number of steps of comprehensions in one evaluation. kube-apiserver limits the cost to 1,000,000, and a step costs 5 or more.
+const MAX_STEPS: usize = 200_000;
+
+/// A composed variable: a name, and the expression that it stands for.
+pub type Variable = (String, Expression);
+
+/// The variables of expressions about one request.
+pub struct Activation {
+    context: Context<'static>,
+    state: Arc<State>,
+}
+
+impl fmt::Debug for Activation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Activation")
+    }
+}
+
+impl Activation {
+    /// Binds variables by name, and composed variables, which are evaluated when they are used. `own` is the check for the resource of the
+    /// request, without a verb.
+    pub fn new<'a>(
+        values: impl IntoIterator<Item = (&'a str, &'a Value)>,
+        variables: &Arc<[Variable]>,
+        own: AccessCheck,
+    ) -> Self {
+        let state = Arc::new(State {
+            variables: variables.clone(),
+            computed: Mutex::default(),
+            decisions: Mutex::default(),
+            pending: Mutex::default(),
+            steps: AtomicUsize::new(0),
+        });
+        let mut context = Context::default().with_all();
+        functions::register(&mut context, &state);
+        authorizer::register(&mut context, &state);
+        for (name, value) in values {
+            context.add_variable_from_value(name, to_cel(value));
+        }
+        let check = |check| opaque(AuthorizerValue::Check(check));
+        context.add_variable_from_value("authorizer", check(AccessCheck::default()));
+        context.add_variable_from_value(REQUEST_RESOURCE, check(own));
+        Self { context, state }
+    }
+
+    /// Evaluates an expression, and asks for the permissions that it checks.
+    ///
+    /// # Errors
+    ///
+    /// Returns the API server's message if the expression cannot be evaluated.
+    pub fn evaluate(&self, expression: &Expression, authorize: Authorize<'_>) -> Result<Outcome, String> {
+        let failed = |why: &str| format!("expression '{}' resulted in error: {why}", expression.text());
+        let compiled = expression.compiled().map_err(failed)?;
+        loop {
+            self.state.steps.store(0, Ordering::Relaxed);
+            let result = CelValue::resolve(compiled, &self.context);
+            // The functions are shared between threads and outlive the request, so they cannot ask themselves: the evaluation is repeated
+            // when the answers are there.
+            if !self.state.answer(authorize) {
+                let value = result.map_err(|error| failed(&translate(&error.to_string())))?;
+                return Ok(Outcome::from_cel(&value));
+            }
+        }
+    }
+}
+
+/// What the functions of one activation share.
+pub(super) struct State {
+    variables: Arc<[Variable]>,
+    /// The composed variables that have been evaluated.
+    computed: Mutex<BTreeMap<String, Result<CelValue, ExecutionError>>>,
+    /// The permissions that were asked for.
+    decisions: Mutex<BTreeMap<AccessCheck, Option<String>>>,
+    /// The permissions to ask for.
+    pending: Mutex<Vec<AccessCheck>>,
+    steps: AtomicUsize,
+}
+
+impl State {
+    pub(super) fn count_step(&self) -> Result<CelValue, ExecutionError> {
+        if self.steps.fetch_add(1, Ordering::Relaxed) < MAX_STEPS {
+            return Ok(CelValue::Bool(true));
+        }
+        let why = "operation cancelled: actual cost limit exceeded";
+        Err(ExecutionError::function_error(functions::COUNT_STEP, why))
+    }
+
+    /// Evaluates a composed variable, once.
+    pub(super) fn variable(&self, name: &str, context: &Context<'_>) -> Result<CelValue, ExecutionError> {
+        if let Some(computed) = lock(&self.computed).get(name) {
+            return computed.clone();
+        }
+        let failed = |why: &str| {
+            let why = format!("composited variable {name:?} fails to evaluate: {why}");
+            ExecutionError::function_error(functions::VARIABLE, why)
+        };
+        // The last one of a name counts.
+        let variable = self.variables.iter().rfind(|(known, _)| known == name);
+        let computed = match variable {
+            None => Err(ExecutionError::no_such_key(name)),
+            Some((_, expression)) => match expression.compiled() {
+                Err(why) => Err(failed(why)),
+                Ok(compiled) => CelValue::resolve(compiled, context)
+                    .map_err(|error| failed(&translate(&error.to_string()))),
+            },
+        };
+        lock(&self.computed).insert(name.to_owned(), computed.clone());
+        computed
+    }
+
+    /// Returns the decision about a permission, or an error that ends the evaluation until it is known.
+    pub(super) fn decide(&self, check: AccessCheck) -> Result<Option<String>, ExecutionError> {
+        if let Some(decision) = lock(&self.decisions).get(&check) {
+            return Ok(decision.clone());
+        }
+        lock(&self.pending).push(check);
+        Err(ExecutionError::function_error("check", "not decided yet"))
+    }
+
+    /// Asks for the permissions that an evaluation lacked; false if there are none.
+    fn answer(&self, authorize: Authorize<'_>) -> bool {
+        let pending = std::mem::take(&mut *lock(&self.pending));
+        let is_incomplete = !pending.is_empty();
+        for check in pending {
+            let decision = authorize(&check);
+            lock(&self.decisions).insert(check, decision);
+        }
+        if is_incomplete {
+            lock(&self.computed).retain(|_, computed| computed.is_ok());
+        }
+        is_incomplete
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn to_cel(value: &Value) -> CelValue {
+    match value {
+        Value::Null => CelValue::Null,
+        Value::Bool(truth) => CelValue::Bool(*truth),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => CelValue::Int(number),
+            (None, Some(number)) => CelValue::UInt(number),
+            (None, None) => CelValue::Float(number.as_f64().unwrap_or_default()),
+        },
+        Value::String(text) => CelValue::String(Arc::new(text.clone())),
+        Value::Array(items) => CelValue::List(Arc::new(items.iter().map(to_cel).collect())),
+        Value::Object(fields) => {
+            let entries = fields
+                .iter()
+                .map(|(name, value)| (Key::String(Arc::new(name.clone())), to_cel(value)));
+            let map: HashMap<Key, CelValue> = entries.collect();
+            CelValue::Map(Map { map: Arc::new(map) })
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "activation_tests.rs"]
+mod tests;

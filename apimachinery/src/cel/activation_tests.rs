@@ -1,0 +1,171 @@
+use super::*;
+use crate::cel::library;
+use serde_json::json;
+
+fn activation(variables: &[(&str, &str)]) -> Activation {
+    let object = json!({ "spec": { "replicas": 3, "name": "x" }, "list": ["a", "b"], "map": { "k": "v" } });
+    let request = json!({ "userInfo": { "groups": ["g"] }, "operation": "CREATE" });
+    let values = [
+        ("object", &object),
+        ("oldObject", &Value::Null),
+        ("request", &request),
+    ];
+    let variables = variables
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), Expression::compile(text)));
+    let own = AccessCheck {
+        resource: "pods".to_owned(),
+        ..AccessCheck::default()
+    };
+    Activation::new(values, &variables.collect(), own)
+}
+
+fn evaluate_with(variables: &[(&str, &str)], expression: &str) -> Result<Outcome, String> {
+    let allow_get = |check: &AccessCheck| (check.verb == "get").then(|| format!("{check:?}"));
+    activation(variables).evaluate(&Expression::compile(expression), &allow_get)
+}
+
+fn evaluate(expression: &str) -> Result<Outcome, String> {
+    evaluate_with(&[], expression)
+}
+
+#[test]
+fn expressions_are_evaluated_on_the_request() {
+    for (expression, expected) in [
+        ("object.spec.replicas > 2 && oldObject == null", true),
+        ("has(object.spec.color)", false),
+        ("has(oldObject.spec)", false),
+        ("dyn(object.spec.name) == 'x'", true),
+        ("'g' in request.userInfo.groups", true),
+        ("object.list.exists(item, item.startsWith('b'))", true),
+        ("object.map.all(key, object.map[key] == 'v')", true),
+        ("quantity('1Gi').isGreaterThan(quantity('1Mi'))", true),
+        ("object.?spec.?color.orValue('red') == 'red'", true),
+        ("object.?spec.name.orValue('red') == 'x'", true),
+        ("object.list[?5].hasValue()", false),
+    ] {
+        assert_eq!(evaluate(expression), Ok(Outcome::Bool(expected)), "{expression}");
+    }
+    assert_eq!(
+        evaluate("object.spec.name + '!'"),
+        Ok(Outcome::Text("x!".to_owned()))
+    );
+    assert_eq!(
+        evaluate("string(1 == 1) + string(2)"),
+        Ok(Outcome::Text("true2".to_owned()))
+    );
+    assert_eq!(evaluate("oldObject"), Ok(Outcome::Null));
+    assert_eq!(
+        evaluate("object.spec.replicas"),
+        Ok(Outcome::Other("int".to_owned()))
+    );
+}
+
+#[test]
+fn fields_of_values_without_fields_are_errors_not_false() {
+    for (expression, why) in [
+        ("object.spec.color == 'red'", "no such key: color"),
+        ("oldObject.spec.name == 'x'", "no such key: spec"),
+        ("!(oldObject.spec)", "no such key: spec"),
+        ("object.spec.name.first == 'x'", "no such key: first"),
+        ("has(object.none.field)", "no such key: none"),
+        ("int(object.none) == 1", "no such key: none"),
+        ("size(object.spec.name.none) == 1", "no such key: none"),
+        ("object.list.map(item, item.name) == []", "no such key: name"),
+    ] {
+        let message = format!("expression '{expression}' resulted in error: {why}");
+        assert_eq!(evaluate(expression), Err(message));
+    }
+}
+
+#[test]
+fn expressions_that_kube_cel_lacks_are_errors() {
+    for expression in [
+        "object.(",
+        "type(object) == map",
+        "object.list.sortBy(item, item) == []",
+        "object.list.all(index, item, true)",
+        "Object{spec: 1} == 1",
+        "bool('true')",
+    ] {
+        assert!(evaluate(expression).is_err(), "{expression}");
+    }
+}
+
+#[test]
+fn composed_variables_are_evaluated_when_they_are_used() {
+    let variables = [
+        ("n", "object.spec.replicas"),
+        ("twice", "variables.n * 2"),
+        ("fails", "object.none"),
+        ("shadow", "object.list.size()"),
+    ];
+    let evaluate = |expression| evaluate_with(&variables, expression);
+    assert_eq!(evaluate("variables.twice == 6"), Ok(Outcome::Bool(true)));
+    assert_eq!(evaluate("has(variables.n)"), Ok(Outcome::Bool(true)));
+    assert_eq!(evaluate("variables.fails == 1 || true"), Ok(Outcome::Bool(true)));
+    // A name that a comprehension binds does not reach into the variable.
+    assert_eq!(
+        evaluate("[1].all(object, variables.shadow == 2)"),
+        Ok(Outcome::Bool(true))
+    );
+    assert_eq!(
+        evaluate("variables.fails == 1").unwrap_err(),
+        "expression 'variables.fails == 1' resulted in error: composited variable \"fails\" fails to evaluate: no such key: none"
+    );
+}
+
+#[test]
+fn authorizer_is_asked_once_for_each_check() {
+    let asked = Mutex::new(vec![]);
+    let authorize = |check: &AccessCheck| {
+        lock(&asked).push(format!("{} {} {}", check.verb, check.resource, check.namespace));
+        (check.verb == "get").then(String::new)
+    };
+    let activation = activation(&[(
+        "allowed",
+        "authorizer.group('').resource('secrets').namespace('n').check('get').allowed()",
+    )]);
+    for (expression, expected) in [
+        ("variables.allowed", true),
+        (
+            "authorizer.group('').resource('secrets').namespace('n').check('get').allowed()",
+            true,
+        ),
+        ("authorizer.requestResource.check('list').allowed()", false),
+        (
+            "authorizer.requestResource.check('list').allowed() || variables.allowed",
+            true,
+        ),
+        (
+            "authorizer.path('/x').check('get').allowed() && !authorizer.path('/x').check('post').errored()",
+            true,
+        ),
+    ] {
+        let outcome = activation.evaluate(&Expression::compile(expression), &authorize);
+        assert_eq!(outcome, Ok(Outcome::Bool(expected)), "{expression}");
+    }
+    assert_eq!(*lock(&asked), ["get secrets n", "list pods ", "get  ", "post  "]);
+    assert!(evaluate("authorizer.check(1) == null").is_err());
+    assert!(evaluate("object.check('get').allowed()").is_err());
+}
+
+#[test]
+fn endless_comprehensions_end() {
+    let range = (0..100).map(|at| at.to_string()).collect::<Vec<_>>().join(",");
+    let expression = format!("[{range}].all(a, [{range}].all(b, [{range}].all(c, true)))");
+    let error = evaluate(&expression).unwrap_err();
+    assert!(
+        error.ends_with("operation cancelled: actual cost limit exceeded"),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_function_exists() {
+    for name in library::names() {
+        let outcome = evaluate(&format!("{name}(1, 2, 3, 4)"));
+        let is_missing = outcome.is_err_and(|error| error.contains("ndeclared reference"));
+        assert!(!is_missing, "{name}");
+    }
+}

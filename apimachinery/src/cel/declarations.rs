@@ -1,0 +1,177 @@
+//! Which expressions about admission requests are valid: their syntax, the names that they use, and the types of their results.
+
+use super::types::{self, Type, Undeclared};
+use super::{expression, lowering, syntax_error};
+use regex::{Captures, Regex};
+use std::collections::BTreeMap;
+
+/// The types of composed variables by their names.
+pub(crate) type VariableTypes = BTreeMap<String, Type>;
+
+/// The type of a variable whose expression is invalid.
+pub(crate) const ANY_TYPE: Type = Type::Dyn;
+
+/// The variables of an expression that not all expressions have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Declarations<'a> {
+    pub(crate) has_params: bool,
+    pub(crate) has_authorizer: bool,
+    /// The composed variables; None if there is no variable `variables`.
+    pub(crate) variables: Option<&'a VariableTypes>,
+}
+
+/// Returns the type of an expression.
+///
+/// # Errors
+///
+/// Returns kube-apiserver's message if the expression cannot be compiled, or its result is of none of the types `results`, which are all types
+/// if there are none; else, why this server cannot evaluate it.
+pub(crate) fn check_expression(
+    expression: &str,
+    declared: &Declarations<'_>,
+    results: &[&str],
+) -> Result<Type, String> {
+    let compilation_failed = |why: String| format!("compilation failed: {why}");
+    if let Some(why) = syntax_error(expression) {
+        return Err(compilation_failed(why));
+    }
+    let cannot_evaluate = |what: String| format!("this API server cannot evaluate {what}");
+    // What only kube-apiserver can parse.
+    let parsed = expression::parse(expression).map_err(|_| cannot_evaluate("its syntax".to_owned()))?;
+    let (ty, undeclared) = types::check(&parsed, declared);
+    if !undeclared.is_empty() {
+        return Err(compilation_failed(describe(expression, &undeclared)));
+    }
+    let is_right = |result: &&str| ty == Type::Unknown || ty.to_string() == **result;
+    if !results.is_empty() && !results.iter().any(is_right) {
+        return Err(match results {
+            [one] => format!("must evaluate to {one} but got {ty}"),
+            many => format!("must evaluate to one of [{}] but got {ty}", many.join(" ")),
+        });
+    }
+    lowering::lower(parsed).map_err(cannot_evaluate)?;
+    Ok(ty)
+}
+
+/// Describes what is not declared, in the order of the text. The parser does not keep positions: they are looked for.
+fn describe(expression: &str, undeclared: &[Undeclared]) -> String {
+    let plain = without_literals(expression);
+    let mut errors: Vec<(usize, String)> = vec![];
+    for name in undeclared {
+        let (pattern, why) = match name {
+            Undeclared::Name(name) => (
+                format!(r"(?:^|[^.\w]\s*)({name})\b"),
+                format!("undeclared reference to '{name}' (in container '')"),
+            ),
+            Undeclared::Function(name) => (
+                format!(r"\b{name}\s*(\()"),
+                format!("undeclared reference to '{name}' (in container '')"),
+            ),
+            Undeclared::Field(name) => (format!(r"(\.)\s*{name}\b"), format!("undefined field '{name}'")),
+        };
+        let found = Regex::new(&pattern).ok();
+        let places = found.iter().flat_map(|pattern| pattern.captures_iter(&plain));
+        let mut places = places.filter_map(|found| found.get(1)).map(|found| found.start());
+        let is_new = |at: &usize| !errors.iter().any(|(known, other)| known == at && *other == why);
+        let at = places.find(is_new).unwrap_or_default();
+        errors.push((at, why));
+    }
+    errors.sort();
+    let described = errors.iter().map(|(at, why)| at_place(expression, *at, why));
+    described.collect::<Vec<_>>().join("\n")
+}
+
+/// Replaces what names are not looked for in: strings, comments and numbers.
+fn without_literals(expression: &str) -> String {
+    let literals = Regex::new(
+        r#"(?s)[rRbB]{0,2}("""(\\.|[^\\])*?"""|'''(\\.|[^\\])*?'''|"(\\.|[^"\\])*"|'(\\.|[^'\\])*')|//[^\n]*|\b[0-9][0-9a-zA-Z.]*"#,
+    );
+    let blank = |text: &Captures<'_>| " ".repeat(text[0].len());
+    literals.map_or_else(
+        |_| expression.to_owned(),
+        |literals| literals.replace_all(expression, blank).into_owned(),
+    )
+}
+
+/// An error at a place of an expression.
+fn at_place(expression: &str, at: usize, why: &str) -> String {
+    let before = expression.get(..at).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = expression.get(start..).and_then(|rest| rest.lines().next());
+    let column = before.get(start..).unwrap_or_default().chars().count();
+    format!(
+        "ERROR: <input>:{}:{}: {why}\n | {}\n | {}^",
+        before.matches('\n').count() + 1,
+        column + 1,
+        line.unwrap_or_default(),
+        ".".repeat(column)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(expression: &str, results: &[&str]) -> Result<(), String> {
+        let declared = Declarations {
+            has_authorizer: true,
+            ..Declarations::default()
+        };
+        check_expression(expression, &declared, results).map(|_| ())
+    }
+
+    #[test]
+    fn names_are_those_of_a_request() {
+        for good in [
+            "true",
+            "request.resource.group != 'leases' && !('x' in request.userInfo.groups)",
+            "object.spec.containers.all(c, c.image.startsWith(\"x\")) // why",
+            "has(object.a) ? size(oldObject.b) > 1u : object == null",
+            "authorizer.group('').resource('pods').check('get').allowed()",
+        ] {
+            assert_eq!(check(good, &["bool"]), Ok(()), "{good}");
+        }
+        assert_eq!(
+            check("a &&\n b.c", &["bool"]).unwrap_err(),
+            "compilation failed: ERROR: <input>:1:1: undeclared reference to 'a' (in container '')\n | a &&\n | ^\nERROR: \
+             <input>:2:2: undeclared reference to 'b' (in container '')\n |  b.c\n | .^"
+        );
+        for (expression, place) in [
+            ("'a' == object.a && a", "1:20: undeclared reference to 'a'"),
+            ("nope (1) == 2", "1:6: undeclared reference to 'nope'"),
+            (
+                "request.name == 'nope' && request.nope",
+                "1:34: undefined field 'nope'",
+            ),
+        ] {
+            let error = check(expression, &["bool"]).unwrap_err();
+            assert!(error.contains(place), "{error}");
+        }
+    }
+
+    #[test]
+    fn results_must_be_of_the_right_type() {
+        assert_eq!(
+            check("1", &["bool"]).unwrap_err(),
+            "must evaluate to bool but got int"
+        );
+        assert_eq!(
+            check("object.x", &["string", "null_type"]).unwrap_err(),
+            "must evaluate to one of [string null_type] but got dyn"
+        );
+        assert_eq!(check("object.x", &[]), Ok(()));
+    }
+
+    #[test]
+    fn what_kube_cel_lacks_is_refused() {
+        for (expression, what) in [
+            ("type(object.a) == string", "the function 'type'"),
+            ("object.a.sortBy(x, x.b) == []", "the function 'sortBy'"),
+            ("object.a.all(i, x, true)", "the function 'all'"),
+            ("bool('true')", "the function 'bool'"),
+        ] {
+            let error = check(expression, &["bool"]).unwrap_err();
+            assert_eq!(error, format!("this API server cannot evaluate {what}"));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The functions that [`super::lowering`] calls.
+
+use super::activation::State;
+use kube_cel::cel::common::ast::Expr;
+use kube_cel::cel::common::types::{CelString, MAP_TYPE, OPTIONAL_TYPE};
+use kube_cel::cel::common::value::Val;
+use kube_cel::cel::objects::{KeyRef, Opaque, OptionalValue};
+use kube_cel::cel::parser::Expression as Ast;
+use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Selects a field below the first argument, by the path that the others are.
+pub(super) const SELECT: &str = "@select";
+/// True if there is a field below the first argument.
+pub(super) const HAS: &str = "@has";
+/// Selects a field of a value that may lack it.
+pub(super) const OPTIONAL_SELECT: &str = "@optional_select";
+/// Returns a composed variable.
+pub(super) const VARIABLE: &str = "@variable";
+/// Counts a step of a comprehension; an error if there were too many.
+pub(super) const COUNT_STEP: &str = "@count_step";
+/// Evaluates the first argument, and then the second one, in which it is called [`ARGUMENT`].
+pub(super) const APPLY: &str = "@apply";
+/// The name of an argument that is evaluated already.
+pub(super) const ARGUMENT: &str = "@argument";
+/// The variable `authorizer.requestResource`.
+pub(super) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+
+/// A function as kube-cel calls it.
+pub(super) type Function =
+    Box<dyn Fn(&mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> + Send + Sync>;
+
+pub(super) fn add(
+    context: &mut Context<'_>,
+    name: &str,
+    function: impl Fn(&mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> + Send + Sync + 'static,
+) {
+    context.add_function::<Function, Function>(name, Box::new(function));
+}
+
+/// Adds the functions that expressions are lowered to.
+pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
+    add(context, SELECT, select);
+    add(context, HAS, has);
+    add(context, OPTIONAL_SELECT, optional_select);
+    add(context, APPLY, apply);
+    let shared = state.clone();
+    add(context, COUNT_STEP, move |_| shared.count_step());
+    let shared = state.clone();
+    add(context, VARIABLE, move |call| {
+        let [name] = texts(call.args, call)?.try_into().unwrap_or_default();
+        shared.variable(&name, root(call.ptx))
+    });
+}
+
+fn select(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let (operand, fields) = operand_and_fields(call)?;
+    let operand = Value::resolve_val(operand, call.ptx)?;
+    match optional(operand.as_ref())? {
+        Some(optional) => Ok(optional_at(&optional, &fields)),
+        None => Value::try_from(find(operand.as_ref(), &fields)?),
+    }
+}
+
+fn has(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let (operand, mut fields) = operand_and_fields(call)?;
+    let operand = Value::resolve_val(operand, call.ptx)?;
+    if let Some(optional) = optional(operand.as_ref())? {
+        let found = optional.value().is_some_and(|value| is_at(value, &fields));
+        return Ok(Value::Bool(found));
+    }
+    // Only the last field may be missing.
+    let last = fields.pop().unwrap_or_default();
+    let parent = find(operand.as_ref(), &fields)?;
+    Ok(Value::Bool(find(parent, &[last]).is_ok()))
+}
+
+fn optional_select(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let (operand, fields) = operand_and_fields(call)?;
+    let operand = Value::resolve_val(operand, call.ptx)?;
+    match optional(operand.as_ref())? {
+        Some(optional) => Ok(optional_at(&optional, &fields)),
+        None => match find(operand.as_ref(), &fields) {
+            Ok(value) => Ok(opaque(OptionalValue::of(Value::try_from(value)?))),
+            Err(_) => Ok(opaque(OptionalValue::none())),
+        },
+    }
+}
+
+fn apply(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let [argument, function] = call.args else {
+        return Err(ExecutionError::missing_argument_or_target());
+    };
+    let argument = Value::resolve(argument, call.ptx)?;
+    let is_string = matches!(&function.expr, Expr::Call(called) if called.func_name == "string");
+    if let (Value::Bool(truth), true) = (&argument, is_string) {
+        // kube-cel does not convert booleans.
+        return Ok(Value::String(Arc::new(truth.to_string())));
+    }
+    let mut scope = call.ptx.new_inner_scope();
+    scope.add_variable_from_value(ARGUMENT, argument);
+    Value::resolve(function, &scope)
+}
+
+fn operand_and_fields<'call>(
+    call: &FunctionContext<'_, 'call>,
+) -> Result<(&'call Ast, Vec<String>), ExecutionError> {
+    let args: &'call [Ast] = call.args;
+    let (operand, fields) = args
+        .split_first()
+        .ok_or_else(ExecutionError::missing_argument_or_target)?;
+    Ok((operand, texts(fields, call)?))
+}
+
+/// Returns the value at a path. Only maps have fields, so this borrows.
+fn find<'v>(value: &'v dyn Val, path: &[String]) -> Result<&'v dyn Val, ExecutionError> {
+    path.iter().try_fold(value, |value, field| {
+        let fields = value.as_indexer().filter(|_| value.get_type() == MAP_TYPE);
+        match fields.map(|fields| fields.get(&CelString::from(field.as_str()))) {
+            Some(Ok(Cow::Borrowed(found))) => Ok(found),
+            _ => Err(ExecutionError::no_such_key(field)),
+        }
+    })
+}
+
+fn is_at(value: &Value, path: &[String]) -> bool {
+    at(value, path).is_some()
+}
+
+fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, field| match value {
+        Value::Map(map) => map.get(&KeyRef::String(field)),
+        _ => None,
+    })
+}
+
+/// The value at a path below an optional value, as an optional value.
+fn optional_at(optional: &OptionalValue, path: &[String]) -> Value {
+    let found = optional.value().and_then(|value| at(value, path));
+    opaque(found.map_or_else(OptionalValue::none, |found| OptionalValue::of(found.clone())))
+}
+
+/// Returns an optional value; None for other values.
+fn optional(value: &dyn Val) -> Result<Option<OptionalValue>, ExecutionError> {
+    if value.get_type() != OPTIONAL_TYPE {
+        return Ok(None);
+    }
+    let value = Value::try_from(value)?;
+    let optional = <&OptionalValue>::try_from(&value)?;
+    let inner = optional.value().cloned();
+    Ok(Some(inner.map_or_else(OptionalValue::none, OptionalValue::of)))
+}
+
+pub(super) fn opaque(value: impl Opaque) -> Value {
+    Value::Opaque(Arc::new(value))
+}
+
+/// Evaluates arguments that are strings.
+pub(super) fn texts(args: &[Ast], call: &FunctionContext<'_, '_>) -> Result<Vec<String>, ExecutionError> {
+    let texts = args.iter().map(|arg| match Value::resolve(arg, call.ptx)? {
+        Value::String(text) => Ok(text.to_string()),
+        _ => Err(ExecutionError::NoSuchOverload),
+    });
+    texts.collect()
+}
+
+/// The context outside of all comprehensions.
+fn root<'c>(context: &'c Context<'c>) -> &'c Context<'c> {
+    match context {
+        Context::Child { parent, .. } => root(parent),
+        Context::Root { .. } => context,
+    }
+}

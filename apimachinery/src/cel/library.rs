@@ -1,0 +1,95 @@
+//! The functions of expressions: which ones kube-cel has, and the types of their results.
+
+use super::types::Type;
+
+/// The functions that expressions can call, by the types of their results: those of kube-cel that kube-apiserver has, too, and those of
+/// [`super::authorizer`].
+#[rustfmt::skip]
+const FUNCTIONS: &[(&str, &[&str])] = &[
+    ("bool", &[
+        "allowed", "contains", "containsCIDR", "containsIP", "endsWith", "errored", "hasValue", "ip.isCanonical", "isCIDR",
+        "isGlobalUnicast", "isGreaterThan", "isIP", "isInteger", "isLessThan", "isLinkLocalMulticast", "isLinkLocalUnicast", "isLoopback",
+        "isQuantity", "isSemver", "isSorted", "isURL", "isUnspecified", "matches", "sets.contains", "sets.equivalent", "sets.intersects",
+        "startsWith",
+    ]),
+    ("string", &[
+        "charAt", "error", "find", "format", "getEscapedPath", "getHost", "getHostname", "getPort", "getScheme", "join", "lowerAscii",
+        "reason", "replace", "string", "substring", "trim", "upperAscii",
+    ]),
+    ("int", &[
+        "asInteger", "compareTo", "family", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours",
+        "getMilliseconds", "getMinutes", "getMonth", "getSeconds", "indexOf", "int", "lastIndexOf", "major", "minor", "patch",
+        "prefixLength", "sign", "size",
+    ]),
+    ("uint", &["uint"]),
+    ("double", &["asApproximateFloat", "double"]),
+    ("bytes", &["base64.decode", "bytes"]),
+    ("google.protobuf.Duration", &["duration"]),
+    ("google.protobuf.Timestamp", &["timestamp"]),
+    ("kubernetes.Quantity", &["quantity"]),
+    ("kubernetes.URL", &["url"]),
+    ("kubernetes.authorization.Decision", &["check"]),
+    // The types of these depend on those of their arguments, or do not matter.
+    ("", &[
+        "add", "base64.encode", "cidr", "distinct", "fieldSelector", "findAll", "flatten", "format.named", "getQuery", "group", "ip",
+        "labelSelector", "masked", "max", "min", "name", "namespace", "optional.none", "optional.of", "optional.ofNonZeroValue", "or",
+        "orValue", "path", "resource", "reverse", "semver", "serviceAccount", "slice", "sort", "split", "sub", "subresource", "sum",
+        "validate", "value",
+    ]),
+];
+
+pub(super) fn is_operator(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// True for the functions that expressions can call, and for operators.
+pub(super) fn is_known(name: &str) -> bool {
+    is_operator(name)
+        || FUNCTIONS.iter().any(|(_, names)| names.contains(&name))
+        // The formats of strings.
+        || name.starts_with("format.")
+}
+
+/// Functions and macros of kube-apiserver that kube-cel lacks, some only with as many arguments.
+const MISSING: &[&str] = &[
+    "all",
+    "bool",
+    "dyn",
+    "exists",
+    "existsOne",
+    "exists_one",
+    "filter",
+    "map",
+    "optFlatMap",
+    "optMap",
+    "sortBy",
+    "transformList",
+    "transformMap",
+    "transformMapEntry",
+    "type",
+];
+
+/// True for the functions of kube-apiserver.
+pub(super) fn is_declared(name: &str) -> bool {
+    is_known(name) || MISSING.contains(&name)
+}
+
+/// True for macros of kube-apiserver that kube-cel lacks: they bind names.
+pub(super) fn is_missing_macro(name: &str, arguments: usize) -> bool {
+    arguments > 1 && MISSING.contains(&name)
+}
+
+/// The type that a function returns; None if it is not known.
+pub(super) fn result_type(name: &str) -> Option<Type> {
+    if matches!(name, "split" | "findAll") {
+        return Some(Type::List(Box::new(Type::Simple("string"))));
+    }
+    let mut typed = FUNCTIONS.iter().filter(|(ty, _)| !ty.is_empty());
+    let (ty, _) = typed.find(|(_, names)| names.contains(&name))?;
+    Some(Type::Simple(ty))
+}
+
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().flat_map(|(_, names)| names.iter().copied())
+}

@@ -1,0 +1,228 @@
+//! Rewrites parsed expressions for the evaluator: field selections, which kube-cel evaluates to `false` on a value without fields, become
+//! calls of [`super::functions`], and so do composed variables. Refuses what kube-cel cannot evaluate.
+
+use super::{functions, library};
+use kube_cel::cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
+};
+
+/// Rewrites an expression.
+///
+/// # Errors
+///
+/// Names what kube-cel cannot evaluate.
+pub(super) fn lower(expression: IdedExpr) -> Result<IdedExpr, String> {
+    Lowering::default().lower(expression)
+}
+
+/// The name of the type of an expression, as a value of CEL.
+const TYPE_NAMES: &[&str] = &[
+    "bool",
+    "bytes",
+    "double",
+    "dyn",
+    "google",
+    "int",
+    "list",
+    "map",
+    "net",
+    "null_type",
+    "kubernetes",
+    "optional_type",
+    "string",
+    "type",
+    "uint",
+];
+
+#[derive(Default)]
+struct Lowering {
+    /// The names that the surrounding comprehensions bind.
+    bound: Vec<String>,
+}
+
+impl Lowering {
+    fn lower(&mut self, expression: IdedExpr) -> Result<IdedExpr, String> {
+        let IdedExpr { id, expr } = expression;
+        let expr = match expr {
+            Expr::Select(select) if self.is_free(&select.operand, "variables") => {
+                if select.test {
+                    Expr::Literal(LiteralValue::Boolean(true.into()))
+                } else {
+                    call(functions::VARIABLE, vec![literal(&select.field)])
+                }
+            }
+            Expr::Select(select)
+                if self.is_free(&select.operand, "authorizer") && select.field == "requestResource" =>
+            {
+                Expr::Ident(functions::REQUEST_RESOURCE.to_owned())
+            }
+            Expr::Select(select) => {
+                let name = if select.test {
+                    functions::HAS
+                } else {
+                    functions::SELECT
+                };
+                self.select(name, *select.operand, select.field)?
+            }
+            Expr::Call(called) => self.call(called)?,
+            Expr::Comprehension(comprehension) => {
+                Expr::Comprehension(Box::new(self.comprehension(*comprehension)?))
+            }
+            Expr::List(mut list) => {
+                list.elements = self.all(list.elements)?;
+                Expr::List(list)
+            }
+            Expr::Map(mut map) => {
+                for entry in &mut map.entries {
+                    if let EntryExpr::MapEntry(entry) = &mut entry.expr {
+                        entry.key = self.lower(std::mem::take(&mut entry.key))?;
+                        entry.value = self.lower(std::mem::take(&mut entry.value))?;
+                    }
+                }
+                Expr::Map(map)
+            }
+            Expr::Ident(name) if TYPE_NAMES.contains(&name.as_str()) && !self.bound.contains(&name) => {
+                return Err(format!("types as values, such as '{name}'"));
+            }
+            Expr::Struct(structure) => {
+                return Err(format!("objects of types, such as '{}'", structure.type_name));
+            }
+            expr @ (Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified) => expr,
+        };
+        Ok(IdedExpr { id, expr })
+    }
+
+    fn all(&mut self, expressions: Vec<IdedExpr>) -> Result<Vec<IdedExpr>, String> {
+        expressions
+            .into_iter()
+            .map(|expression| self.lower(expression))
+            .collect()
+    }
+
+    /// True if the expression is this name, and no comprehension binds it.
+    fn is_free(&self, expression: &IdedExpr, name: &str) -> bool {
+        matches!(&expression.expr, Expr::Ident(ident) if ident == name)
+            && !self.bound.iter().any(|bound| bound == name)
+    }
+
+    /// Selects a field below an operand, and the operand itself below its root, in one call.
+    fn select(&mut self, name: &str, operand: IdedExpr, field: String) -> Result<Expr, String> {
+        let (mut root, mut fields) = (operand, vec![field]);
+        loop {
+            match root.expr {
+                Expr::Select(select)
+                    if !select.test
+                        && !self.is_free(&select.operand, "variables")
+                        && !self.is_free(&select.operand, "authorizer") =>
+                {
+                    fields.push(select.field);
+                    root = *select.operand;
+                }
+                expr => {
+                    root = IdedExpr { id: root.id, expr };
+                    break;
+                }
+            }
+        }
+        let mut arguments = vec![self.lower(root)?];
+        arguments.extend(fields.iter().rev().map(|field| literal(field)));
+        Ok(call(name, arguments))
+    }
+
+    fn call(&mut self, called: CallExpr) -> Result<Expr, String> {
+        let CallExpr {
+            func_name: name,
+            target,
+            args,
+        } = called;
+        let args = self.all(args)?;
+        let Some(target) = target else {
+            return match name.as_str() {
+                "dyn" if args.len() == 1 => Ok(args.into_iter().next().unwrap_or_default().expr),
+                operators::OPT_SELECT => Ok(call(functions::OPTIONAL_SELECT, args)),
+                // kube-cel loses errors of an only argument.
+                name if library::is_known(name) && args.len() == 1 && !library::is_operator(name) => {
+                    let argument = unnumbered(Expr::Ident(functions::ARGUMENT.to_owned()));
+                    let applied = unnumbered(call(name, vec![argument]));
+                    Ok(call(
+                        functions::APPLY,
+                        args.into_iter().chain([applied]).collect(),
+                    ))
+                }
+                name if library::is_known(name) => Ok(call(name, args)),
+                name => Err(format!("the function '{name}'")),
+            };
+        };
+        if let Expr::Ident(prefix) = &target.expr
+            && library::is_known(&format!("{prefix}.{name}"))
+        {
+            let target = Some(target);
+            return Ok(Expr::Call(CallExpr {
+                func_name: name,
+                target,
+                args,
+            }));
+        }
+        if !library::is_known(&name) {
+            return Err(format!("the function '{name}'"));
+        }
+        let target = Some(Box::new(self.lower(*target)?));
+        Ok(Expr::Call(CallExpr {
+            func_name: name,
+            target,
+            args,
+        }))
+    }
+
+    fn comprehension(&mut self, comprehension: ComprehensionExpr) -> Result<ComprehensionExpr, String> {
+        let ComprehensionExpr {
+            iter_range,
+            iter_var,
+            iter_var2,
+            accu_var,
+            accu_init,
+            loop_cond,
+            loop_step,
+            result,
+        } = comprehension;
+        let (iter_range, accu_init) = (self.lower(iter_range)?, self.lower(accu_init)?);
+        let depth = self.bound.len();
+        self.bound.push(accu_var.clone());
+        let result = self.lower(result)?;
+        // Each step is counted, which limits the cost.
+        let condition = vec![
+            unnumbered(call(functions::COUNT_STEP, vec![])),
+            self.lower(loop_cond)?,
+        ];
+        self.bound.push(iter_var.clone());
+        self.bound.extend(iter_var2.clone());
+        let loop_step = self.lower(loop_step)?;
+        self.bound.truncate(depth);
+        Ok(ComprehensionExpr {
+            iter_range,
+            iter_var,
+            iter_var2,
+            accu_var,
+            accu_init,
+            loop_cond: unnumbered(call(operators::LOGICAL_AND, condition)),
+            loop_step,
+            result,
+        })
+    }
+}
+
+fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
+    Expr::Call(CallExpr {
+        func_name: name.to_owned(),
+        target: None,
+        args,
+    })
+}
+
+fn literal(text: &str) -> IdedExpr {
+    unnumbered(Expr::Literal(LiteralValue::String(text.into())))
+}
+
+fn unnumbered(expr: Expr) -> IdedExpr {
+    IdedExpr { id: 0, expr }
+}

@@ -1,0 +1,281 @@
+//! The names and types of expressions about admission requests: which names are not declared, and of which type the result is. The types of
+//! arguments are not checked.
+
+use super::declarations::Declarations;
+use super::{fields, library};
+use kube_cel::cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
+use std::cell::RefCell;
+use std::fmt;
+
+/// The type of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Type {
+    /// Known when the expression is evaluated, as for kube-apiserver.
+    Dyn,
+    /// A type without parameters, by its name.
+    Simple(&'static str),
+    /// An object with fields: the path of its fields in [`super::fields`].
+    Object(&'static str),
+    List(Box<Type>),
+    Map(Box<Type>, Box<Type>),
+    /// The type of the items of an empty list.
+    Empty,
+    /// Not known here: any type may be right.
+    Unknown,
+}
+
+/// The type of the object with the composed variables.
+const VARIABLES: &str = "kubernetes.variables";
+const BOOL: Type = Type::Simple("bool");
+const INT: Type = Type::Simple("int");
+const STRING: Type = Type::Simple("string");
+
+impl fmt::Display for Type {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dyn | Self::Empty | Self::Unknown => formatter.write_str("dyn"),
+            Self::Simple(name) | Self::Object(name) => formatter.write_str(name),
+            Self::List(item) => write!(formatter, "list({item})"),
+            Self::Map(key, value) => write!(formatter, "map({key}, {value})"),
+        }
+    }
+}
+
+/// What is not declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Undeclared {
+    Name(String),
+    Function(String),
+    Field(String),
+}
+
+/// Returns the type of an expression, and what it uses that is not declared.
+pub(super) fn check(expression: &IdedExpr, declared: &Declarations<'_>) -> (Type, Vec<Undeclared>) {
+    let undeclared = RefCell::default();
+    let scope = Scope {
+        declared,
+        bound: vec![],
+        undeclared: &undeclared,
+    };
+    let ty = scope.infer(expression);
+    (ty, undeclared.into_inner())
+}
+
+/// Names that CEL declares as types and namespaces.
+const TYPE_NAMES: &[&str] = &[
+    "bool",
+    "bytes",
+    "double",
+    "dyn",
+    "google",
+    "int",
+    "kubernetes",
+    "list",
+    "map",
+    "net",
+    "null_type",
+    "optional_type",
+    "string",
+    "type",
+    "uint",
+];
+
+struct Scope<'a> {
+    declared: &'a Declarations<'a>,
+    /// What comprehensions bind, the innermost last.
+    bound: Vec<(&'a str, Type)>,
+    undeclared: &'a RefCell<Vec<Undeclared>>,
+}
+
+impl<'a> Scope<'a> {
+    fn infer(&self, expression: &'a IdedExpr) -> Type {
+        match &expression.expr {
+            Expr::Literal(literal) => of_literal(literal),
+            Expr::Ident(name) => self.ident(name),
+            Expr::Select(select) => {
+                let operand = self.infer(&select.operand);
+                let ty = self.field(&operand, &select.field);
+                if select.test { BOOL } else { ty }
+            }
+            Expr::List(list) => {
+                let items = list.elements.iter().map(|item| self.infer(item));
+                Type::List(Box::new(items.reduce(common).unwrap_or(Type::Empty)))
+            }
+            Expr::Map(map) => {
+                let entries = map.entries.iter().filter_map(|entry| match &entry.expr {
+                    EntryExpr::MapEntry(entry) => Some((self.infer(&entry.key), self.infer(&entry.value))),
+                    EntryExpr::StructField(_) => None,
+                });
+                let joined = entries.reduce(|(key, value), (k, v)| (common(key, k), common(value, v)));
+                let (key, value) = joined.unwrap_or((Type::Dyn, Type::Dyn));
+                Type::Map(Box::new(key), Box::new(value))
+            }
+            Expr::Call(call) if library::is_missing_macro(&call.func_name, call.args.len()) => Type::Unknown,
+            Expr::Call(call) => {
+                let args: Vec<Type> = call.args.iter().map(|arg| self.infer(arg)).collect();
+                if let Some(Expr::Ident(prefix)) = call.target.as_ref().map(|target| &target.expr) {
+                    let qualified = format!("{prefix}.{}", call.func_name);
+                    if library::is_known(&qualified) {
+                        return library::result_type(&qualified).unwrap_or(Type::Unknown);
+                    }
+                }
+                if let Some(target) = &call.target {
+                    self.infer(target);
+                }
+                if !library::is_declared(&call.func_name) {
+                    self.report(Undeclared::Function(call.func_name.clone()));
+                }
+                of_call(&call.func_name, args)
+            }
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
+            Expr::Struct(_) | Expr::Unspecified => Type::Unknown,
+        }
+    }
+
+    fn report(&self, undeclared: Undeclared) {
+        self.undeclared.borrow_mut().push(undeclared);
+    }
+
+    fn ident(&self, name: &str) -> Type {
+        if let Some((_, bound)) = self.bound.iter().rfind(|(known, _)| *known == name) {
+            return bound.clone();
+        }
+        let declared = self.declared;
+        match name {
+            "object" | "oldObject" => Type::Dyn,
+            "params" if declared.has_params => Type::Dyn,
+            "request" => Type::Object("kubernetes.AdmissionRequest"),
+            "namespaceObject" => Type::Object("kubernetes.Namespace"),
+            "authorizer" if declared.has_authorizer => Type::Simple("kubernetes.authorization.Authorizer"),
+            "variables" if declared.variables.is_some() => Type::Object(VARIABLES),
+            name if TYPE_NAMES.contains(&name) => Type::Unknown,
+            name => {
+                self.report(Undeclared::Name(name.to_owned()));
+                Type::Unknown
+            }
+        }
+    }
+
+    fn field(&self, operand: &Type, field: &str) -> Type {
+        let found = match operand {
+            Type::Dyn => Some(Type::Dyn),
+            Type::Map(_, value) => Some((**value).clone()),
+            Type::Object(VARIABLES) => self
+                .declared
+                .variables
+                .and_then(|known| known.get(field))
+                .cloned(),
+            Type::Object(object) => fields::field(object, field),
+            _ => Some(Type::Unknown),
+        };
+        found.unwrap_or_else(|| {
+            self.report(Undeclared::Field(field.to_owned()));
+            Type::Unknown
+        })
+    }
+
+    fn comprehension(&self, comprehension: &'a ComprehensionExpr) -> Type {
+        let item = match self.infer(&comprehension.iter_range) {
+            Type::Dyn => Type::Dyn,
+            Type::List(item) => *item,
+            Type::Map(key, _) => *key,
+            _ => Type::Unknown,
+        };
+        let with = |accumulated: Type| {
+            let mut bound = self.bound.clone();
+            bound.push((&comprehension.accu_var, accumulated));
+            bound.push((&comprehension.iter_var, item.clone()));
+            Scope { bound, ..*self }
+        };
+        let initial = self.infer(&comprehension.accu_init);
+        let accumulated = with(initial).infer(&comprehension.loop_step);
+        with(accumulated).infer(&comprehension.result)
+    }
+}
+
+fn of_literal(literal: &LiteralValue) -> Type {
+    Type::Simple(match literal {
+        LiteralValue::Boolean(_) => "bool",
+        LiteralValue::Bytes(_) => "bytes",
+        LiteralValue::Double(_) => "double",
+        LiteralValue::Int(_) => "int",
+        LiteralValue::Null => "null_type",
+        LiteralValue::String(_) => "string",
+        LiteralValue::UInt(_) => "uint",
+    })
+}
+
+fn of_call(name: &str, args: Vec<Type>) -> Type {
+    let mut args = args.into_iter();
+    let mut next = || args.next().unwrap_or(Type::Unknown);
+    match name {
+        operators::LOGICAL_AND
+        | operators::LOGICAL_OR
+        | operators::LOGICAL_NOT
+        | operators::EQUALS
+        | operators::NOT_EQUALS
+        | operators::LESS
+        | operators::LESS_EQUALS
+        | operators::GREATER
+        | operators::GREATER_EQUALS
+        | operators::IN
+        | operators::NOT_STRICTLY_FALSE => BOOL,
+        operators::CONDITIONAL => {
+            let _condition = next();
+            match (next(), next()) {
+                (left, right) if left == right => left,
+                (Type::Dyn, _) | (_, Type::Dyn) => Type::Dyn,
+                (left @ Type::List(_), right @ Type::List(_)) => common(left, right),
+                _ => Type::Unknown,
+            }
+        }
+        operators::ADD
+        | operators::SUBSTRACT
+        | operators::MULTIPLY
+        | operators::DIVIDE
+        | operators::MODULO => match (next(), next()) {
+            (Type::Dyn, Type::Dyn) => Type::Dyn,
+            (left, right) if left == right && is_scalar(&left) => left,
+            (Type::Dyn, known) | (known, Type::Dyn) if is_scalar(&known) => known,
+            (Type::List(left), Type::List(right)) => Type::List(Box::new(common(*left, *right))),
+            _ => Type::Unknown,
+        },
+        operators::NEGATE => next(),
+        operators::INDEX => match next() {
+            Type::Dyn => Type::Dyn,
+            Type::List(item) => *item,
+            Type::Map(_, value) => *value,
+            _ => Type::Unknown,
+        },
+        "dyn" => Type::Dyn,
+        name => library::result_type(name).unwrap_or(Type::Unknown),
+    }
+}
+
+/// True for the types that arithmetic operators have in common with both operands.
+fn is_scalar(ty: &Type) -> bool {
+    [
+        BOOL,
+        INT,
+        STRING,
+        Type::Simple("double"),
+        Type::Simple("uint"),
+        Type::Simple("bytes"),
+    ]
+    .contains(ty)
+}
+
+/// The type of the items of a list of both.
+fn common(left: Type, right: Type) -> Type {
+    match (left, right) {
+        (left, right) if left == right => left,
+        (Type::Empty, other) | (other, Type::Empty) => other,
+        (Type::List(left), Type::List(right)) => Type::List(Box::new(common(*left, *right))),
+        (Type::Unknown, _) | (_, Type::Unknown) => Type::Unknown,
+        _ => Type::Dyn,
+    }
+}
+
+#[cfg(test)]
+#[path = "types_tests.rs"]
+mod tests;

@@ -1,0 +1,207 @@
+//! A write under all policies.
+
+use super::evaluation::{Denial, Evaluation};
+use super::objects::{Versioned, namespace_object};
+use super::policy::{Binding, Policy};
+use crate::admission::WebhookContext;
+use crate::admission::hook_request::HookRequest;
+use crate::kinds::Kind;
+use crate::meta;
+use crate::status::ApiError;
+use serde_json::{Value, json};
+
+/// The key of the audit annotation about violations.
+const FAILURE_ANNOTATION: &str = "validation.policy.admission.k8s.io/validation_failure";
+/// The requests that no policy sees, by groups and beginnings of resources: policies and their bindings, otherwise a faulty policy could refuse
+/// the change that mends it, and reviews of users and their permissions.
+const EXEMPT: &[(&str, &str)] = &[
+    ("admissionregistration.k8s.io", "validatingadmissionpolic"),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolic"),
+    ("authentication.k8s.io", ""),
+    ("authorization.k8s.io", ""),
+];
+
+/// Evaluates all policies that match, and refuses the request if one of them denies it. The error is that of the first; warnings and audit
+/// annotations are those of all.
+pub(in crate::admission) fn validate(
+    request: &HookRequest<'_>,
+    object: Option<&Value>,
+    context: &WebhookContext<'_>,
+) -> Result<(), ApiError> {
+    let policies = &context.hooks.policies;
+    if policies.is_empty() || is_exempt(request.resource) {
+        return Ok(());
+    }
+    let mut first = None;
+    for policy in policies {
+        let mut write = Write {
+            request,
+            object,
+            context,
+            policy,
+            denials: vec![],
+            annotations: vec![],
+        };
+        write.apply()?;
+        write.report_annotations();
+        first = first.or(write.denials.into_iter().next());
+    }
+    first.map_or(Ok(()), Err)
+}
+
+fn is_exempt(resource: &Kind) -> bool {
+    let mut exempt = EXEMPT.iter();
+    exempt.any(|(group, plural)| resource.group == *group && resource.plural.starts_with(plural))
+}
+
+/// A write under one policy.
+struct Write<'a> {
+    request: &'a HookRequest<'a>,
+    object: Option<&'a Value>,
+    context: &'a WebhookContext<'a>,
+    policy: &'a Policy,
+    denials: Vec<ApiError>,
+    /// The values of each key, without duplicates.
+    annotations: Vec<(String, Vec<String>)>,
+}
+
+impl Write<'_> {
+    fn apply(&mut self) -> Result<(), ApiError> {
+        let (request, policy) = (self.request, self.policy);
+        let target = match policy.matches.target(request, self.object) {
+            Ok(None) => return Ok(()),
+            Ok(Some(target)) => target,
+            Err(error) => {
+                self.fail(None, &error.message);
+                return Ok(());
+            }
+        };
+        let param_kind = policy.param_kind.as_ref().map(|kind| kind.resolve(request));
+        let param_kind = match param_kind.transpose() {
+            Ok(kind) => kind,
+            Err(why) => {
+                self.fail(None, &why);
+                return Ok(());
+            }
+        };
+        let mut versioned = None;
+        for binding in &policy.bindings {
+            let matches = binding.matches.as_ref();
+            match matches.map(|matches| matches.target(request, self.object)) {
+                None | Some(Ok(Some(_))) => {}
+                Some(Ok(None)) => continue,
+                Some(Err(error)) => {
+                    self.fail(Some(binding), &error.message);
+                    continue;
+                }
+            }
+            let params = match (param_kind, &binding.param_ref) {
+                (Some(kind), Some(reference)) => reference.find(kind, request, self.context),
+                _ => Ok(vec![Value::Null]),
+            };
+            let params = match params {
+                Ok(params) if params.is_empty() => continue,
+                Ok(params) => params,
+                Err(why) => {
+                    self.fail(Some(binding), &why);
+                    continue;
+                }
+            };
+            if versioned.is_none() {
+                match Versioned::new(request, self.object, &target, self.context) {
+                    Ok(converted) => versioned = Some(converted),
+                    Err(error) => {
+                        let why = format!("failed to convert object version: {}", error.message);
+                        self.fail(Some(binding), &why);
+                        continue;
+                    }
+                }
+            }
+            let Some(versioned) = &versioned else { continue };
+            let namespace = namespace_object(request)?;
+            for params in &params {
+                let inputs = versioned.inputs(request, &namespace, params);
+                self.record(binding, policy.evaluate(&inputs));
+            }
+        }
+        Ok(())
+    }
+
+    /// Records that a policy cannot be evaluated.
+    fn fail(&mut self, binding: Option<&Binding>, why: &str) {
+        if self.policy.fails_closed {
+            let what = if binding.is_some() { "binding" } else { "policy" };
+            let denial = Denial::error(format!("failed to configure {what}: {why}"));
+            self.deny(binding, &denial);
+        }
+    }
+
+    /// Acts as the binding says.
+    fn record(&mut self, binding: &Binding, evaluation: Evaluation) {
+        let report = self.context.report;
+        for (at, denial) in &evaluation.denials {
+            for action in &binding.actions {
+                match action.as_str() {
+                    "Deny" => self.deny(Some(binding), denial),
+                    "Warn" => report.warn(&format!(
+                        "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
+                        self.policy.name, binding.name, denial.message
+                    )),
+                    _ => {
+                        let failures = json!([{
+                            "message": denial.message, "policy": self.policy.name, "binding": binding.name,
+                            "expressionIndex": at, "validationActions": binding.actions,
+                        }]);
+                        report.annotate(FAILURE_ANNOTATION.to_owned(), failures.to_string());
+                    }
+                }
+            }
+        }
+        for denial in &evaluation.annotation_errors {
+            self.deny(Some(binding), denial);
+        }
+        for (key, value) in evaluation.annotations {
+            match self.annotations.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, values)) if values.contains(&value) => {}
+                Some((_, values)) => values.push(value),
+                None => self.annotations.push((key, vec![value])),
+            }
+        }
+    }
+
+    fn deny(&mut self, binding: Option<&Binding>, denial: &Denial) {
+        let Denial { reason, message } = denial;
+        let policy = &self.policy.name;
+        let message = match binding {
+            Some(Binding { name, .. }) => {
+                format!(
+                    "ValidatingAdmissionPolicy '{policy}' with binding '{name}' denied request: {message}"
+                )
+            }
+            None => format!("ValidatingAdmissionPolicy '{policy}' denied request: {message}"),
+        };
+        let object = self.object.unwrap_or(&Value::Null);
+        let generate_name = meta::text(&object["metadata"], "generateName");
+        let names = [self.request.name, meta::name(object), generate_name];
+        let name = names.into_iter().find(|name| !name.is_empty());
+        let mut error = ApiError::forbidden(self.request.resource, name.unwrap_or("Unknown"), &message);
+        error.code = match reason.as_str() {
+            "Unauthorized" => 401,
+            "Forbidden" => 403,
+            "RequestEntityTooLarge" => 413,
+            _ => 422,
+        };
+        error.reason = reason.clone().into();
+        if let Some(details) = &mut error.details {
+            details["causes"] = json!([{ "message": message }]);
+        }
+        self.denials.push(error);
+    }
+
+    fn report_annotations(&self) {
+        for (key, values) in &self.annotations {
+            let key = format!("{}/{key}", self.policy.name);
+            self.context.report.annotate(key, values.join(", "));
+        }
+    }
+}
