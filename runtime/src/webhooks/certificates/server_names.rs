@@ -5,7 +5,8 @@ use rustls::{
     server::ParsedCertificate,
 };
 
-/// The DNS names and addresses of a webhook server; its certificate must have all of them.
+/// The DNS names and addresses of a webhook server; its certificate must have all of them. They must be the same in all replicas, which
+/// share the certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerNames(Vec<String>);
 

@@ -107,7 +107,7 @@ fn count(bundle: &str) -> usize {
 #[tokio::test(start_paused = true)]
 async fn replicas_that_start_at_once_make_one_ca() {
     let mut conflicts = 0;
-    for seed in 0..simulation_seeds() {
+    for seed in 0..simulation_seeds().div_ceil(4) {
         let simulation = Simulation::start(seed);
         sleep(Duration::from_secs(10)).await;
         assert_eq!(count(&simulation.assert_settled(seed)), 1, "seed {seed}");
@@ -126,7 +126,7 @@ async fn replicas_that_start_at_once_make_one_ca() {
 /// One rotation of the CA and several of certificates, with replicas that crash, are cut off and lose requests.
 #[tokio::test(start_paused = true)]
 async fn served_certificates_are_always_trusted() {
-    for seed in 0..simulation_seeds().div_ceil(4) {
+    for seed in 0..simulation_seeds().div_ceil(20) {
         let mut simulation = Simulation::start(seed);
         simulation
             .advance(SignedDuration::ZERO, Duration::from_secs(20))
@@ -217,7 +217,7 @@ async fn broken_secrets_and_edited_bundles_are_put_right() {
     // With only one subscriber, tracing caches the interest of the thread that reaches a callsite first, which can be another test's.
     let _second = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(std::io::sink).finish());
     let _guard = tracing::subscriber::set_default(subscriber);
-    for seed in 0..simulation_seeds().div_ceil(10) {
+    for seed in 0..simulation_seeds().div_ceil(20) {
         let simulation = Simulation::start(seed);
         sleep(Duration::from_secs(10)).await;
         let first = simulation.assert_settled(seed);
