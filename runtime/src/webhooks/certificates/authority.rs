@@ -98,14 +98,14 @@ pub(super) fn params(key: &KeyPair) -> CertificateParams {
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let digest = ring::digest::digest(&ring::digest::SHA256, key.der_bytes());
-    let fingerprint: String = digest.as_ref()[..8]
+    let fingerprint = digest.as_ref()[..8]
         .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+        .fold(0, |number, byte| number << 8 | u64::from(*byte));
     params.distinguished_name = rcgen::DistinguishedName::new();
-    params
-        .distinguished_name
-        .push(DnType::CommonName, format!("kubewright webhook CA {fingerprint}"));
+    params.distinguished_name.push(
+        DnType::CommonName,
+        format!("kubewright webhook CA {fingerprint:016x}"),
+    );
     params
 }
 

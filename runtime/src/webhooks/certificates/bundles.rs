@@ -10,6 +10,7 @@ use k8s_openapi::{
     api::admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration},
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
+use kube::core::params::{GetParams, PatchParams};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -58,7 +59,7 @@ impl BundleTarget {
     /// Reads the object.
     pub(super) async fn get(&self, connection: &Connection) -> Result<Value, RequestFailure> {
         let request = self.request("get")?;
-        let http_request = request.builder().get(self.name(), &Default::default());
+        let http_request = request.builder().get(self.name(), &GetParams::default());
         let response = request.prepare(http_request)?.fetch(connection);
         timeout(REQUEST_TIMEOUT, response)
             .await
@@ -74,9 +75,9 @@ impl BundleTarget {
     ) -> Result<(), RequestFailure> {
         let patch = PatchBody::Json(operations);
         let (request, body) = self.request("patch")?.body(patch.value())?;
-        let params = kube::core::params::PatchParams {
+        let params = PatchParams {
             field_manager: Some(connection.field_manager().to_owned()),
-            ..Default::default()
+            ..PatchParams::default()
         };
         let http_request = request.patch(&params, patch.content_type(), body);
         let response = request.prepare(http_request)?.fetch::<Value>(connection);

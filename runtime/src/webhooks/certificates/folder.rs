@@ -15,11 +15,14 @@ use super::{
 /// How often the files are read.
 const READ_INTERVAL: Duration = Duration::from_secs(10);
 
+/// The contents of `tls.crt` and `tls.key`.
+type Files = (Vec<u8>, Vec<u8>);
+
 /// Serves the certificate in `tls.crt` with the key in `tls.key`, and reads them again when they change, until `stop`.
 ///
 /// Files that cannot be used are logged, and the certificate before stays: a renewal replaces one file after the other.
 pub(super) async fn run(folder: &Path, serving: &ServingCertificate, stop: &CancellationToken) {
-    let mut last: Option<Result<(Vec<u8>, Vec<u8>), String>> = None;
+    let mut last: Option<Result<Files, String>> = None;
     loop {
         let files = read(folder).await;
         if last.as_ref() != Some(&files) {
@@ -45,7 +48,7 @@ pub(super) async fn run(folder: &Path, serving: &ServingCertificate, stop: &Canc
     }
 }
 
-async fn read(folder: &Path) -> Result<(Vec<u8>, Vec<u8>), String> {
+async fn read(folder: &Path) -> Result<Files, String> {
     let read = async |name: &str| {
         fs::read(folder.join(name))
             .await

@@ -89,7 +89,7 @@ impl CertificateKeeper {
                     self.serving,
                     self.timing,
                 );
-                rotation.run(&stop).await;
+                Box::pin(rotation.run(&stop)).await;
             }
             CertificateSource::Secret(secret) => {
                 let secret = SecretWatch::new(&self.connection, secret);

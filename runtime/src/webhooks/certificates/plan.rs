@@ -130,14 +130,13 @@ fn keep(plan: &mut Plan, state: &State, leaf: &LeafState, now: Timestamp, is_pub
             plan.new_leaf = Some((Signer::Existing(successor), why));
             return;
         }
-        Some(_) => {}
         None if !authority.has_key => {
             plan.new_authority = Some("the key of the CA is missing".to_owned());
         }
         None if authority.validity.renewal() <= now => {
             plan.new_authority = Some(format!("the CA expires at {}", authority.validity.not_after));
         }
-        None => {}
+        Some(_) | None => {}
     }
     let next_end = add(now, LEAF_PERIOD).min(authority.validity.not_after);
     let is_worth_it = next_end > add(leaf.validity.not_after, MIN_GAIN);

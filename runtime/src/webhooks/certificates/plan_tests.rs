@@ -24,6 +24,7 @@ fn validity(from: i64, to: i64) -> Validity {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a column of the table")]
 fn leaf(authority: usize, from: i64, to: i64) -> Option<LeafState> {
     Some(LeafState {
         authority,
@@ -59,6 +60,7 @@ fn words(plan: &Plan) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn each_state_has_its_changes() {
     let first = || authority(0, 3650, true);
     let trusted = || authority(0, 3650, false);

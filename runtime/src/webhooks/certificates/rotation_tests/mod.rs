@@ -276,7 +276,7 @@ async fn settled_keeper_only_reads() {
     let simulation = Simulation::start(0);
     sleep(Duration::from_secs(20)).await;
     simulation.api.lock().requests.clear();
-    sleep(Duration::from_secs(60)).await;
+    sleep(Duration::from_mins(1)).await;
     let api = simulation.api.lock();
     assert!(
         api.requests
