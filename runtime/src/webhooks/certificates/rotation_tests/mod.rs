@@ -126,7 +126,7 @@ async fn replicas_that_start_at_once_make_one_ca() {
 /// One rotation of the CA and several of certificates, with replicas that crash, are cut off and lose requests.
 #[tokio::test(start_paused = true)]
 async fn served_certificates_are_always_trusted() {
-    for seed in 0..simulation_seeds().div_ceil(20) {
+    for seed in 0..simulation_seeds().div_ceil(50) {
         let mut simulation = Simulation::start(seed);
         simulation
             .advance(SignedDuration::ZERO, Duration::from_secs(20))
