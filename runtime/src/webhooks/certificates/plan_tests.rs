@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::webhooks::certificates::authority::AUTHORITY_PERIOD;
+use crate::{test_effort::property_cases, webhooks::certificates::authority::AUTHORITY_PERIOD};
 
 /// Days since a start.
 fn day(day: i64) -> Timestamp {
@@ -313,6 +313,8 @@ fn apply(state: &mut State, plan: &Plan, now: Timestamp) {
 }
 
 proptest! {
+    #![proptest_config(property_cases(64))]
+
     /// Checks at random times over decades; now and then the bundle is published. Whatever happened, a second plan has nothing to do, and
     /// each certificate that can still be served has its CA in the bundle.
     #[test]

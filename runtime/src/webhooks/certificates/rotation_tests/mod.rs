@@ -8,7 +8,7 @@ use tokio::{task::JoinHandle, time::sleep};
 use super::*;
 use crate::{
     NamespacedName,
-    simulation_seeds::simulation_seeds,
+    test_effort::simulation_seeds,
     webhooks::certificates::keeper::{CertificateKeeper, CertificateSource},
 };
 use api::{Api, SharedApi, accepts, client};
