@@ -76,7 +76,8 @@ impl Clock {
     }
 
     /// Sets the time of this clock and its clones, which then follows tokio's clock.
-    pub(crate) fn set(&self, wall: Timestamp) {
+    #[doc(hidden)]
+    pub fn set(&self, wall: Timestamp) {
         *self.0.write() = Some(ClockAnchor::at(wall));
     }
 

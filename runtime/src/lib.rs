@@ -128,6 +128,7 @@ mod token_bucket;
 #[doc(hidden)]
 pub mod unstable;
 mod wake_batch;
+mod webhooks;
 pub mod workqueue;
 mod yaml;
 

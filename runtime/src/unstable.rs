@@ -5,8 +5,15 @@ pub use crate::{
         index::{IndexPath, PathSegment},
         stats::InformerStats,
     },
-    controller::{args::FixedArgs, metrics::NoMetrics, runner::ControllerRunner},
+    controller::{
+        args::FixedArgs, certificate_permissions::certificate_permissions, metrics::NoMetrics,
+        runner::ControllerRunner,
+    },
     events::writer::EventWriter,
     testing::request_diff::assert_requests,
+    webhooks::certificates::{
+        BundleTarget, CertificateKeeper, CertificateSource, RotationTiming, ServerNames, ServingCertificate,
+        client_verifier, secret_manifest,
+    },
     workqueue::metrics::{NoQueueMetrics, QueueMetrics},
 };

@@ -14,7 +14,7 @@ pub enum PatchBody<T> {
 }
 
 impl<T: Serialize> PatchBody<T> {
-    pub(super) fn content_type(&self) -> &'static str {
+    pub(crate) fn content_type(&self) -> &'static str {
         match self {
             Self::Json(_) => "application/json-patch+json",
             Self::Merge(_) => "application/merge-patch+json",

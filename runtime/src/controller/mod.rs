@@ -20,6 +20,7 @@
 
 pub(crate) mod args;
 mod builder;
+pub(crate) mod certificate_permissions;
 mod component;
 pub mod conditions;
 mod consistency;

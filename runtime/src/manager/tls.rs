@@ -2,29 +2,20 @@
 
 use std::sync::Arc;
 
-use rustls::{
-    ServerConfig,
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-};
+use rustls::{ServerConfig, sign::SingleCertAndKey};
 use tokio_rustls::TlsAcceptor;
+
+use crate::webhooks::certificates::certified_key;
 
 /// Makes an acceptor from a certificate chain and its key, in PEM. The error is a message.
 pub(super) fn acceptor(certificates: &[u8], key: &[u8]) -> Result<TlsAcceptor, String> {
-    let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(certificates)
-        .collect::<Result<_, _>>()
-        .map_err(|error| format!("the TLS certificate is no valid PEM: {error}"))?;
-    if certificates.is_empty() {
-        return Err("the TLS certificate has no PEM block CERTIFICATE".to_owned());
-    }
-    let key = PrivateKeyDer::from_pem_slice(key)
-        .map_err(|error| format!("the TLS key has no PEM block of a private key: {error}"))?;
+    let certified_key = certified_key(certificates, key)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
         .with_no_client_auth()
-        .with_single_cert(certificates, key)
-        .map_err(|error| format!("the TLS certificate and its key cannot be used: {error}"))?;
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified_key)));
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
@@ -32,7 +23,10 @@ pub(super) fn acceptor(certificates: &[u8], key: &[u8]) -> Result<TlsAcceptor, S
 #[cfg(test)]
 mod tests {
     use rcgen::{CertifiedKey, generate_simple_self_signed};
-    use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
+    use rustls::{
+        ClientConfig, RootCertStore,
+        pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+    };
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio_rustls::TlsConnector;
 

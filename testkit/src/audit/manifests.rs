@@ -17,6 +17,8 @@ struct Permission {
     #[serde(default)]
     resources: Vec<String>,
     verbs: Vec<String>,
+    #[serde(default)]
+    resource_names: Vec<String>,
 }
 
 impl PermissionUnit {
@@ -51,7 +53,8 @@ fn units(permissions: &[Permission], operator_namespace: &str) -> Vec<Permission
     for permission in permissions {
         for group in &permission.api_groups {
             for resource in &permission.resources {
-                let unit = PermissionUnit::new(group, resource, &permission.verbs);
+                let unit = PermissionUnit::new(group, resource, &permission.verbs)
+                    .of_names(&permission.resource_names);
                 units.push(match permission.scope.as_str() {
                     "operator" => unit.in_namespace(operator_namespace),
                     "default" => unit.in_namespace("default"),

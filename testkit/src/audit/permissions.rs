@@ -19,6 +19,9 @@ pub struct PermissionUnit {
     /// The namespace in which the permissions are granted; none for all namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// The names of the objects; empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
 }
 
 impl PermissionUnit {
@@ -34,12 +37,19 @@ impl PermissionUnit {
             resource: resource.into(),
             verbs,
             namespace: None,
+            names: Vec::new(),
         }
     }
 
     /// Restricts the unit to a namespace.
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// Restricts the unit to objects of these names. Lists and watches name an object by their field selector.
+    pub fn of_names(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.names = names.into_iter().map(Into::into).collect();
         self
     }
 
@@ -51,6 +61,7 @@ impl PermissionUnit {
                 .namespace
                 .as_ref()
                 .is_none_or(|namespace| *namespace == event.namespace)
+            && (self.names.is_empty() || self.names.contains(&event.name))
     }
 }
 
@@ -63,6 +74,9 @@ impl fmt::Display for PermissionUnit {
             &self.group
         };
         write!(f, "{} on {group} {}", self.verbs.join(","), self.resource)?;
+        if !self.names.is_empty() {
+            write!(f, " {}", self.names.join(","))?;
+        }
         self.namespace
             .iter()
             .try_for_each(|namespace| write!(f, " in {namespace}"))

@@ -46,7 +46,13 @@ impl Cluster {
                 .iter()
                 .filter(|unit| unit.namespace.as_deref() == scope);
             let rules: Value = in_scope
-                .map(|unit| json!({ "apiGroups": [unit.group], "resources": [unit.resource], "verbs": unit.verbs }))
+                .map(|unit| {
+                    let mut rule = json!({ "apiGroups": [unit.group], "resources": [unit.resource], "verbs": unit.verbs });
+                    if !unit.names.is_empty() {
+                        rule["resourceNames"] = json!(unit.names);
+                    }
+                    rule
+                })
                 .collect();
             let role = if scope.is_some() { "Role" } else { "ClusterRole" };
             let metadata = json!({ "name": name, "namespace": scope });

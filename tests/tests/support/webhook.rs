@@ -56,18 +56,23 @@ impl WebhookServer {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key)
             .unwrap();
+        Self {
+            ca_bundle: BASE64_STANDARD.encode(ca_certificate.pem()),
+            ..Self::serve(config, true).await
+        }
+    }
+
+    /// Starts a server on loopback, with a certificate of the caller's.
+    pub(crate) async fn serve(config: ServerConfig, keep_alive: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(WebhookState::default());
         let mut tasks = JoinSet::new();
-        tasks.spawn(accept(
-            listener,
-            TlsAcceptor::from(Arc::new(config)),
-            state.clone(),
-        ));
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        tasks.spawn(accept(listener, acceptor, state.clone(), keep_alive));
         Self {
             port,
-            ca_bundle: BASE64_STANDARD.encode(ca_certificate.pem()),
+            ca_bundle: String::new(),
             state,
             _tasks: tasks,
         }
@@ -93,7 +98,7 @@ impl WebhookServer {
     }
 }
 
-async fn accept(listener: TcpListener, acceptor: TlsAcceptor, state: Arc<WebhookState>) {
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, state: Arc<WebhookState>, keep_alive: bool) {
     let mut connections = JoinSet::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -107,6 +112,7 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, state: Arc<Webhook
             };
             let service = service_fn(|request| serve(state.clone(), request));
             let _ = http1::Builder::new()
+                .keep_alive(keep_alive)
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
         });
