@@ -28,3 +28,9 @@ pub fn informer(input: TokenStream) -> TokenStream {
 pub fn projection(input: TokenStream) -> TokenStream {
     expand::projection(&parse_macro_input!(input as DeriveInput)).into()
 }
+
+#[doc = include_str!("convert.md")]
+#[proc_macro_derive(Convert, attributes(convert))]
+pub fn convert(input: TokenStream) -> TokenStream {
+    expand::convert(&parse_macro_input!(input as DeriveInput)).into()
+}

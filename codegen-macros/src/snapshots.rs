@@ -3,28 +3,36 @@
 use std::{fs, path::Path};
 
 use quote::ToTokens;
-use syn::{DeriveInput, ItemStruct, visit::Visit};
+use syn::{DeriveInput, ItemEnum, ItemStruct, visit::Visit};
 
-/// The expansions of every struct that derives `Informer` or `Projection`.
+/// The expansions of every type that derives `Informer`, `Projection` or `Convert`.
 #[derive(Default)]
 struct Expansions(Vec<syn::File>);
 
 impl<'ast> Visit<'ast> for Expansions {
     fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
-        let derives = |name: &str| {
+        self.add(&DeriveInput::from(item.clone()));
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast ItemEnum) {
+        self.add(&DeriveInput::from(item.clone()));
+    }
+}
+
+impl Expansions {
+    fn add(&mut self, input: &DeriveInput) {
+        type Expand = fn(&DeriveInput) -> proc_macro2::TokenStream;
+        let derives: [(&str, Expand); 3] = [
+            ("Informer", crate::expand::informer),
+            ("Projection", crate::expand::projection),
+            ("Convert", crate::expand::convert),
+        ];
+        for (name, expand) in derives {
             let is_derive = |attribute: &&syn::Attribute| attribute.path().is_ident("derive");
-            item.attrs
-                .iter()
-                .filter(is_derive)
-                .any(|derive| derive.to_token_stream().to_string().contains(name))
-        };
-        let input = DeriveInput::from(item.clone());
-        if derives("Informer") {
-            self.0.push(syn::parse2(crate::expand::informer(&input)).unwrap());
-        }
-        if derives("Projection") {
-            self.0
-                .push(syn::parse2(crate::expand::projection(&input)).unwrap());
+            let mut attributes = input.attrs.iter().filter(is_derive);
+            if attributes.any(|derive| derive.to_token_stream().to_string().contains(name)) {
+                self.0.push(syn::parse2(expand(input)).unwrap());
+            }
         }
     }
 }

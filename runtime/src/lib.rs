@@ -108,6 +108,7 @@ pub mod cache;
 pub mod client;
 mod clock;
 pub mod controller;
+pub mod conversion;
 #[doc(hidden)]
 pub mod definition;
 pub mod events;
@@ -137,7 +138,7 @@ pub use kind::{ApiResource, CustomKind, Kind, Projection, Scope, View, WithScale
 pub use namespaced_name::{NamespacedName, NamespacedNameError};
 
 pub use kube::CustomResource;
-pub use kubewright_macros::{Informer, Projection};
+pub use kubewright_macros::{Convert, Informer, Projection};
 
 pub use manager::{
     error::{Error, Result},

@@ -1,6 +1,7 @@
 //! Parsed attributes, not yet validated. Those of `Informer` are in [`kube`] and [`informer`], and [`serde`] for the types of indexes;
-//! those of `Projection` in [`projection`].
+//! those of `Projection` in [`projection`], those of `Convert` in [`convert`].
 
+mod convert;
 mod informer;
 mod kube;
 mod projection;
@@ -10,6 +11,7 @@ use darling::{Error, FromDeriveInput, error::Accumulator};
 use syn::{Data, DeriveInput};
 
 pub(crate) use self::{
+    convert::{ConvertAttrs, ConvertRuleAttrs, HubOnly, MissingValue, WithFunctions},
     informer::{IndexEntry, InformerAttrs},
     kube::{KubeAttrs, SchemaMode},
     projection::{ProjectedFieldAttrs, ProjectionAttrs},

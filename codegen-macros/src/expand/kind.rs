@@ -45,6 +45,7 @@ pub(super) fn expand(model: &Model) -> TokenStream {
             impl #krate::#name for #root {}
         }
     });
+    let versioned = model.is_versioned.then(|| versioned(model));
     quote! {
         #[automatically_derived]
         impl #krate::CustomKind for #root {
@@ -63,6 +64,26 @@ pub(super) fn expand(model: &Model) -> TokenStream {
         }
 
         #(#subresources)*
+
+        #versioned
+    }
+}
+
+/// Generates the trait with the types that are converted.
+fn versioned(model: &Model) -> TokenStream {
+    let (krate, root) = (&model.krate, &model.root);
+    let mut types = model.spec_types.roots.iter();
+    let spec = types.next();
+    let status = types.next().map_or_else(
+        || quote!(#krate::conversion::version::NoStatus),
+        |status| quote!(#status),
+    );
+    quote! {
+        #[automatically_derived]
+        impl #krate::conversion::Versioned for #root {
+            type Spec = #spec;
+            type Status = #status;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Spans of names point at their attribute and are resolved at the call site, so that lints treat the code as macro code.
 
 mod client;
+mod conversion;
 mod factory;
 mod informer;
 mod kind;
@@ -15,7 +16,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens as _, format_ident};
 use syn::DeriveInput;
 
-use crate::model::{Model, Projection};
+use crate::model::{Conversion, Model, Projection};
 
 /// Expands `Informer` to the compile errors and the items of the kind. Items are generated despite errors, to avoid follow-up errors.
 pub(crate) fn informer(input: &DeriveInput) -> TokenStream {
@@ -32,6 +33,17 @@ pub(crate) fn projection(input: &DeriveInput) -> TokenStream {
     let projection = Projection::of(input, &mut errors);
     let errors = errors.finish().err().map(Error::write_errors);
     let items = projection.as_ref().map(projection::expand);
+    [errors, items].into_iter().flatten().collect()
+}
+
+/// Expands `Convert` to the compile errors and the implementation, which is a stub after an error.
+pub(crate) fn convert(input: &DeriveInput) -> TokenStream {
+    let mut errors = Error::accumulator();
+    let conversion = Conversion::of(input, &mut errors);
+    let errors = errors.finish().err().map(Error::write_errors);
+    let items = conversion
+        .as_ref()
+        .map(|conversion| conversion::expand(conversion, errors.is_some()));
     [errors, items].into_iter().flatten().collect()
 }
 

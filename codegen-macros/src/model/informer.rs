@@ -33,6 +33,8 @@ pub(crate) struct Model {
     pub(crate) has_scale: bool,
     /// Whether the definition has a schema.
     pub(crate) has_schema: bool,
+    /// Whether its objects consist of spec and status.
+    pub(crate) is_versioned: bool,
     pub(crate) indexes: Vec<Index>,
     pub(crate) spec_types: SpecTypes,
 }
@@ -106,6 +108,7 @@ impl Model {
             has_status: kube.has_status,
             has_scale: kube.scale.is_some(),
             has_schema: kube.schema != SchemaMode::Disabled,
+            is_versioned: !kube.no_spec && kube.has_status == kube.status.is_some(),
             indexes,
             spec_types: SpecTypes::of(input, &kube, &informer, &serde),
         })

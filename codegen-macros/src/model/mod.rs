@@ -1,5 +1,6 @@
 //! Validated models of the derives' inputs: all that `expand` needs. One file per derive, and `spec_types` for the types in a custom resource.
 
+mod conversion;
 mod informer;
 mod projection;
 mod spec_types;
@@ -8,3 +9,4 @@ pub(crate) use self::{
     informer::{Index, Model},
     projection::{Cardinality, ProjectedField, Projection, ProjectionContent},
 };
+pub(crate) use conversion::{Conversion, ConversionContent, ConvertRule, ConvertedField, ConvertedVariant};

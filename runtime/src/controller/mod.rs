@@ -10,6 +10,7 @@
 //! - `consistency` records the writes of each reconcile: the next call finds them in the cache, and their events are handled as
 //!   [`OwnEvents`] says. [`Context`] attributes the writes of spawned tasks to the reconcile. [`Expectations`] cover writes without an
 //!   answer.
+//! - `versions` registers the versions of a kind.
 //! - `component` has the parts of a program that work by themselves.
 //! - [`finalizer`] and [`conditions`] are helpers for reconcilers.
 //!
@@ -48,6 +49,7 @@ mod source_target;
 mod source_waits;
 #[cfg(test)]
 mod tests;
+mod versions;
 mod worker;
 
 pub(crate) use args::{ArgSource, FixedArgs};

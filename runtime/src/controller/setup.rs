@@ -15,6 +15,7 @@ use crate::{
     Clock, CustomKind, Kind, Scope,
     cache::{RegisteredKind, SharedInformerFactory},
     client::{Connection, TypedClient, Verbs},
+    conversion::RegisteredVersions,
     events::{EventsApi, Recorder},
 };
 
@@ -31,7 +32,8 @@ pub struct Setup {
     recorder_used: bool,
     permissions: Vec<Permission>,
     warnings: Vec<String>,
-    kinds: Vec<RegisteredKind>,
+    pub(super) kinds: Vec<RegisteredKind>,
+    pub(super) versions: Vec<RegisteredVersions>,
     controllers: Vec<ControllerBuilder>,
     runnables: Vec<Runnable>,
     pub(super) components: Components,
@@ -63,6 +65,7 @@ impl Setup {
             permissions: Vec::new(),
             warnings: Vec::new(),
             kinds: Vec::new(),
+            versions: Vec::new(),
             controllers: Vec::new(),
             runnables: Vec::new(),
             components: Components::default(),
@@ -387,6 +390,7 @@ impl Setup {
         ));
         errors.extend(bad_names("component", self.components.names()));
         errors.extend(self.ordered_in_components());
+        errors.extend(self.versions_errors());
         errors.extend(bad_names("runnable", self.runnables.iter().map(Runnable::name)));
         let groups: BTreeSet<_> = self.runnables.iter().filter_map(Runnable::group_name).collect();
         errors.extend(bad_names("group", groups.into_iter()));

@@ -27,7 +27,7 @@ mod logging;
     reason = "the manager's main type has the folder's name, as in the other parts"
 )]
 pub(crate) mod manager;
-mod manifests;
+pub(crate) mod manifests;
 mod metrics;
 mod operator;
 mod runnable_group;

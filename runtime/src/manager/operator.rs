@@ -113,6 +113,7 @@ impl Operator {
         if let Some(applies) = setup.connection().apply_cache() {
             metrics.count_skipped_applies(applies);
         }
+        metrics.count_ignored_annotations(setup.converters().ignored_annotations());
         metrics
             .add_operator(setup.take_metrics())
             .map_err(Error::Registration)?;

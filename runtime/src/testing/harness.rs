@@ -193,6 +193,19 @@ impl Harness {
         self.api.reply_with(matches, reply);
     }
 
+    /// Converts an object to a version of its kind, as the operator does for the API server; see [`Setup::versions`].
+    ///
+    /// # Errors
+    /// The message that the API server gets.
+    pub fn convert(&self, object: &impl Serialize, version: &str) -> Result<Value, String> {
+        let object = json(object);
+        let api_version = object["apiVersion"].as_str().unwrap_or_default();
+        let group = api_version.split('/').next().unwrap_or_default();
+        let desired = format!("{group}/{version}");
+        let converted = self.setup.converters().convert(object, &desired);
+        converted.map(Value::Object)
+    }
+
     /// Returns the API server.
     pub fn api(&self) -> &ScriptedApi {
         &self.api

@@ -7,12 +7,14 @@ use std::{
 };
 
 use futures::FutureExt as _;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use tokio::task::JoinHandle;
 
 use super::Harness;
 use crate::{
     Manager,
     controller::{Permission, Setup},
+    manager::manifests::definitions,
     panics,
 };
 
@@ -82,6 +84,19 @@ impl TestOperator {
     /// If the registration has [errors](Setup::errors).
     pub fn permissions(register: impl FnOnce(&mut Setup)) -> Vec<Permission> {
         Harness::new(register).setup().permissions()
+    }
+
+    /// Returns the definitions in the manifests of an operator with this registration, for tests to install: one of each kind, with all
+    /// versions of [`Setup::versions`]. The conversion webhook has no CA bundle. Call it within a tokio runtime.
+    ///
+    /// # Panics
+    /// If the registration has errors.
+    pub fn definitions(register: impl FnOnce(&mut Setup)) -> Vec<CustomResourceDefinition> {
+        let harness = Harness::new(register);
+        definitions(harness.setup()).unwrap_or_else(|errors| {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            panic!("the registration is invalid: {}", errors.join("; "))
+        })
     }
 }
 

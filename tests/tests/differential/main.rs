@@ -19,6 +19,7 @@ mod openapi;
 mod random;
 mod recording;
 mod server;
+#[allow(dead_code, reason = "functions that respond are for the test of conversion")]
 #[path = "../support/webhook.rs"]
 mod webhook;
 mod yaml;

@@ -29,10 +29,15 @@ pub(crate) struct WebhookServer {
     _tasks: JoinSet<()>,
 }
 
+/// Responds to a review; none: with status 400.
+type Handler = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
+
 #[derive(Default)]
 struct WebhookState {
     /// Responses by path.
     responses: Mutex<BTreeMap<String, Value>>,
+    /// Functions from body to body, by path.
+    handlers: Mutex<BTreeMap<String, Handler>>,
     reviews: Mutex<Vec<Value>>,
 }
 
@@ -92,6 +97,16 @@ impl WebhookServer {
             .insert(format!("/{path}"), response);
     }
 
+    /// Lets a function respond at a path from now on.
+    pub(crate) fn handle(
+        &self,
+        path: &str,
+        handler: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) {
+        let mut handlers = self.state.handlers.lock().unwrap();
+        handlers.insert(path.to_owned(), Arc::new(handler));
+    }
+
     /// Removes and returns the reviews so far, each with its path and query.
     pub(crate) fn take_reviews(&self) -> Value {
         std::mem::take(&mut *self.state.reviews.lock().unwrap()).into()
@@ -131,6 +146,14 @@ async fn serve(
         .lock()
         .unwrap()
         .push(json!({ "path": uri.to_string(), "review": review }));
+    let handler = state.handlers.lock().unwrap().get(uri.path()).cloned();
+    if let Some(handler) = handler {
+        let (code, body) = handler(&body).map_or((400, Vec::new()), |body| (200, body));
+        let response = Response::builder()
+            .status(code)
+            .header("Content-Type", "application/json");
+        return Ok(response.body(Full::from(body)).unwrap());
+    }
     let response = state.responses.lock().unwrap().get(uri.path()).cloned();
     let response = match response {
         Some(response) => response,

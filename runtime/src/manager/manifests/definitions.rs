@@ -8,13 +8,22 @@ use std::{
     sync::Once,
 };
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceConversion, CustomResourceDefinition, ServiceReference, WebhookClientConfig,
+    WebhookConversion,
+};
 use kube::core::{Version, crd::merge_crds};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{ManifestError, schema};
-use crate::{Scope, cache::RegisteredKind, controller::Setup, panics::caught};
+use crate::{
+    Scope,
+    cache::RegisteredKind,
+    controller::Setup,
+    conversion::{self, RegisteredVersions},
+    panics::caught,
+};
 
 /// One custom kind of the document, with all its versions.
 #[derive(Debug, Serialize)]
@@ -90,10 +99,20 @@ pub enum DefinitionError {
         /// The versions.
         versions: String,
     },
+    /// A version that is not among those which are converted.
+    #[error(
+        "version {version} of {kind} is registered and not converted: add `.other` with its type to `setup.versions`, or remove it"
+    )]
+    NotConverted {
+        /// Kind and group.
+        kind: String,
+        /// The version.
+        version: String,
+    },
     /// The schemas of two versions differ, and nothing converts between them.
     #[error(
         "the versions {first} and {second} of {kind} have different schemas at `{path}`, and nothing converts between them: the API server \
-         would delete from stored objects what the other version lacks; give both the same schema, or register one version"
+         would delete from stored objects what the other version lacks; register them with `setup.versions`, or give both the same schema"
     )]
     SchemasDiffer {
         /// Kind and group.
@@ -134,7 +153,12 @@ pub(super) fn all(setup: &Setup, errors: &mut Vec<ManifestError>) -> Vec<CustomD
     }
     let mut definitions = Vec::new();
     for versions in groups.into_values() {
-        match merge(versions) {
+        let is_kind = |registered: &&RegisteredVersions| {
+            let kind = &versions[0].registered.info;
+            registered.converter.info.is_version_of(kind)
+        };
+        let converted = setup.registered_versions().iter().find(is_kind);
+        match merge(versions, converted, setup.operator()) {
             Ok(definition) => definitions.push(definition),
             Err(error) => errors.push(error.into()),
         }
@@ -170,8 +194,12 @@ fn add(defined: KindDefinition, versions: &mut Vec<KindDefinition>) -> Result<()
     Ok(())
 }
 
-/// Merges the definitions of the versions.
-fn merge(mut versions: Vec<KindDefinition>) -> Result<CustomDefinition, DefinitionError> {
+/// Merges the definitions of the versions, which are `converted` between if they are registered with `setup.versions`.
+fn merge(
+    mut versions: Vec<KindDefinition>,
+    converted: Option<&RegisteredVersions>,
+    operator: &str,
+) -> Result<CustomDefinition, DefinitionError> {
     versions
         .sort_by_cached_key(|defined| Reverse(Version::parse(&defined.registered.info.version).priority()));
     let names: Vec<String> = versions
@@ -196,22 +224,32 @@ fn merge(mut versions: Vec<KindDefinition>) -> Result<CustomDefinition, Definiti
         );
         return Err(mismatch(reason, "plural"));
     }
-    let stored: Vec<String> = versions
-        .iter()
-        .filter(|defined| defined.crd.spec.versions.iter().any(|version| version.storage))
-        .map(|defined| defined.registered.info.version.to_string())
-        .collect();
-    let Some(version) = stored.first().cloned() else {
-        return Err(mismatch("no version is stored".to_owned(), "storage"));
-    };
-    if !external {
-        let kind = format!("{} ({})", info.kind, info.group);
-        if stored.len() > 1 {
-            let versions = stored.join(", ");
-            return Err(DefinitionError::Stored { kind, versions });
+    let kind = format!("{} ({})", info.kind, info.group);
+    let mut conversion = None;
+    let version = if let Some(registered) = converted {
+        let mut infos = versions.iter().map(|defined| &defined.registered.info);
+        if let Some(other) = infos.find(|info| !registered.contains(info)) {
+            let version = other.version.to_string();
+            return Err(DefinitionError::NotConverted { kind, version });
         }
-        compare_schemas(&versions, &kind)?;
-    }
+        if compare_schemas(&versions, &kind).is_err() {
+            conversion = Some(webhook_conversion(operator));
+        }
+        registered.stored.clone()
+    } else {
+        let marked = marked_as_stored(&versions);
+        let Some(first) = marked.first().cloned() else {
+            return Err(mismatch("no version is stored".to_owned(), "storage"));
+        };
+        if !external {
+            if marked.len() > 1 {
+                let versions = marked.join(", ");
+                return Err(DefinitionError::Stored { kind, versions });
+            }
+            compare_schemas(&versions, &kind)?;
+        }
+        first
+    };
     let rust_types = versions.iter().map(|defined| {
         let registered = &defined.registered;
         (registered.info.version.to_string(), (registered.rust_types)())
@@ -223,7 +261,10 @@ fn merge(mut versions: Vec<KindDefinition>) -> Result<CustomDefinition, Definiti
     let crd = if external {
         None
     } else {
-        Some(merge_crds(crds, &version).map_err(|error| mismatch(error.to_string(), "namespaced"))?)
+        let merged = merge_crds(crds, &version);
+        let mut crd = merged.map_err(|error| mismatch(error.to_string(), "namespaced"))?;
+        crd.spec.conversion = conversion;
+        Some(crd)
     };
     Ok(CustomDefinition {
         group: info.group.to_string(),
@@ -236,6 +277,36 @@ fn merge(mut versions: Vec<KindDefinition>) -> Result<CustomDefinition, Definiti
         rust_types,
         crd,
     })
+}
+
+/// Returns the versions that `#[kube(storage)]` does not exclude from being stored.
+fn marked_as_stored(versions: &[KindDefinition]) -> Vec<String> {
+    let is_stored =
+        |defined: &&KindDefinition| defined.crd.spec.versions.iter().any(|version| version.storage);
+    let stored = versions.iter().filter(is_stored);
+    stored
+        .map(|defined| defined.registered.info.version.to_string())
+        .collect()
+}
+
+/// The conversion by the operator's webhook. Who manages its certificate adds the CA bundle.
+fn webhook_conversion(operator: &str) -> CustomResourceConversion {
+    CustomResourceConversion {
+        strategy: "Webhook".to_owned(),
+        webhook: Some(WebhookConversion {
+            client_config: Some(WebhookClientConfig {
+                service: Some(ServiceReference {
+                    name: format!("{operator}-webhooks"),
+                    // That of a new project: the registration does not know where the operator is deployed.
+                    namespace: format!("{operator}-system"),
+                    path: Some(conversion::PATH.to_owned()),
+                    port: Some(443),
+                }),
+                ..WebhookClientConfig::default()
+            }),
+            conversion_review_versions: vec!["v1".to_owned()],
+        }),
+    }
 }
 
 /// Without conversion the API server reads and writes all versions in the schema of the requested one, and prunes what that lacks.

@@ -7,6 +7,7 @@ mod definitions;
 mod roles;
 mod schema;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Serialize;
 
 use crate::controller::{Permission, PermissionScope, RegistrationError, Setup};
@@ -83,6 +84,12 @@ impl Manifests {
         let roles = roles::of(&self.operator, &self.permissions);
         definitions.chain(roles.iter().map(yaml::document)).collect()
     }
+}
+
+/// Returns the definitions of a registration, or its errors.
+pub(crate) fn definitions(setup: &Setup) -> Result<Vec<CustomResourceDefinition>, Vec<ManifestError>> {
+    let manifests = Manifests::of(setup)?;
+    Ok(manifests.kinds.into_iter().filter_map(|kind| kind.crd).collect())
 }
 
 /// Returns the permission for leader election. Every operator has it, so that its role does not depend on flags.

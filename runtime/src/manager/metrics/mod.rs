@@ -12,7 +12,7 @@ use prometheus_client::{
         EncodeLabelSet,
         text::{encode_eof, encode_registry},
     },
-    metrics::{family::Family, gauge::Gauge},
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Registry,
 };
 
@@ -110,6 +110,15 @@ impl Metrics {
             "kubewright_client_applies_skipped",
             "Applies that were not sent, because the cache showed that they would change nothing",
             applies.skipped().clone(),
+        );
+    }
+
+    /// Adds the count of annotations that conversions ignored.
+    pub(super) fn count_ignored_annotations(&mut self, ignored: Counter) {
+        self.registry.register(
+            "kubewright_conversion_annotations_ignored",
+            "Annotations with values of another version that did not decode",
+            ignored,
         );
     }
 

@@ -1,0 +1,209 @@
+//! ConversionReview v1: bytes in, bytes out.
+
+use prometheus_client::metrics::counter::Counter;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::converter::Converter;
+use crate::panics::caught;
+
+const API_VERSION: &str = "apiextensions.k8s.io/v1";
+const KIND: &str = "ConversionReview";
+
+/// The versions of all kinds that an operator converts.
+#[derive(Default)]
+pub struct Converters {
+    kinds: Vec<Converter>,
+    ignored_annotations: Counter,
+}
+
+/// Why bytes are not a review. There is no response to it, since responses need the request's `uid`; the server answers 400.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReviewError {
+    /// The body is not a review, or one of another version.
+    #[error(
+        "expected a {KIND} of {API_VERSION}, got {found}: send conversion reviews to this path, with \
+         `conversionReviewVersions: [\"v1\"]` in the definition"
+    )]
+    NotAReview {
+        /// What it is instead.
+        found: String,
+    },
+    /// The body does not decode.
+    #[error("the {KIND} does not decode: {reason}")]
+    Undecodable {
+        /// serde's message.
+        reason: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReviewRequest {
+    uid: String,
+    #[serde(rename = "desiredAPIVersion", default)]
+    desired_api_version: String,
+    #[serde(default)]
+    objects: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RequestedReview {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    request: Option<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AnsweredReview {
+    api_version: &'static str,
+    kind: &'static str,
+    response: ReviewResponse,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReviewResponse {
+    uid: String,
+    converted_objects: Vec<Map<String, Value>>,
+    result: ReviewResult,
+}
+
+#[derive(Serialize)]
+struct ReviewResult {
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Converters {
+    pub(crate) fn new(kinds: impl IntoIterator<Item = Converter>) -> Self {
+        Self {
+            kinds: kinds.into_iter().collect(),
+            ignored_annotations: Counter::default(),
+        }
+    }
+
+    /// Whether there is nothing to convert, so that no server is needed.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// The count of annotations that did not decode.
+    pub(crate) fn ignored_annotations(&self) -> Counter {
+        self.ignored_annotations.clone()
+    }
+
+    /// Answers a review: all its objects in the desired version, or a failure that names the object which cannot be converted.
+    ///
+    /// # Errors
+    /// The body is not a ConversionReview v1.
+    pub fn review(&self, body: &[u8]) -> Result<Vec<u8>, ReviewError> {
+        let undecodable = |error: serde_json::Error| ReviewError::Undecodable {
+            reason: error.to_string(),
+        };
+        let review: RequestedReview = serde_json::from_slice(body).map_err(undecodable)?;
+        if review.kind != KIND || review.api_version != API_VERSION {
+            let found = format!("kind {:?} of {:?}", review.kind, review.api_version);
+            return Err(ReviewError::NotAReview { found });
+        }
+        let Some(request) = review.request else {
+            return Err(ReviewError::Undecodable {
+                reason: "it has no `request`".to_owned(),
+            });
+        };
+        let request: ReviewRequest = serde_json::from_value(request).map_err(undecodable)?;
+        let uid = request.uid.clone();
+        let (converted_objects, status, message) = match self.convert_all(request) {
+            Ok(objects) => (objects, "Success", None),
+            Err(message) => (Vec::new(), "Failure", Some(message)),
+        };
+        let answer = AnsweredReview {
+            api_version: API_VERSION,
+            kind: KIND,
+            response: ReviewResponse {
+                uid,
+                converted_objects,
+                result: ReviewResult { status, message },
+            },
+        };
+        serde_json::to_vec(&answer).map_err(undecodable)
+    }
+
+    /// Converts one object to a version with group. The error names the object.
+    pub fn convert(&self, object: Value, desired_api_version: &str) -> Result<Map<String, Value>, String> {
+        let Value::Object(object) = object else {
+            return Err("an object of the review is not a JSON object".to_owned());
+        };
+        let described = describe(&object);
+        let failed = |reason: String| {
+            let reason = format!("converting {described} to {desired_api_version} failed: {reason}");
+            tracing::warn!("{reason}");
+            reason
+        };
+        // A panic in the user's code is an error of this object.
+        let converted = caught(|| self.convert_object(object, desired_api_version));
+        converted
+            .unwrap_or_else(|panic| Err(format!("the conversion panicked: {panic}")))
+            .map_err(failed)
+    }
+
+    fn convert_all(&self, request: ReviewRequest) -> Result<Vec<Map<String, Value>>, String> {
+        if request.objects.is_empty() {
+            return Err("the review has no objects".to_owned());
+        }
+        let objects = request.objects.into_iter();
+        objects
+            .map(|object| self.convert(object, &request.desired_api_version))
+            .collect()
+    }
+
+    fn convert_object(
+        &self,
+        object: Map<String, Value>,
+        desired: &str,
+    ) -> Result<Map<String, Value>, String> {
+        let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
+        let kind = text("kind");
+        let known = |converter: &&Converter| converter.info.group == group && converter.info.kind == kind;
+        let Some(converter) = self.kinds.iter().find(known) else {
+            let kinds = self.kinds.iter().map(|converter| converter.info.group_resource());
+            let kinds: Vec<String> = kinds.collect();
+            return Err(format!(
+                "this operator does not convert the kind {kind:?} of group {group:?}, but {}",
+                if kinds.is_empty() {
+                    "no kind".to_owned()
+                } else {
+                    kinds.join(", ")
+                }
+            ));
+        };
+        let desired = match desired.split_once('/') {
+            Some((desired_group, version)) if desired_group == group => version,
+            _ => return Err(format!("the desired version has another group than {group:?}")),
+        };
+        let from = version.to_owned();
+        converter
+            .convert(object, &from, desired, &self.ignored_annotations)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Kind, version, namespace and name of an object, as far as it has them.
+fn describe(object: &Map<String, Value>) -> String {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let metadata = object.get("metadata");
+    let of_metadata = |key: &str| text(metadata.and_then(|metadata| metadata.get(key)));
+    let (namespace, name) = (of_metadata("namespace"), of_metadata("name"));
+    let separator = if namespace.is_empty() { "" } else { "/" };
+    format!(
+        "{} {namespace}{separator}{name} ({})",
+        text(object.get("kind")),
+        text(object.get("apiVersion"))
+    )
+}

@@ -1,0 +1,169 @@
+//! Conversion reviews: answers to what can be converted, and to what cannot.
+
+use serde_json::{Value, json};
+
+use super::{convert, converters, hub, kinds::sensitive};
+use crate::conversion::{Converters, RegisteredVersions, Versions, review::ReviewError};
+
+fn review(objects: &Value, desired: &str) -> Value {
+    let review = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+        "request": {"uid": "u-1", "desiredAPIVersion": desired, "objects": objects},
+    });
+    let answer = converters().review(review.to_string().as_bytes()).unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    assert_eq!(
+        (&answer["apiVersion"], &answer["kind"], &answer["response"]["uid"]),
+        (&review["apiVersion"], &review["kind"], &json!("u-1"))
+    );
+    answer["response"].clone()
+}
+
+fn failure(objects: &Value, desired: &str) -> String {
+    let response = review(objects, desired);
+    assert_eq!(response["result"]["status"], "Failure");
+    assert_eq!(response["convertedObjects"], json!([]));
+    response["result"]["message"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn objects_of_all_versions_are_converted_in_their_order() {
+    let converters = converters();
+    let original = hub(json!({"owner": "Ann"}));
+    let old = convert(&converters, &original, "v1alpha1");
+    let beta = convert(&converters, &original, "v1beta1");
+    let response = review(&json!([old, original, beta]), "demo.dev/v1");
+    assert_eq!(response["result"], json!({"status": "Success"}));
+    assert_eq!(
+        response["convertedObjects"],
+        json!([original, original, original])
+    );
+}
+
+#[test]
+fn what_cannot_be_converted_is_a_failure_that_names_object_and_reason() {
+    let old = convert(&converters(), &hub(json!({})), "v1alpha1");
+    let changed = |path: &str, value: Value| {
+        let mut object = old.clone();
+        *object.pointer_mut(path).unwrap() = value;
+        object
+    };
+    let cases = [
+        (
+            changed("/spec/limit", json!("many")),
+            "demo.dev/v1",
+            "converting Foo default/first (demo.dev/v1alpha1) to demo.dev/v1 failed: spec.limit: invalid digit found in string",
+        ),
+        (
+            changed("/spec/limit", json!(7)),
+            "demo.dev/v1",
+            "failed: spec: invalid type: integer `7`, expected a string",
+        ),
+        (
+            changed("/spec/limit", json!("panic")),
+            "demo.dev/v1",
+            "failed: the conversion panicked: ",
+        ),
+        (
+            changed("/spec", json!(1)),
+            "demo.dev/v1",
+            "failed: spec: invalid type: integer `1`",
+        ),
+        (
+            old.clone(),
+            "demo.dev/v9",
+            "failed: Foo has no version \"v9\": the versions are v1, v1alpha1, v1beta1",
+        ),
+        (
+            changed("/apiVersion", json!("demo.dev/v9")),
+            "demo.dev/v1",
+            "failed: Foo has no version \"v9\"",
+        ),
+        (
+            old.clone(),
+            "other.dev/v1",
+            "failed: the desired version has another group than \"demo.dev\"",
+        ),
+        (old.clone(), "", "failed: the desired version has another group"),
+        (
+            changed("/kind", json!("Bar")),
+            "demo.dev/v1",
+            "converting Bar default/first (demo.dev/v1alpha1) to demo.dev/v1 failed: this operator does not convert the kind \"Bar\" of group \
+             \"demo.dev\", but foos.demo.dev",
+        ),
+        (
+            changed("/metadata", json!(null)),
+            "demo.dev/v1",
+            "failed: the object has no metadata",
+        ),
+        (changed("/metadata", json!({})), "demo.dev/v1", ""),
+        (
+            json!(1),
+            "demo.dev/v1",
+            "an object of the review is not a JSON object",
+        ),
+        (json!({}), "demo.dev/v1", "does not convert the kind \"\""),
+    ];
+    for (object, desired, expected) in cases {
+        if expected.is_empty() {
+            assert_eq!(review(&json!([object]), desired)["result"]["status"], "Success");
+            continue;
+        }
+        let message = failure(&json!([object]), desired);
+        assert!(message.contains(expected), "{expected} is not in {message}");
+        if desired == "demo.dev/v1" {
+            // Another object, which can be converted, changes nothing.
+            assert_eq!(failure(&json!([old, object]), desired), message);
+        }
+    }
+    assert_eq!(failure(&json!([]), "demo.dev/v1"), "the review has no objects");
+}
+
+#[test]
+fn errors_of_sensitive_kinds_quote_no_values() {
+    let mut registered = RegisteredVersions::of::<sensitive::v1::Token>();
+    Versions::<sensitive::v1::Token>::new(&mut registered, &mut Vec::new())
+        .other::<sensitive::v1beta1::Token>();
+    let token = json!({
+        "apiVersion": "demo.dev/v1beta1", "kind": "Token", "metadata": {"name": "a"}, "spec": {"number": "secret"},
+    });
+    let error = Converters::new([registered.converter]).convert(token, "demo.dev/v1");
+    assert_eq!(
+        error.unwrap_err(),
+        "converting Token a (demo.dev/v1beta1) to demo.dev/v1 failed: spec: the reason is hidden because the kind is sensitive"
+    );
+}
+
+#[test]
+fn what_is_not_a_review_is_an_error() {
+    let converters = converters();
+    let error = |body: &str| converters.review(body.as_bytes()).unwrap_err();
+    let other =
+        error(r#"{"apiVersion": "apiextensions.k8s.io/v1beta1", "kind": "ConversionReview", "request": {}}"#);
+    assert!(
+        matches!(&other, ReviewError::NotAReview { found } if found.contains("v1beta1")),
+        "{other}"
+    );
+    assert!(other.to_string().contains("conversionReviewVersions"), "{other}");
+    for body in ["", "[]", "no JSON", r#"{"kind": 1}"#] {
+        let error = error(body);
+        assert!(
+            matches!(error, ReviewError::Undecodable { .. }),
+            "{body}: {error}"
+        );
+    }
+    let head = r#""apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview""#;
+    let missing = error(&format!("{{{head}}}"));
+    assert_eq!(
+        missing.to_string(),
+        "the ConversionReview does not decode: it has no `request`"
+    );
+    let no_uid = error(&format!(r#"{{{head}, "request": {{"objects": []}}}}"#));
+    assert_eq!(
+        no_uid.to_string(),
+        "the ConversionReview does not decode: missing field `uid`"
+    );
+    // Deeper than JSON may be nested.
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(matches!(error(&deep), ReviewError::Undecodable { .. }));
+}
