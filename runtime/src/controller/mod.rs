@@ -11,6 +11,7 @@
 //!   [`OwnEvents`] says. [`Context`] attributes the writes of spawned tasks to the reconcile. [`Expectations`] cover writes without an
 //!   answer.
 //! - `component` has the parts of a program that work by themselves.
+//! - `webhooks` registers validators and defaulters.
 //! - [`finalizer`] and [`conditions`] are helpers for reconcilers.
 //!
 //! # The span of a reconcile
@@ -47,6 +48,7 @@ mod source_target;
 mod source_waits;
 #[cfg(test)]
 mod tests;
+mod webhooks;
 mod worker;
 
 pub(crate) use args::{ArgSource, FixedArgs};

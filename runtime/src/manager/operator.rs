@@ -2,8 +2,10 @@
 
 use std::{convert::Infallible, future::pending, net::SocketAddr, sync::Arc};
 
+use futures::FutureExt as _;
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
+use rustls::server::ResolvesServerCert;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +24,7 @@ use super::{
     lifecycle::{OperatorTasks, StopReason},
     metrics::{Metrics, QueueStatsReader},
     runnable_group::RunnableGroups,
-    servers::{ManagerServers, NotReadyReason, either, health_handler},
+    servers::{HealthSources, ManagerServers, NotReadyReason, either},
     task_group::TaskGroup,
 };
 use crate::{
@@ -31,6 +33,7 @@ use crate::{
     client::{Connection, Fence},
     controller::{ControllerRunner, HealthCheck, RegisteredComponents, Runnable, Setup},
     events::{EventWriter, Recorder},
+    webhooks::{Webhooks, server::Routes},
     workqueue::WorkQueue,
 };
 
@@ -55,6 +58,8 @@ pub(super) struct Operator {
     source: ConnectionSource,
     /// For the servers of health checks and metrics; none: plain HTTP.
     tls: Option<TlsAcceptor>,
+    webhook_certificate: Option<Arc<dyn ResolvesServerCert>>,
+    webhooks: Webhooks,
     user_agent: String,
     connection: Connection,
     fence: Fence,
@@ -113,6 +118,8 @@ impl Operator {
         if let Some(applies) = setup.connection().apply_cache() {
             metrics.count_skipped_applies(applies);
         }
+        let webhooks = setup.take_webhooks();
+        metrics.count_reviews(&webhooks);
         metrics
             .add_operator(setup.take_metrics())
             .map_err(Error::Registration)?;
@@ -174,6 +181,8 @@ impl Operator {
             args,
             source,
             tls: None,
+            webhook_certificate: None,
+            webhooks,
             informers,
             metrics,
             controllers,
@@ -184,6 +193,14 @@ impl Operator {
     /// Serves health checks and metrics over TLS.
     pub(super) fn with_tls(self, tls: Option<TlsAcceptor>) -> Self {
         Self { tls, ..self }
+    }
+
+    /// Serves webhooks with this certificate.
+    pub(super) fn with_webhook_certificate(self, certificate: Option<Arc<dyn ResolvesServerCert>>) -> Self {
+        Self {
+            webhook_certificate: certificate,
+            ..self
+        }
     }
 
     #[expect(clippy::too_many_lines, reason = "the order of start and stop in one place")]
@@ -213,13 +230,24 @@ impl Operator {
         let grace = self.args.grace_period;
         let leading = self.metrics.leading();
         let mut servers = ManagerServers::new(self.tls);
-        let health = health_handler(
-            &not_ready,
-            &self.informers,
-            self.controller_kinds,
-            components.clone(),
-            self.health_checks,
-        );
+        // Webhooks are served before the caches sync, which may wait for them.
+        let has_webhooks =
+            !self.webhooks.all.is_empty() && self.args.webhook_bind_address != Some(BindAddress::Off);
+        let not_synced = if has_webhooks {
+            Arc::new(Mutex::new(Some("starting")))
+        } else {
+            not_ready.clone()
+        };
+        let health = HealthSources {
+            not_ready: not_ready.clone(),
+            not_synced: not_synced.clone(),
+            has_webhooks,
+            informers: self.informers.clone(),
+            controllers: self.controller_kinds,
+            components: components.clone(),
+            users: self.health_checks,
+        };
+        let health = health.handler();
         let page = DebugPage {
             operator: self.name,
             started: Instant::now(),
@@ -241,7 +269,29 @@ impl Operator {
         // kube-controller-manager, for example, serves both on one port.
         let is_one_server =
             health_address.as_ref().is_some_and(BindAddress::has_port) && health_address == metrics_address;
+        let webhooks = &self.webhooks;
+        let mut routes = Routes::default();
+        webhooks.add_to(&mut routes, &self.informers, |index| {
+            let (all, own) = (webhooks.synced.clone(), components[index].synced());
+            // An informer that has not started yet would count as synced.
+            async move {
+                all.cancelled().await;
+                own.await;
+            }
+            .boxed()
+            .shared()
+        });
         let started = async {
+            if !webhooks.all.is_empty() {
+                servers
+                    .start_webhooks(
+                        self.args.webhook_bind_address,
+                        in_cluster,
+                        self.webhook_certificate,
+                        routes,
+                    )
+                    .await?;
+            }
             if is_one_server {
                 let both = |address: SocketAddr| either(health, metrics(address));
                 return servers
@@ -277,6 +327,9 @@ impl Operator {
             servers.stop().await;
             return Err(error);
         }
+        if has_webhooks {
+            *not_ready.lock() = None;
+        }
         let (mut events, flush) = (TaskGroup::default(), CancellationToken::new());
         let (writer, connection, flushed) = (
             self.events.flush_within(grace / 10),
@@ -296,7 +349,8 @@ impl Operator {
             client,
             address,
             informers: &self.informers,
-            not_ready: &not_ready,
+            not_synced: &not_synced,
+            synced: &self.webhooks.synced,
             elector,
             leading,
             runnables: self.runnables,
@@ -364,7 +418,9 @@ struct StartSequence<'a> {
     client: kube::Client,
     address: Option<String>,
     informers: &'a SharedInformerFactory,
-    not_ready: &'a NotReadyReason,
+    not_synced: &'a NotReadyReason,
+    /// Cancelled when the caches have synced.
+    synced: &'a CancellationToken,
     elector: Option<Elector>,
     leading: Gauge,
     runnables: Vec<Runnable>,
@@ -394,13 +450,14 @@ impl StartSequence<'_> {
                 self.address.as_deref(),
             ))
             .await?;
-        *self.not_ready.lock() = Some("waiting for cache sync");
+        *self.not_synced.lock() = Some("waiting for cache sync");
         self.informers.start();
         let own = self.informers_without_components();
         tasks
             .unless_stopped(self.informers.wait_for_cache_sync_of(&own))
             .await?;
-        *self.not_ready.lock() = None;
+        *self.not_synced.lock() = None;
+        self.synced.cancel();
         info!("caches are synced");
 
         let mut groups: Vec<String> = Vec::new();

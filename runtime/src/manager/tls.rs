@@ -5,11 +5,26 @@ use std::sync::Arc;
 use rustls::{
     ServerConfig,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    server::ResolvesServerCert,
+    sign::{CertifiedKey, SingleCertAndKey},
 };
 use tokio_rustls::TlsAcceptor;
 
 /// Makes an acceptor from a certificate chain and its key, in PEM. The error is a message.
 pub(super) fn acceptor(certificates: &[u8], key: &[u8]) -> Result<TlsAcceptor, String> {
+    let certificate = resolver(certificates, key)?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_no_client_auth()
+        .with_cert_resolver(certificate);
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Makes a certificate of servers from a certificate chain and its key, in PEM. The error is a message.
+pub(super) fn resolver(certificates: &[u8], key: &[u8]) -> Result<Arc<dyn ResolvesServerCert>, String> {
     let certificates: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(certificates)
         .collect::<Result<_, _>>()
         .map_err(|error| format!("the TLS certificate is no valid PEM: {error}"))?;
@@ -18,20 +33,15 @@ pub(super) fn acceptor(certificates: &[u8], key: &[u8]) -> Result<TlsAcceptor, S
     }
     let key = PrivateKeyDer::from_pem_slice(key)
         .map_err(|error| format!("the TLS key has no PEM block of a private key: {error}"))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_no_client_auth()
-        .with_single_cert(certificates, key)
+    let provider = rustls::crypto::ring::default_provider();
+    let certified = CertifiedKey::from_der(certificates, key, &provider)
         .map_err(|error| format!("the TLS certificate and its key cannot be used: {error}"))?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok(Arc::new(SingleCertAndKey::from(certified)))
 }
 
 #[cfg(test)]
 mod tests {
-    use rcgen::{CertifiedKey, generate_simple_self_signed};
+    use rcgen::generate_simple_self_signed;
     use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio_rustls::TlsConnector;
@@ -39,7 +49,7 @@ mod tests {
     use super::*;
 
     fn self_signed() -> (String, String) {
-        let CertifiedKey { cert, signing_key } =
+        let rcgen::CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         (cert.pem(), signing_key.serialize_pem())
     }
