@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use kube::core::response::StatusCause;
 use serde::Serialize;
-use serde_json::json;
 
 /// The result of a [`Validator`](super::Validator): errors of fields, which deny the write, and warnings, which do not.
 ///
@@ -148,6 +147,8 @@ fn with_value(problem: &str, value: impl Serialize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// Facts from Kubernetes' package `field`: its type, value and detail, and what its Error() returns.
