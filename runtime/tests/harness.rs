@@ -244,7 +244,11 @@ impl Limits {
 }
 
 impl Defaulter<ConfigMap> for Limits {
-    async fn default(&self, map: &mut ConfigMap, request: &AdmissionRequest) -> Result<(), AdmissionError> {
+    async fn set_defaults(
+        &self,
+        map: &mut ConfigMap,
+        request: &AdmissionRequest,
+    ) -> Result<(), AdmissionError> {
         let size = self.of(request)?;
         let data = map.data.get_or_insert_default();
         data.entry("size".to_owned()).or_insert_with(|| size.to_string());

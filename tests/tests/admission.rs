@@ -56,13 +56,15 @@ struct Rules {
 }
 
 impl Rules {
+    fn record(&self, entry: String) {
+        self.seen.lock().unwrap().push(entry);
+    }
+
     async fn check(&self, foo: &Foo, request: &AdmissionRequest) -> Validation {
-        let mut seen = self.seen.lock().unwrap();
-        seen.push(format!(
+        self.record(format!(
             "{} {} {}",
             request.operation, request.name, request.dry_run
         ));
-        drop(seen);
         match foo.spec.name.as_deref() {
             Some("panic") => panic!("no such name"),
             Some("slow") => std::future::pending().await,
@@ -103,7 +105,7 @@ impl Validator<Foo> for Rules {
 }
 
 impl Defaulter<Foo> for Rules {
-    async fn default(&self, foo: &mut Foo, _request: &AdmissionRequest) -> Result<(), AdmissionError> {
+    async fn set_defaults(&self, foo: &mut Foo, _request: &AdmissionRequest) -> Result<(), AdmissionError> {
         if foo.spec.name.as_deref() == Some("undefaulted") {
             return Err(AdmissionError::new("no default for it"));
         }
@@ -113,7 +115,7 @@ impl Defaulter<Foo> for Rules {
 }
 
 impl Defaulter<Pod> for Rules {
-    async fn default(&self, pod: &mut Pod, request: &AdmissionRequest) -> Result<(), AdmissionError> {
+    async fn set_defaults(&self, pod: &mut Pod, request: &AdmissionRequest) -> Result<(), AdmissionError> {
         let user = request.user.username.clone().unwrap_or_default();
         let annotations = pod.metadata.annotations.get_or_insert_default();
         annotations.insert("demo.dev/created-by".to_owned(), user);

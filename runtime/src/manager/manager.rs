@@ -14,9 +14,10 @@ use super::{
     Error, Result,
     args::ManagerArgs,
     command_line::{CommandLine, InvalidArgs, Invocation},
+    connection_source::ConnectionSource,
     logging,
     manifests::Manifests,
-    operator::{ConnectionSource, Operator},
+    operator::Operator,
     signals, tls,
 };
 use crate::{

@@ -16,10 +16,10 @@ use super::{
     address::BindAddress,
     args::ManagerArgs,
     component::{RunningComponent, connect_components},
+    connection_source::{ConnectedClient, ConnectionSource},
     debug_page::DebugPage,
     did_you_mean::did_you_mean,
-    identity,
-    kubeconfig::{self, ClusterConfig},
+    identity, kubeconfig,
     leader::{ElectionTiming, Elector, ElectorHandle, LeaseLock},
     lifecycle::{OperatorTasks, StopReason},
     metrics::{Metrics, QueueStatsReader},
@@ -42,14 +42,6 @@ const DEFAULT_METRICS_PORT: u16 = 8080;
 
 /// The default port of the health checks in a cluster.
 const DEFAULT_HEALTH_PORT: u16 = 8081;
-
-/// Where the client configuration comes from.
-pub(super) enum ConnectionSource {
-    /// The flags, or the default places.
-    Flags,
-    Config(Box<kube::Config>),
-    Client(kube::Client),
-}
 
 /// A registered operator, ready to run.
 pub(super) struct Operator {
@@ -373,43 +365,6 @@ impl Operator {
         servers.stop().await;
         info!("stopped");
         result
-    }
-}
-
-/// A client, and its destination.
-struct ConnectedClient {
-    connection: Connection,
-    /// Its configuration, unless the manager was given a client.
-    config: Option<kube::Config>,
-    /// The API server's address, if known.
-    address: Option<String>,
-    /// Whether the operator runs in a pod of that cluster.
-    in_cluster: bool,
-}
-
-impl ConnectionSource {
-    async fn connect(self, args: &ManagerArgs, user_agent: &str) -> Result<ConnectedClient, Error> {
-        let ClusterConfig { config, in_cluster } = match self {
-            Self::Client(client) => {
-                return Ok(ConnectedClient {
-                    connection: Connection::new(client),
-                    config: None,
-                    address: None,
-                    in_cluster: false,
-                });
-            }
-            Self::Config(config) => ClusterConfig {
-                config: *config,
-                in_cluster: false,
-            },
-            Self::Flags => kubeconfig::configure(args.kubeconfig.as_deref(), args.context.as_deref()).await?,
-        };
-        Ok(ConnectedClient {
-            address: Some(config.cluster_url.to_string()),
-            connection: Connection::connect(config.clone(), user_agent)?,
-            config: Some(config),
-            in_cluster,
-        })
     }
 }
 

@@ -13,7 +13,7 @@
 //! struct Limits;
 //!
 //! impl Defaulter<ConfigMap> for Limits {
-//!     async fn default(&self, map: &mut ConfigMap, _request: &AdmissionRequest) -> Result<(), AdmissionError> {
+//!     async fn set_defaults(&self, map: &mut ConfigMap, _request: &AdmissionRequest) -> Result<(), AdmissionError> {
 //!         map.data.get_or_insert_default().entry("limit".to_owned()).or_insert_with(|| "10".to_owned());
 //!         Ok(())
 //!     }

@@ -23,7 +23,7 @@ struct Accept;
 impl<K: Kind> Validator<K> for Accept {}
 
 impl<K: Kind> Defaulter<K> for Accept {
-    async fn default(&self, _object: &mut K, _request: &AdmissionRequest) -> Result<(), AdmissionError> {
+    async fn set_defaults(&self, _object: &mut K, _request: &AdmissionRequest) -> Result<(), AdmissionError> {
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use crate::Kind;
 /// idempotent. The default of a field that never depends on anything belongs into the schema, which needs no webhook.
 pub trait Defaulter<K: Kind>: Send + Sync + 'static {
     /// Changes a new object, or the new version of one. May also deny it.
-    fn default(
+    fn set_defaults(
         &self,
         object: &mut K,
         request: &AdmissionRequest,

@@ -1,11 +1,12 @@
 //! Admission reviews: the request, what answers it, and the answer as bytes. Nothing here knows HTTP.
 //!
 //! Reading order: `request`, `validator` with its result `validation`, `defaulter`, `error`, then `review`, which decodes a review, calls
-//! one of the two and encodes the answer. `patch` computes the JSON patch of a defaulter.
+//! one of the two and encodes the answer; `refusal` has the statuses of denials. `patch` computes the JSON patch of a defaulter.
 
 mod defaulter;
 mod error;
 mod patch;
+mod refusal;
 mod request;
 mod review;
 mod validation;

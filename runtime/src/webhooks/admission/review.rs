@@ -4,15 +4,14 @@ use std::{error::Error as StdError, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::BoxFuture;
-use kube::core::{
-    Status,
-    response::{StatusDetails, StatusSummary},
-};
+use kube::core::Status;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    AdmissionError, AdmissionRequest, Defaulter, Operation, Validator, error::ErrorKind, patch::patch,
+    AdmissionError, AdmissionRequest, Defaulter, Operation, Validator,
+    patch::patch,
+    refusal::{Refusal, bad_request, missing, named, refusal},
     request::GroupVersionResource,
 };
 use crate::{ApiResource, Kind};
@@ -34,14 +33,6 @@ pub(crate) struct AdmissionHandler(Arc<dyn Answer>);
 trait Answer: Send + Sync {
     fn kind(&self) -> ApiResource;
     fn answer<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Result<Answered, Refusal>>;
-}
-
-/// Why a review is not answered with "allowed".
-pub(super) enum Refusal {
-    /// The write is denied.
-    Denied(Box<Status>, Vec<String>),
-    /// The webhook failed: the API server applies the failure policy.
-    Failed(AdmissionError),
 }
 
 /// What a webhook says about a write that it allows.
@@ -178,7 +169,7 @@ impl<K: Kind + Serialize, D: Defaulter<K>> Answer for Defaulting<K, D> {
             let serialized =
                 |object: &K| serde_json::to_value(object).map_err(|error| Refusal::Failed(error.into()));
             let before = serialized(&object)?;
-            let defaulted = self.0.default(&mut object, request).await;
+            let defaulted = self.0.set_defaults(&mut object, request).await;
             defaulted.map_err(|error| refusal(error, request, &K::info()))?;
             let raw = request.object().unwrap_or(&Value::Null);
             Ok(Answered {
@@ -200,11 +191,6 @@ fn object<K: Kind>(request: &AdmissionRequest) -> Result<K, Refusal> {
         let message = format!("{} cannot be decoded: {problem}", named(&kind, request));
         Refusal::Denied(Box::new(bad_request(message)), Vec::new())
     })
-}
-
-fn missing(field: &str, request: &AdmissionRequest) -> Refusal {
-    let message = format!("{field} is missing in a review of {}", request.operation);
-    Refusal::Denied(Box::new(bad_request(message)), Vec::new())
 }
 
 /// Decodes again, slower, to find the field.
@@ -257,62 +243,6 @@ fn check_resource(found: &GroupVersionResource, kind: &ApiResource) -> Result<()
 fn uid_of(body: &[u8]) -> String {
     let review: Value = serde_json::from_slice(body).unwrap_or_default();
     review["request"]["uid"].as_str().unwrap_or_default().to_owned()
-}
-
-fn refusal(error: AdmissionError, request: &AdmissionRequest, kind: &ApiResource) -> Refusal {
-    match error.0 {
-        ErrorKind::Forbidden(message) => {
-            Refusal::Denied(Box::new(failure(403, "Forbidden", message, None)), Vec::new())
-        }
-        ErrorKind::Invalid(validation) => {
-            let details = StatusDetails {
-                name: name(request),
-                group: kind.group.to_string(),
-                kind: kind.kind.to_string(),
-                uid: String::new(),
-                causes: validation.causes().to_vec(),
-                retry_after_seconds: 0,
-            };
-            let message = format!("{} is invalid: {}", named(kind, request), validation.message());
-            let status = failure(422, "Invalid", message, Some(details));
-            Refusal::Denied(Box::new(status), validation.warnings().to_vec())
-        }
-        ErrorKind::Failed(_) => Refusal::Failed(error),
-    }
-}
-
-/// `Foo.demo.dev "x"`.
-fn named(kind: &ApiResource, request: &AdmissionRequest) -> String {
-    let separator = if kind.group.is_empty() { "" } else { "." };
-    format!("{}{separator}{} {:?}", kind.kind, kind.group, name(request))
-}
-
-/// The name; for an object whose name is generated, the beginning of it.
-fn name(request: &AdmissionRequest) -> String {
-    if !request.name.is_empty() {
-        return request.name.clone();
-    }
-    let metadata = request.object().map(|object| &object["metadata"]);
-    let text = |field: &str| metadata.and_then(|metadata| metadata[field].as_str());
-    text("name")
-        .or_else(|| text("generateName"))
-        .unwrap_or_default()
-        .to_owned()
-}
-
-fn bad_request(message: String) -> Status {
-    failure(400, "BadRequest", message, None)
-}
-
-fn failure(code: u16, reason: &str, message: String, details: Option<StatusDetails>) -> Status {
-    Status {
-        status: Some(StatusSummary::Failure),
-        code,
-        message,
-        metadata: None,
-        reason: reason.to_owned(),
-        details,
-    }
 }
 
 fn answer(

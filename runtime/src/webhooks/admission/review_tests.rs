@@ -55,7 +55,11 @@ impl Validator<ConfigMap> for Checked {
 struct Defaults;
 
 impl Defaulter<ConfigMap> for Defaults {
-    async fn default(&self, map: &mut ConfigMap, request: &AdmissionRequest) -> Result<(), AdmissionError> {
+    async fn set_defaults(
+        &self,
+        map: &mut ConfigMap,
+        request: &AdmissionRequest,
+    ) -> Result<(), AdmissionError> {
         let old: Option<ConfigMap> = request.old_object()?;
         let data = map.data.get_or_insert_default();
         if data.contains_key("size") {
