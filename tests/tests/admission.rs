@@ -1,7 +1,7 @@
 //! An operator's admission webhooks, called by both API servers: denials, defaults, dry runs, and what happens when a webhook fails.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
-#![expect(unreachable_pub, missing_docs, reason = "a kind of the tests")]
+#![expect(missing_docs, reason = "a kind of the tests")]
 
 use std::{
     net::TcpListener,
@@ -144,7 +144,8 @@ struct World<'c> {
     namespace: String,
     rules: Rules,
     operator: JoinHandle<()>,
-    runtime: Runtime,
+    /// Runs the operator until it is dropped.
+    _runtime: Runtime,
 }
 
 impl<'c> World<'c> {
@@ -204,7 +205,7 @@ impl<'c> World<'c> {
             namespace: namespace.to_owned(),
             rules,
             operator,
-            runtime,
+            _runtime: runtime,
         };
         // A real API server notices the configurations after a while.
         eventually("the webhooks are called", TIMEOUT, || {

@@ -28,6 +28,8 @@ impl<K: Kind> Defaulter<K> for Accept {
     }
 }
 
+type Register = fn(&mut Setup) -> &mut WebhookBuilder;
+
 fn setup(register: impl FnOnce(&mut Setup)) -> Setup {
     let connection: Connection = ScriptedApi::new().connection();
     let recorder = Recorder::pipeline("shop").0;
@@ -172,7 +174,7 @@ async fn mistakes_are_registration_errors() {
         }),
         ["validator of Pod (v1): it is registered twice: call both from one"]
     );
-    let cases: [(fn(&mut Setup) -> &mut WebhookBuilder, &str); 7] = [
+    let cases: [(Register, &str); 7] = [
         (
             |setup| setup.validator::<Lease>(Accept),
             "validator of Lease (coordination.k8s.io/v1): leases cannot have webhooks",

@@ -58,7 +58,7 @@ fn only_what_changed_is_in_the_patch() {
     operations
         .as_array_mut()
         .unwrap()
-        .sort_by_key(|operation| operation.to_string());
+        .sort_by_key(ToString::to_string);
     assert_eq!(operations, expected);
     assert!(patch(&raw, &before, &before).0.is_empty());
 }
@@ -75,10 +75,12 @@ fn removed_fields_are_removed_and_unknown_ones_stay() {
     assert_eq!((result, operations), (json!({"size": 1, "unknown": null}), 1));
 }
 
+type Change = fn(&mut Vec<Item>);
+
 #[test]
 fn elements_of_lists_keep_their_unknown_fields() {
     let raw = json!({"items": [{"name": "a", "count": 1, "x": "A"}, {"name": "b", "count": 2, "x": "B"}]});
-    let cases: [(fn(&mut Vec<Item>), Value); 5] = [
+    let cases: [(Change, Value); 5] = [
         (
             |items| items.push(item("c", 3)),
             json!([{"name": "a", "count": 1, "x": "A"}, {"name": "b", "count": 2, "x": "B"}, {"name": "c", "count": 3}]),
