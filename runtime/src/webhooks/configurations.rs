@@ -1,4 +1,5 @@
-//! The webhook configurations and the Service, as `manifests` prints them: without CA bundles, which whoever manages the certificate adds.
+//! The webhook configurations and the Service, as `manifests` prints them: without CA bundles, which come with the
+//! certificate.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +90,7 @@ impl WebhookManifests {
     }
 }
 
-/// Whom the API server calls.
+/// The Service that the API server calls.
 struct Target<'a> {
     operator: &'a str,
     namespace: &'a str,

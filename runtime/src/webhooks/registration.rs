@@ -90,8 +90,8 @@ impl WebhookBuilder {
 
     /// Refuses writes while the webhook does not answer, or fails (failure policy `Fail`). By default they are accepted (`Ignore`).
     ///
-    /// For rules that must hold. Consider that nobody can write these objects while the operator is down, also not to delete them, and that
-    /// Pods which cannot be created can stop a cluster.
+    /// For rules that must hold. While the operator is down, these objects cannot be created, changed or deleted; if they are Pods, that can
+    /// stop a cluster.
     pub fn fail_closed(&mut self) -> &mut Self {
         self.failure_policy = "Fail";
         self
@@ -160,7 +160,7 @@ impl WebhookBuilder {
         } = &self.kind;
         let action = if self.is_mutating { "mutate" } else { "validate" };
         let name = format!("{action}-{version}-{}", kind.to_lowercase());
-        // The groups of Kubernetes' first kinds are no domain names. The operator's name shows whose webhook it is.
+        // Groups such as `apps` are no domain names. The operator's name tells apart the webhooks of several operators.
         match &**group {
             "" => format!("{name}.core.{operator}"),
             group if group.contains('.') => format!("{name}.{group}"),

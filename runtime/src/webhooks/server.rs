@@ -3,7 +3,7 @@
 //! HTTP/1.1 and 1.0 only: API servers use no other version for webhooks, so that requests are distributed over the replicas.
 //!
 //! Limits: a connection handles one request at a time, and a response is written before the next request is read. So memory is bounded by
-//! [`MAX_CONNECTIONS`] responses and [`MAX_BODY_BYTES_IN_FLIGHT`] of bodies, whatever clients do.
+//! [`MAX_CONNECTIONS`] responses and [`MAX_BODY_BYTES_IN_FLIGHT`] of bodies, independent of the clients.
 
 use std::{collections::BTreeMap, convert::Infallible, io::ErrorKind, panic::AssertUnwindSafe, sync::Arc};
 
@@ -53,7 +53,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client may read nothing of a response.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The timeout of a review whose URL names none, as the API server's default.
+/// The timeout of a review without one in its URL: the API server's default.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest timeout of a webhook.
@@ -102,7 +102,7 @@ struct Shared {
 }
 
 impl WebhookServer {
-    /// Makes a server whose certificate may change while it runs.
+    /// Makes a server. The resolver may return another certificate for later connections.
     pub(crate) fn new(
         listener: TcpListener,
         certificate: Arc<dyn ResolvesServerCert>,

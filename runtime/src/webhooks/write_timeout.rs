@@ -1,4 +1,4 @@
-//! A stream whose writes fail when the peer reads nothing for some time.
+//! Write timeout: writes fail when the peer reads nothing for some time.
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use tokio::{
     time::{Duration, Instant, Sleep, sleep_until},
 };
 
-/// A stream whose writes fail when they have waited for the peer longer than the timeout.
+/// A stream with a timeout for each wait of a write.
 pub(super) struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,

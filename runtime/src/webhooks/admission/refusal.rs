@@ -51,7 +51,7 @@ pub(super) fn named(kind: &ApiResource, request: &AdmissionRequest) -> String {
     format!("{}{separator}{} {:?}", kind.kind, kind.group, name(request))
 }
 
-/// The name; for an object whose name is generated, the beginning of it.
+/// The name, or the prefix of a generated name.
 fn name(request: &AdmissionRequest) -> String {
     if !request.name.is_empty() {
         return request.name.clone();

@@ -51,7 +51,7 @@ pub struct AdmissionRequest {
     /// The subresource that is written, such as `status`.
     #[serde(default, rename = "subResource", skip_serializing_if = "Option::is_none")]
     pub subresource: Option<String>,
-    /// The user who writes: name, uid, groups.
+    /// The requesting user: name, uid, groups.
     #[serde(default, rename = "userInfo")]
     pub user: UserInfo,
     /// Whether the write will not be stored. A webhook with side effects must not have them then.
@@ -141,7 +141,7 @@ impl AdmissionRequest {
     /// Decodes the stored object, which is to be changed or deleted. None for a creation.
     pub fn old_object<K: DeserializeOwned>(&self) -> Result<Option<K>, AdmissionError> {
         let old = self.old_object.as_ref();
-        // The user who writes may not be allowed to read the stored object, so the error has no value of it.
+        // The requesting user may not be allowed to read the stored object: the error quotes no value of it.
         old.map(|old| K::deserialize(old).map_err(|_| undecodable_old_object::<K>(old)))
             .transpose()
     }

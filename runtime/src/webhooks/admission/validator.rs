@@ -5,8 +5,8 @@ use crate::Kind;
 
 /// Accepts or denies writes of kind `K`: a custom kind, or any other, such as Pods.
 ///
-/// Register it with [`Setup::validator`](crate::controller::Setup::validator). The methods may be written as `async fn`; what is not
-/// written accepts. The type's fields may be listers and typed clients.
+/// Register it with [`Setup::validator`](crate::controller::Setup::validator). The methods may be written as `async fn`; the defaults
+/// accept. The type's fields may be listers and typed clients.
 ///
 /// ```
 /// # use kubewright::webhooks::{AdmissionError, AdmissionRequest, Validation, Validator};
