@@ -77,7 +77,7 @@ impl WebhookMetrics {
     }
 
     /// Counts a review; no outcome: the webhook failed.
-    pub(super) fn reviewed(
+    pub(crate) fn reviewed(
         &self,
         path: &str,
         operation: Option<Operation>,
