@@ -17,7 +17,8 @@
 //! 6. **[`events`]** records Kubernetes events without blocking the reconciler.
 //! 7. **[`manager`]** is the program: flags, leader election, health checks, metrics, graceful shutdown. Its subcommand `manifests` prints the
 //!    CRDs and permissions without a cluster, because registration does no I/O.
-//! 8. **[`testing`]** runs one reconcile on seeded caches and compares the requests that it sends, or runs the whole operator in a test.
+//! 8. **[`webhooks`]** validate and default objects before they are stored: admission webhooks.
+//! 9. **[`testing`]** runs one reconcile on seeded caches and compares the requests that it sends, or runs the whole operator in a test.
 //!
 //! # An operator
 //!
@@ -129,7 +130,7 @@ mod token_bucket;
 #[doc(hidden)]
 pub mod unstable;
 mod wake_batch;
-mod webhooks;
+pub mod webhooks;
 pub mod workqueue;
 mod yaml;
 

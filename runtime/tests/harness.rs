@@ -13,6 +13,7 @@ use kubewright::{
     events::{EventType, Recorder},
     prelude::{Apply, Create, Get, TypedClient},
     testing::{Harness, Reply, Request},
+    webhooks::{AdmissionError, AdmissionRequest, Defaulter, Validation, Validator},
 };
 use serde_json::json;
 use tokio::time::{Duration, advance};
@@ -229,4 +230,97 @@ async fn scheduled_reconciler_sees_the_injected_time_in_condition_and_requeue_af
         test.requests()[0].body["data"]["lastBackup"],
         "2027-01-01T00:00:00Z"
     );
+}
+
+/// Requires that a ConfigMap's `size` is at most that of the ConfigMap `limits` of its namespace, and defaults it to that.
+struct Limits(Lister<ConfigMap>);
+
+impl Limits {
+    fn of(&self, request: &AdmissionRequest) -> Result<i64, AdmissionError> {
+        let namespace = request.namespace.as_deref().unwrap_or_default();
+        let limits = self.0.get(&NamespacedName::namespaced(namespace, "limits"))?;
+        Ok(limits.data.as_ref().map_or("0", |data| &data["size"]).parse()?)
+    }
+}
+
+impl Defaulter<ConfigMap> for Limits {
+    async fn set_defaults(
+        &self,
+        map: &mut ConfigMap,
+        request: &AdmissionRequest,
+    ) -> Result<(), AdmissionError> {
+        let size = self.of(request)?;
+        let data = map.data.get_or_insert_default();
+        data.entry("size".to_owned()).or_insert_with(|| size.to_string());
+        Ok(())
+    }
+}
+
+impl Validator<ConfigMap> for Limits {
+    async fn create(
+        &self,
+        map: &ConfigMap,
+        request: &AdmissionRequest,
+    ) -> Result<Validation, AdmissionError> {
+        let (limit, size) = (
+            self.of(request)?,
+            map.data.as_ref().map_or("0", |data| &data["size"]),
+        );
+        let mut validation = Validation::new();
+        if size.parse::<i64>()? > limit {
+            validation.invalid("data.size", size, &format!("must be at most {limit}"));
+        }
+        if request.user.username.as_deref() == Some("eve") {
+            validation.warn("eve is watched");
+        }
+        Ok(validation)
+    }
+}
+
+fn register_webhooks(setup: &mut Setup) {
+    let maps = setup.informers().of::<ConfigMap>();
+    setup.defaulter::<ConfigMap>(Limits(maps.lister()));
+    setup.validator::<ConfigMap>(Limits(maps.lister()));
+}
+
+fn map_of_size(data: &serde_json::Value) -> serde_json::Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}, "data": data, "x": 1})
+}
+
+#[tokio::test]
+async fn admit_calls_defaulters_then_validators_with_the_seeded_caches() {
+    let test = Harness::new(register_webhooks);
+    let request = AdmissionRequest::create(&map_of_size(&json!({"a": "b"})));
+    let failed = test.admit(request.clone()).await.unwrap_err();
+    assert_eq!(failed.code, 500);
+    assert!(failed.message.contains("shop/limits"), "{}", failed.message);
+
+    test.seed_as::<ConfigMap>(
+        &json!({"metadata": {"name": "limits", "namespace": "shop"}, "data": {"size": "5"}}),
+    );
+    let admitted = test.admit(request).await.unwrap();
+    assert_eq!(admitted.object, map_of_size(&json!({"a": "b", "size": "5"})));
+    assert!(admitted.warnings.is_empty());
+
+    let mut request = AdmissionRequest::create(&map_of_size(&json!({"size": "4"})));
+    request.user.username = Some("eve".to_owned());
+    assert_eq!(test.admit(request).await.unwrap().warnings, ["eve is watched"]);
+
+    let request = AdmissionRequest::create(&map_of_size(&json!({"size": "6"})));
+    let denied = test.admit(request).await.unwrap_err();
+    assert_eq!(denied.code, 422);
+    assert_eq!(
+        denied.message,
+        "ConfigMap \"a\" is invalid: data.size: Invalid value: \"6\": must be at most 5"
+    );
+    let request = AdmissionRequest::delete(&map_of_size(&json!({})));
+    assert!(test.admit(request).await.unwrap().object.is_null());
+}
+
+#[tokio::test]
+#[should_panic(expected = "the operator has no webhook of apiVersion Some(\"v1\") and kind Some(\"Pod\")")]
+async fn admit_panics_without_a_webhook_of_the_kind() {
+    let test = Harness::new(register_webhooks);
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}});
+    let _ = test.admit(AdmissionRequest::create(&pod)).await;
 }

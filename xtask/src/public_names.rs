@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use syn::{File, Item, UseTree, Visibility};
 
 /// The most names that the runtime may publish.
-const MAX_NAMES: usize = 114;
+const MAX_NAMES: usize = 130;
 /// Modules that only repeat names that are counted elsewhere.
 const UNCOUNTED_MODULES: [&str; 1] = ["prelude"];
 

@@ -12,6 +12,7 @@
 //!   answer.
 //! - `versions` registers the versions of a kind.
 //! - `component` has the parts of a program that work by themselves.
+//! - `webhooks` registers validators and defaulters.
 //! - [`finalizer`] and [`conditions`] are helpers for reconcilers.
 //!
 //! # The span of a reconcile
@@ -50,6 +51,7 @@ mod source_waits;
 #[cfg(test)]
 mod tests;
 mod versions;
+mod webhooks;
 mod worker;
 
 pub(crate) use args::{ArgSource, FixedArgs};

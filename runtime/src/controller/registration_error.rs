@@ -1,6 +1,6 @@
 //! Errors in the registrations of an operator, and of sources that are added while it runs.
 
-use crate::{ApiResource, Scope, conversion::VersionError};
+use crate::{ApiResource, Scope, conversion::VersionError, webhooks::WebhookError};
 
 /// An error in the registrations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -107,6 +107,9 @@ pub enum RegistrationError {
     /// An error in the versions of a kind.
     #[error(transparent)]
     Version(VersionError),
+    /// A validator or defaulter that the API server, or the operator, could not have.
+    #[error(transparent)]
+    Webhook(WebhookError),
     /// A metric whose name the manager's own metrics use.
     #[error("metric {name:?} has a prefix of the manager's own metrics, {prefix:?}: give it another name")]
     ReservedMetric {

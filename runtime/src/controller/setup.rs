@@ -17,6 +17,7 @@ use crate::{
     client::{Connection, TypedClient, Verbs},
     conversion::RegisteredVersions,
     events::{EventsApi, Recorder},
+    webhooks::Webhooks,
 };
 
 /// Records the registrations of an operator: informers, clients, controllers, runnables. Registering does no I/O: the same calls run the
@@ -39,6 +40,7 @@ pub struct Setup {
     pub(super) components: Components,
     resync: Option<Duration>,
     health_checks: Vec<HealthCheck>,
+    pub(super) webhooks: Webhooks,
     metrics: Registry,
     clock: Clock,
 }
@@ -71,6 +73,7 @@ impl Setup {
             components: Components::default(),
             resync: None,
             health_checks: Vec::new(),
+            webhooks: Webhooks::default(),
             metrics: Registry::default(),
             clock: Clock::system(),
         }
@@ -391,6 +394,7 @@ impl Setup {
         errors.extend(bad_names("component", self.components.names()));
         errors.extend(self.ordered_in_components());
         errors.extend(self.versions_errors());
+        errors.extend(self.webhooks.errors().into_iter().map(RegistrationError::Webhook));
         errors.extend(bad_names("runnable", self.runnables.iter().map(Runnable::name)));
         let groups: BTreeSet<_> = self.runnables.iter().filter_map(Runnable::group_name).collect();
         errors.extend(bad_names("group", groups.into_iter()));

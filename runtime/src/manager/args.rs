@@ -51,6 +51,10 @@ pub(super) struct ManagerArgs {
     #[arg(long, env = "HEALTH_BIND_ADDRESS", value_name = "ADDRESS")]
     pub(super) health_bind_address: Option<BindAddress>,
 
+    /// Address of the webhooks, in the same form, if there are any. Default: :9443 in a cluster, else a free port on localhost
+    #[arg(long, env = "WEBHOOK_BIND_ADDRESS", value_name = "ADDRESS")]
+    pub(super) webhook_bind_address: Option<BindAddress>,
+
     /// Serve /debug/kubewright, a page on caches and queues, beside /metrics. Default: true if metrics are served on a loopback address
     #[arg(long, env = "DEBUG_PAGE", value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]

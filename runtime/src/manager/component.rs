@@ -57,6 +57,11 @@ impl RunningComponent {
         }
     }
 
+    /// Completes when its caches have synced.
+    pub(super) fn synced(&self) -> Shared<BoxFuture<'static, ()>> {
+        self.synced.clone()
+    }
+
     /// Waits until its caches are at least as new as a quorum list at the time of the first call. Call it when this replica leads.
     pub(super) async fn wait_until_current(&self) {
         self.current.clone().await;

@@ -1,4 +1,4 @@
-//! Serves `/livez` (alias `/healthz`) and `/readyz`: named checks that must all pass.
+//! Serves `/livez` (alias `/healthz`), `/readyz` and `/syncz`: named checks that must all pass.
 
 use std::{
     fmt::Write as _,
@@ -77,9 +77,9 @@ impl<'a> ProbeQuery<'a> {
     }
 }
 
-/// Returns the handler of `/livez`, `/healthz` and `/readyz`, with each check by name below them. `?verbose` lists the checks,
+/// Returns the handler of `/livez`, `/healthz`, `/readyz` and `/syncz`, with each check by name below them. `?verbose` lists the checks,
 /// `?exclude=name` leaves one out.
-pub(super) fn handler(livez: Checks, readyz: Checks) -> HttpHandler {
+pub(super) fn handler(livez: Checks, readyz: Checks, syncz: Checks) -> HttpHandler {
     Arc::new(move |uri: &Uri| {
         let query = ProbeQuery::parse(uri.query().unwrap_or_default());
         let path = uri.path().trim_matches('/');
@@ -90,6 +90,7 @@ pub(super) fn handler(livez: Checks, readyz: Checks) -> HttpHandler {
         match probe {
             "livez" | "healthz" => livez.report(only, &query),
             "readyz" => readyz.report(only, &query),
+            "syncz" => syncz.report(only, &query),
             _ => TextResponse::not_found(),
         }
     })
@@ -104,7 +105,7 @@ mod tests {
         let readyz = Checks::default()
             .with("connected", || Ok(()))
             .with("caches", || Err("waiting for foos.demo.dev".into()));
-        let response = handler(healthz, readyz)(&Uri::from_static(path));
+        let response = handler(healthz, readyz, Checks::default())(&Uri::from_static(path));
         (response.status.as_u16(), response.body)
     }
 
@@ -130,7 +131,11 @@ mod tests {
     #[test]
     fn panicking_check_fails_only_its_own_probe() {
         let readyz = Checks::default().with("torn", || panic!("oh"));
-        let handler = handler(Checks::default().with("ping", || Ok(())), readyz);
+        let handler = handler(
+            Checks::default().with("ping", || Ok(())),
+            readyz,
+            Checks::default(),
+        );
         let response = handler(&Uri::from_static("/readyz"));
         assert_eq!(
             (response.status.as_u16(), &*response.body),

@@ -14,9 +14,10 @@ use super::{
     Error, Result,
     args::ManagerArgs,
     command_line::{CommandLine, InvalidArgs, Invocation},
+    connection_source::ConnectionSource,
     logging,
     manifests::Manifests,
-    operator::{ConnectionSource, Operator},
+    operator::Operator,
     signals, tls,
 };
 use crate::{
@@ -43,9 +44,10 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 ///
 /// The parts start in this order:
 ///
-/// 1. the servers for health checks and metrics;
+/// 1. the servers for health checks and metrics, and for webhooks, if there are any;
 /// 2. the informers, once the API server is reachable;
-/// 3. after cache sync, the runnables of every replica; the operator is ready now, whether it leads or not;
+/// 3. after cache sync, the runnables of every replica; the operator is ready now, whether it leads or not (with webhooks it is ready
+///    after step 1);
 /// 4. leader election, if it is enabled;
 /// 5. once the caches are at least as new as a quorum list (or 30 s later, with a warning: see
 ///    [`wait_until_current`](crate::cache::SharedInformerFactory::wait_until_current)), the leader's runnables;
@@ -87,6 +89,11 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 ///
 /// `/livez` (alias `/healthz`) passes while the process responds. `/readyz` passes once the operator has started, while for each controller
 /// no watch of its informers has been down for a minute. [`Setup::liveness_check`] and [`Setup::readiness_check`] add checks.
+///
+/// `/syncz` passes under the same conditions as `/readyz` without webhooks. An operator with [webhooks](crate::webhooks) is ready once it
+/// serves them, whatever its caches do, because the Service of webhooks routes only to ready pods: the caches of a converted kind wait for
+/// the webhook, and the API server for the validators. Monitor `/syncz` then.
+///
 /// `/debug/kubewright`, beside `/metrics`, shows the state of caches and queues if metrics are served on a loopback address, or with
 /// `--debug-page`.
 ///
@@ -114,6 +121,8 @@ pub struct Manager {
     clock: Clock,
     /// Certificate chain and key, in PEM.
     tls: Option<(Vec<u8>, Vec<u8>)>,
+    /// The same for webhooks.
+    webhook_certificate: Option<(Vec<u8>, Vec<u8>)>,
     owns_process: bool,
 }
 
@@ -142,6 +151,7 @@ impl Manager {
             stop: CancellationToken::new(),
             clock: Clock::system(),
             tls: None,
+            webhook_certificate: None,
             owns_process: false,
             name,
         }
@@ -200,6 +210,17 @@ impl Manager {
         }
     }
 
+    /// Serves [webhooks](crate::webhooks) with this certificate chain and its key, both in PEM. The certificate must be for the name
+    /// `SERVICE.NAMESPACE.svc` of the Service that `manifests` prints, and `caBundle` in the webhook configurations must be its authority.
+    /// [`run`](Self::run) fails if they are invalid or do not belong together.
+    #[must_use]
+    pub fn webhook_certificate(self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        Self {
+            webhook_certificate: Some((certificates.into(), key.into())),
+            ..self
+        }
+    }
+
     /// Stops the operator, as on SIGTERM, when `token` is cancelled.
     #[must_use]
     pub fn stop_on(self, token: &CancellationToken) -> Self {
@@ -252,6 +273,11 @@ impl Manager {
             .as_ref()
             .map(|(certificates, key)| tls::acceptor(certificates, key));
         let tls = tls.transpose().map_err(Error::Tls)?;
+        let webhook_certificate = self
+            .webhook_certificate
+            .as_ref()
+            .map(|(certificates, key)| tls::resolver(certificates, key));
+        let webhook_certificate = webhook_certificate.transpose().map_err(Error::Tls)?;
         let mut listener = JoinSet::new();
         if self.owns_process {
             listener.spawn(signals::listen(self.stop.clone()).map_err(Error::Signals)?);
@@ -268,7 +294,9 @@ impl Manager {
         let RegisteredOperator {
             setup, fence, events, ..
         } = registered;
-        let operator = Operator::new(setup, fence, events, self.source, &user_agent, *args)?.with_tls(tls);
+        let operator = Operator::new(setup, fence, events, self.source, &user_agent, *args)?
+            .with_tls(tls)
+            .with_webhook_certificate(webhook_certificate);
         // A large future.
         let result = Box::pin(operator.run(self.stop)).await;
         listener.shutdown().await;

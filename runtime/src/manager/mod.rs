@@ -1,8 +1,8 @@
 //! The manager: one process, many controllers.
 //!
 //! Read [`Manager`](crate::Manager) first: it registers, then prints the manifests or runs. `operator` starts and stops a running operator, `lifecycle`,
-//! `runnable_group` and `task_group` own its tasks, `component` starts its components, `servers` serves health checks and metrics (`tls`). The other parts are independent of each
-//! other: `args` and `command_line` (flags), `kubeconfig` (client configuration), `leader` (leader election), `metrics`, `health`,
+//! `runnable_group` and `task_group` own its tasks, `component` starts its components, `servers` serves health checks, metrics and webhooks (`tls`). The other parts are independent of each
+//! other: `args` and `command_line` (flags), `kubeconfig` and `connection_source` (client configuration), `leader` (leader election), `metrics`, `health`,
 //! `debug_page`, `manifests`.
 //!
 //! # Metrics
@@ -13,6 +13,7 @@ mod address;
 mod args;
 mod command_line;
 mod component;
+mod connection_source;
 mod debug_page;
 mod did_you_mean;
 pub(crate) mod error;

@@ -2,8 +2,10 @@
 
 use std::{convert::Infallible, future::pending, net::SocketAddr, sync::Arc};
 
+use futures::FutureExt as _;
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
+use rustls::server::ResolvesServerCert;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -14,15 +16,15 @@ use super::{
     address::BindAddress,
     args::ManagerArgs,
     component::{RunningComponent, connect_components},
+    connection_source::{ConnectedClient, ConnectionSource},
     debug_page::DebugPage,
     did_you_mean::did_you_mean,
-    identity,
-    kubeconfig::{self, ClusterConfig},
+    identity, kubeconfig,
     leader::{ElectionTiming, Elector, ElectorHandle, LeaseLock},
     lifecycle::{OperatorTasks, StopReason},
     metrics::{Metrics, QueueStatsReader},
     runnable_group::RunnableGroups,
-    servers::{ManagerServers, NotReadyReason, either, health_handler},
+    servers::{HealthSources, ManagerServers, NotReadyReason, either},
     task_group::TaskGroup,
 };
 use crate::{
@@ -31,6 +33,7 @@ use crate::{
     client::{Connection, Fence},
     controller::{ControllerRunner, HealthCheck, RegisteredComponents, Runnable, Setup},
     events::{EventWriter, Recorder},
+    webhooks::{Webhooks, server::Routes},
     workqueue::WorkQueue,
 };
 
@@ -40,14 +43,6 @@ const DEFAULT_METRICS_PORT: u16 = 8080;
 /// The default port of the health checks in a cluster.
 const DEFAULT_HEALTH_PORT: u16 = 8081;
 
-/// Where the client configuration comes from.
-pub(super) enum ConnectionSource {
-    /// The flags, or the default places.
-    Flags,
-    Config(Box<kube::Config>),
-    Client(kube::Client),
-}
-
 /// A registered operator, ready to run.
 pub(super) struct Operator {
     name: String,
@@ -55,6 +50,8 @@ pub(super) struct Operator {
     source: ConnectionSource,
     /// For the servers of health checks and metrics; none: plain HTTP.
     tls: Option<TlsAcceptor>,
+    webhook_certificate: Option<Arc<dyn ResolvesServerCert>>,
+    webhooks: Webhooks,
     user_agent: String,
     connection: Connection,
     fence: Fence,
@@ -114,6 +111,8 @@ impl Operator {
             metrics.count_skipped_applies(applies);
         }
         metrics.count_ignored_annotations(setup.converters().ignored_annotations());
+        let webhooks = setup.take_webhooks();
+        metrics.count_reviews(&webhooks);
         metrics
             .add_operator(setup.take_metrics())
             .map_err(Error::Registration)?;
@@ -175,6 +174,8 @@ impl Operator {
             args,
             source,
             tls: None,
+            webhook_certificate: None,
+            webhooks,
             informers,
             metrics,
             controllers,
@@ -185,6 +186,14 @@ impl Operator {
     /// Serves health checks and metrics over TLS.
     pub(super) fn with_tls(self, tls: Option<TlsAcceptor>) -> Self {
         Self { tls, ..self }
+    }
+
+    /// Serves webhooks with this certificate.
+    pub(super) fn with_webhook_certificate(self, certificate: Option<Arc<dyn ResolvesServerCert>>) -> Self {
+        Self {
+            webhook_certificate: certificate,
+            ..self
+        }
     }
 
     #[expect(clippy::too_many_lines, reason = "the order of start and stop in one place")]
@@ -214,13 +223,24 @@ impl Operator {
         let grace = self.args.grace_period;
         let leading = self.metrics.leading();
         let mut servers = ManagerServers::new(self.tls);
-        let health = health_handler(
-            &not_ready,
-            &self.informers,
-            self.controller_kinds,
-            components.clone(),
-            self.health_checks,
-        );
+        // Webhooks are served before the caches sync, which may wait for them.
+        let has_webhooks =
+            !self.webhooks.all.is_empty() && self.args.webhook_bind_address != Some(BindAddress::Off);
+        let not_synced = if has_webhooks {
+            Arc::new(Mutex::new(Some("starting")))
+        } else {
+            not_ready.clone()
+        };
+        let health = HealthSources {
+            not_ready: not_ready.clone(),
+            not_synced: not_synced.clone(),
+            has_webhooks,
+            informers: self.informers.clone(),
+            controllers: self.controller_kinds,
+            components: components.clone(),
+            users: self.health_checks,
+        };
+        let health = health.handler();
         let page = DebugPage {
             operator: self.name,
             started: Instant::now(),
@@ -242,7 +262,29 @@ impl Operator {
         // kube-controller-manager, for example, serves both on one port.
         let is_one_server =
             health_address.as_ref().is_some_and(BindAddress::has_port) && health_address == metrics_address;
+        let webhooks = &self.webhooks;
+        let mut routes = Routes::default();
+        webhooks.add_to(&mut routes, &self.informers, |index| {
+            let (all, own) = (webhooks.synced.clone(), components[index].synced());
+            // An informer that has not started yet would count as synced.
+            async move {
+                all.cancelled().await;
+                own.await;
+            }
+            .boxed()
+            .shared()
+        });
         let started = async {
+            if !webhooks.all.is_empty() {
+                servers
+                    .start_webhooks(
+                        self.args.webhook_bind_address,
+                        in_cluster,
+                        self.webhook_certificate,
+                        routes,
+                    )
+                    .await?;
+            }
             if is_one_server {
                 let both = |address: SocketAddr| either(health, metrics(address));
                 return servers
@@ -278,6 +320,9 @@ impl Operator {
             servers.stop().await;
             return Err(error);
         }
+        if has_webhooks {
+            *not_ready.lock() = None;
+        }
         let (mut events, flush) = (TaskGroup::default(), CancellationToken::new());
         let (writer, connection, flushed) = (
             self.events.flush_within(grace / 10),
@@ -297,7 +342,8 @@ impl Operator {
             client,
             address,
             informers: &self.informers,
-            not_ready: &not_ready,
+            not_synced: &not_synced,
+            synced: &self.webhooks.synced,
             elector,
             leading,
             runnables: self.runnables,
@@ -323,49 +369,14 @@ impl Operator {
     }
 }
 
-/// A client, and its destination.
-struct ConnectedClient {
-    connection: Connection,
-    /// Its configuration, unless the manager was given a client.
-    config: Option<kube::Config>,
-    /// The API server's address, if known.
-    address: Option<String>,
-    /// Whether the operator runs in a pod of that cluster.
-    in_cluster: bool,
-}
-
-impl ConnectionSource {
-    async fn connect(self, args: &ManagerArgs, user_agent: &str) -> Result<ConnectedClient, Error> {
-        let ClusterConfig { config, in_cluster } = match self {
-            Self::Client(client) => {
-                return Ok(ConnectedClient {
-                    connection: Connection::new(client),
-                    config: None,
-                    address: None,
-                    in_cluster: false,
-                });
-            }
-            Self::Config(config) => ClusterConfig {
-                config: *config,
-                in_cluster: false,
-            },
-            Self::Flags => kubeconfig::configure(args.kubeconfig.as_deref(), args.context.as_deref()).await?,
-        };
-        Ok(ConnectedClient {
-            address: Some(config.cluster_url.to_string()),
-            connection: Connection::connect(config.clone(), user_agent)?,
-            config: Some(config),
-            in_cluster,
-        })
-    }
-}
-
 /// The parts of an operator that [`run`](Self::run) starts in order.
 struct StartSequence<'a> {
     client: kube::Client,
     address: Option<String>,
     informers: &'a SharedInformerFactory,
-    not_ready: &'a NotReadyReason,
+    not_synced: &'a NotReadyReason,
+    /// Cancelled when the caches have synced.
+    synced: &'a CancellationToken,
     elector: Option<Elector>,
     leading: Gauge,
     runnables: Vec<Runnable>,
@@ -395,13 +406,14 @@ impl StartSequence<'_> {
                 self.address.as_deref(),
             ))
             .await?;
-        *self.not_ready.lock() = Some("waiting for cache sync");
+        *self.not_synced.lock() = Some("waiting for cache sync");
         self.informers.start();
         let own = self.informers_without_components();
         tasks
             .unless_stopped(self.informers.wait_for_cache_sync_of(&own))
             .await?;
-        *self.not_ready.lock() = None;
+        *self.not_synced.lock() = None;
+        self.synced.cancel();
         info!("caches are synced");
 
         let mut groups: Vec<String> = Vec::new();

@@ -1,13 +1,17 @@
-//! The manager's two servers: health checks and metrics.
+//! The manager's servers: health checks, metrics and webhooks.
 
 use std::{net::SocketAddr, sync::Arc};
 
 use http::StatusCode;
 use parking_lot::Mutex;
-use tokio::time::{Duration, Instant};
+use rustls::server::ResolvesServerCert;
+use tokio::{
+    net::TcpListener,
+    time::{Duration, Instant},
+};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::{
     Error,
@@ -21,6 +25,10 @@ use crate::{
     ApiResource,
     cache::SharedInformerFactory,
     controller::{HealthCheck, Probe},
+    webhooks::{
+        configurations::DEFAULT_PORT,
+        server::{Routes, WebhookServer},
+    },
 };
 
 /// How long running requests may take to finish when the servers close.
@@ -29,7 +37,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Why the operator is not ready; none when it is ready.
 pub(super) type NotReadyReason = Arc<Mutex<Option<&'static str>>>;
 
-/// The health and the metrics server.
+/// The servers of health checks, metrics and webhooks.
 #[derive(Default)]
 pub(super) struct ManagerServers {
     group: TaskGroup,
@@ -56,32 +64,42 @@ impl ManagerServers {
         port: u16,
         handler: impl FnOnce(SocketAddr) -> HttpHandler,
     ) -> Result<(), Error> {
-        // In a pod, probes and scrapes come from outside. On a workstation a fixed port may be in use.
-        let address = address.unwrap_or_else(|| {
-            let (host, port) = if in_cluster {
-                (None, port)
-            } else {
-                (Some("127.0.0.1".to_owned()), 0)
-            };
-            BindAddress::At { host, port }
-        });
         let flag = if what == "metrics" {
             "--metrics-bind-address"
         } else {
             "--health-bind-address"
         };
-        let failed = |source| Error::Listen {
-            what,
-            address: address.to_string(),
-            flag,
-            source,
-        };
-        let Some(listener) = address.listen().await.map_err(failed)? else {
+        let Some((listener, local)) = listen(what, flag, address, in_cluster, port).await? else {
             return Ok(());
         };
-        let local = listener.local_addr().map_err(failed)?;
         let server = HttpServer::new(listener, handler(local), self.tls.clone());
-        info!(address = %local, "serving {what}");
+        let stop = self.stop.clone();
+        self.group.spawn(what, async move {
+            server.run(stop).await;
+            Ok(())
+        });
+        Ok(())
+    }
+
+    /// Starts the server of webhooks.
+    pub(super) async fn start_webhooks(
+        &mut self,
+        address: Option<BindAddress>,
+        in_cluster: bool,
+        certificate: Option<Arc<dyn ResolvesServerCert>>,
+        routes: Routes,
+    ) -> Result<(), Error> {
+        let (what, flag) = ("webhooks", "--webhook-bind-address");
+        if address == Some(BindAddress::Off) {
+            warn!("webhooks are switched off by {flag}: the API server applies their failure policies");
+            return Ok(());
+        }
+        let certificate = certificate.ok_or(Error::NoWebhookCertificate)?;
+        let Some((listener, _)) = listen(what, flag, address, in_cluster, DEFAULT_PORT).await? else {
+            return Ok(());
+        };
+        let server = WebhookServer::new(listener, certificate, routes)
+            .map_err(|error| Error::Tls(error.to_string()))?;
         let stop = self.stop.clone();
         self.group.spawn(what, async move {
             server.run(stop).await;
@@ -95,6 +113,37 @@ impl ManagerServers {
         self.stop.cancel();
         self.group.drain(Instant::now() + CLOSE_TIMEOUT).await;
     }
+}
+
+/// Listens on the address of a flag, or on the default for `port` if it is not set. None if it is off.
+async fn listen(
+    what: &'static str,
+    flag: &'static str,
+    address: Option<BindAddress>,
+    in_cluster: bool,
+    port: u16,
+) -> Result<Option<(TcpListener, SocketAddr)>, Error> {
+    // In a pod, probes, scrapes and reviews come from outside. On a workstation a fixed port may be in use.
+    let address = address.unwrap_or_else(|| {
+        let (host, port) = if in_cluster {
+            (None, port)
+        } else {
+            (Some("127.0.0.1".to_owned()), 0)
+        };
+        BindAddress::At { host, port }
+    });
+    let failed = |source| Error::Listen {
+        what,
+        address: address.to_string(),
+        flag,
+        source,
+    };
+    let Some(listener) = address.listen().await.map_err(failed)? else {
+        return Ok(None);
+    };
+    let local = listener.local_addr().map_err(failed)?;
+    info!(address = %local, "serving {what}");
+    Ok(Some((listener, local)))
 }
 
 /// Handles with `first`, and with `then` what `first` does not find.
@@ -111,44 +160,68 @@ pub(super) fn either(first: HttpHandler, then: HttpHandler) -> HttpHandler {
 /// How long an informer's watch may be down before its controllers are unready. A lost watch usually reopens within 30 s.
 pub(super) const WATCH_OUTAGE_MAX: Duration = Duration::from_mins(1);
 
-/// Serves the health checks: live as long as the server responds; ready once the operator has started, and while the informers of every
-/// controller and component are up to date. Losing the API server does not fail liveness: a restart would not help.
-pub(super) fn health_handler(
-    not_ready: &NotReadyReason,
-    informers: &SharedInformerFactory,
-    controllers: Vec<(String, Vec<ApiResource>)>,
-    components: Vec<RunningComponent>,
-    users: Vec<HealthCheck>,
-) -> HttpHandler {
-    let not_ready = not_ready.clone();
-    let started = move || (*not_ready.lock()).map_or(Ok(()), |reason| Err(reason.to_owned()));
-    let mut livez = Checks::default().with("ping", || Ok(()));
-    let mut readyz = Checks::default().with("operator", started);
-    for (controller, kinds) in controllers {
-        let informers = informers.clone();
-        readyz = readyz.with(format!("controller-{controller}"), move || {
-            kinds
-                .iter()
-                .try_for_each(|kind| informers.check(kind, WATCH_OUTAGE_MAX))
-        });
-    }
-    for component in components {
-        readyz = readyz.with(format!("component-{}", component.name), move || component.check());
-    }
-    let all_informers = informers.clone();
-    readyz = readyz.with("caches", move || {
-        let unsynced = all_informers.unsynced();
-        if unsynced.is_empty() {
-            return Ok(());
+/// What the health checks look at.
+pub(super) struct HealthSources {
+    /// Whether the operator is ready; with webhooks, whether it serves them.
+    pub(super) not_ready: NotReadyReason,
+    /// Whether its caches have synced; without webhooks the same as `not_ready`.
+    pub(super) not_synced: NotReadyReason,
+    pub(super) has_webhooks: bool,
+    pub(super) informers: SharedInformerFactory,
+    /// The kinds that each controller reconciles, owns and watches.
+    pub(super) controllers: Vec<(String, Vec<ApiResource>)>,
+    pub(super) components: Vec<RunningComponent>,
+    pub(super) users: Vec<HealthCheck>,
+}
+
+impl HealthSources {
+    /// Serves the health checks: live as long as the server responds; ready once the operator has started, and while the informers of every
+    /// controller and component are up to date. Losing the API server does not fail liveness: a restart would not help.
+    ///
+    /// With webhooks, informers do not count for readiness: `/syncz` has their checks, in any case.
+    pub(super) fn handler(self) -> HttpHandler {
+        let mut livez = Checks::default().with("ping", || Ok(()));
+        let syncz = self.informer_checks(started("operator", &self.not_synced));
+        let mut readyz = started("operator", &self.not_ready);
+        if !self.has_webhooks {
+            readyz = self.informer_checks(readyz);
         }
-        let names: Vec<String> = unsynced.iter().map(ApiResource::group_resource).collect();
-        Err(format!("waiting for cache sync of {}", names.join(", ")))
-    });
-    for HealthCheck { probe, name, check } in users {
-        match probe {
-            Probe::Live => livez = livez.with(name, check),
-            Probe::Ready => readyz = readyz.with(name, check),
+        for HealthCheck { probe, name, check } in self.users {
+            match probe {
+                Probe::Live => livez = livez.with(name, check),
+                Probe::Ready => readyz = readyz.with(name, check),
+            }
         }
+        health::handler(livez, readyz, syncz)
     }
-    health::handler(livez, readyz)
+
+    fn informer_checks(&self, mut checks: Checks) -> Checks {
+        for (controller, kinds) in self.controllers.clone() {
+            let informers = self.informers.clone();
+            checks = checks.with(format!("controller-{controller}"), move || {
+                kinds
+                    .iter()
+                    .try_for_each(|kind| informers.check(kind, WATCH_OUTAGE_MAX))
+            });
+        }
+        for component in self.components.clone() {
+            checks = checks.with(format!("component-{}", component.name), move || component.check());
+        }
+        let informers = self.informers.clone();
+        checks.with("caches", move || {
+            let unsynced = informers.unsynced();
+            if unsynced.is_empty() {
+                return Ok(());
+            }
+            let names: Vec<String> = unsynced.iter().map(ApiResource::group_resource).collect();
+            Err(format!("waiting for cache sync of {}", names.join(", ")))
+        })
+    }
+}
+
+fn started(name: &str, reason: &NotReadyReason) -> Checks {
+    let reason = reason.clone();
+    Checks::default().with(name, move || {
+        (*reason.lock()).map_or(Ok(()), |reason| Err(reason.to_owned()))
+    })
 }

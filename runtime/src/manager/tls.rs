@@ -2,27 +2,35 @@
 
 use std::sync::Arc;
 
-use rustls::{ServerConfig, sign::SingleCertAndKey};
+use rustls::{ServerConfig, server::ResolvesServerCert, sign::SingleCertAndKey};
 use tokio_rustls::TlsAcceptor;
 
 use crate::webhooks::certificates::certified_key;
 
 /// Makes an acceptor from a certificate chain and its key, in PEM. The error is a message.
 pub(super) fn acceptor(certificates: &[u8], key: &[u8]) -> Result<TlsAcceptor, String> {
-    let certified_key = certified_key(certificates, key)?;
+    let certificate = resolver(certificates, key)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
         .with_no_client_auth()
-        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified_key)));
+        .with_cert_resolver(certificate);
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
+/// Makes a certificate of servers from a certificate chain and its key, in PEM. The error is a message.
+pub(super) fn resolver(certificates: &[u8], key: &[u8]) -> Result<Arc<dyn ResolvesServerCert>, String> {
+    Ok(Arc::new(SingleCertAndKey::from(certified_key(
+        certificates,
+        key,
+    )?)))
+}
+
 #[cfg(test)]
 mod tests {
-    use rcgen::{CertifiedKey, generate_simple_self_signed};
+    use rcgen::generate_simple_self_signed;
     use rustls::{
         ClientConfig, RootCertStore,
         pki_types::{CertificateDer, ServerName, pem::PemObject as _},
@@ -33,7 +41,7 @@ mod tests {
     use super::*;
 
     fn self_signed() -> (String, String) {
-        let CertifiedKey { cert, signing_key } =
+        let rcgen::CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         (cert.pem(), signing_key.serialize_pem())
     }

@@ -54,7 +54,7 @@ use crate::{
 /// # }
 /// ```
 pub struct Harness {
-    setup: Setup,
+    pub(super) setup: Setup,
     api: ScriptedApi,
     events: Mutex<EventWriter>,
 }

@@ -1,4 +1,4 @@
-//! The output of the subcommand `manifests`: the registered custom kinds and the permissions.
+//! The output of the subcommand `manifests`: the registered custom kinds, the permissions and the webhook configurations.
 //!
 //! This file has the document, [`definitions`] the CRDs, [`schema`] the check of index paths against their schemas, and [`roles`] the roles
 //! of the YAML output.
@@ -10,7 +10,10 @@ mod schema;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Serialize;
 
-use crate::controller::{Permission, PermissionScope, RegistrationError, Setup};
+use crate::{
+    controller::{Permission, PermissionScope, RegistrationError, Setup},
+    webhooks::WebhookManifests,
+};
 
 pub(super) use definitions::CustomDefinition;
 use definitions::DefinitionError;
@@ -31,6 +34,9 @@ pub(super) struct Manifests {
     operator: String,
     kinds: Vec<CustomDefinition>,
     permissions: Vec<Permission>,
+    /// The configurations and the Service, for the namespace that a new project has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhooks: Option<WebhookManifests>,
     warnings: Vec<String>,
 }
 
@@ -65,6 +71,7 @@ impl Manifests {
             operator: setup.operator().to_owned(),
             kinds,
             permissions,
+            webhooks: setup.webhook_manifests(),
             warnings,
         })
     }
@@ -74,7 +81,7 @@ impl Manifests {
         serde_json::to_string_pretty(self).map(|json| json + "\n")
     }
 
-    /// Formats CRDs and roles as YAML documents, for people.
+    /// Formats CRDs, roles and webhook configurations as YAML documents, for people.
     pub(super) fn to_yaml(&self) -> Result<String, yaml::YamlError> {
         let definitions = self
             .kinds
@@ -82,7 +89,18 @@ impl Manifests {
             .filter_map(|kind| kind.crd.as_ref())
             .map(yaml::document);
         let roles = roles::of(&self.operator, &self.permissions);
-        definitions.chain(roles.iter().map(yaml::document)).collect()
+        let webhooks = self.webhooks.iter().flat_map(|webhooks| {
+            let WebhookManifests {
+                validating,
+                mutating,
+                service,
+            } = webhooks;
+            let validating = validating.iter().map(yaml::document);
+            let mutating = mutating.iter().map(yaml::document);
+            validating.chain(mutating).chain([yaml::document(service)])
+        });
+        let roles = roles.iter().map(yaml::document);
+        definitions.chain(roles).chain(webhooks).collect()
     }
 }
 

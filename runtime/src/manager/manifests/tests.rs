@@ -16,6 +16,7 @@ use crate::{
     client::{All, Apply, Connection},
     controller::{Action, FixedArgs, ReconcileError, Reconciler},
     events::Recorder,
+    webhooks::Validator,
 };
 
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -566,5 +567,32 @@ async fn nothing_can_wait_for_a_runnable_of_a_component() {
             "runnable \"sweep\" of component \"web\" has an order: leave out `group`, `before_controllers` and `ready_when`, or register it \
              outside of the component"
         ]
+    );
+}
+
+struct AcceptAll;
+
+impl Validator<Deployment> for AcceptAll {}
+
+#[tokio::test]
+async fn webhook_configurations_and_their_service_are_printed() {
+    let mut setup = setup();
+    let without = serde_json::to_value(Manifests::of(&setup).unwrap()).unwrap();
+    assert_eq!(without.get("webhooks"), None);
+    setup.validator::<Deployment>(AcceptAll);
+    let manifests = Manifests::of(&setup).unwrap();
+    let json = serde_json::to_value(&manifests).unwrap();
+    assert_eq!(
+        json["webhooks"]["validating"]["webhooks"][0]["name"],
+        "validate-v1-deployment.apps.shop"
+    );
+    assert_eq!(json["webhooks"]["service"]["metadata"]["name"], "shop-webhooks");
+    // Serving reviews needs no permission.
+    assert_eq!(json["permissions"], without["permissions"]);
+    let yaml = manifests.to_yaml().unwrap();
+    let kinds = yaml.lines().filter(|line| line.starts_with("kind: ")).skip(2);
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        ["kind: ValidatingWebhookConfiguration", "kind: Service"]
     );
 }

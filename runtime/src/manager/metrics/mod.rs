@@ -22,6 +22,7 @@ use crate::{
     client::{ApplyCache, RequestMetrics},
     controller::RegistrationError,
     events::Recorder,
+    webhooks::Webhooks,
 };
 
 pub(super) use collectors::QueueStatsReader;
@@ -102,6 +103,13 @@ impl Metrics {
             "Requests to the API server by code, method and host",
             requests.metric(),
         );
+    }
+
+    /// Adds the metrics of webhooks, if there are any.
+    pub(super) fn count_reviews(&mut self, webhooks: &Webhooks) {
+        if !webhooks.all.is_empty() {
+            webhooks.metrics.register(&mut self.registry);
+        }
     }
 
     /// Adds the count of applies of the operator's clients that were not sent.

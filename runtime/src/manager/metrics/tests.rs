@@ -11,6 +11,7 @@ use crate::{
     client::{Connection, Get, TypedClient},
     controller::{ControllerMetrics, Outcome},
     testing::ScriptedApi,
+    webhooks::{AdmissionHandler, Validator, WebhookBuilder, server::Routes},
     workqueue::{Priority, QueueMetrics, QueueStats},
 };
 
@@ -152,6 +153,10 @@ fn documented() -> BTreeSet<String> {
     names
 }
 
+struct AcceptAll;
+
+impl Validator<Deployment> for AcceptAll {}
+
 #[tokio::test]
 async fn documented_metrics_equal_the_exported_ones() {
     let mut metrics = metrics();
@@ -167,6 +172,14 @@ async fn documented_metrics_equal_the_exported_ones() {
     if let Some(applies) = connection.apply_cache() {
         metrics.count_skipped_applies(applies);
     }
+    let handler = AdmissionHandler::validating::<Deployment>(AcceptAll);
+    let mut webhooks = Webhooks::default();
+    webhooks.add(WebhookBuilder::new(false, Deployment::info(), handler));
+    webhooks.add_to(&mut Routes::default(), &informers, |_| {
+        unreachable!("there are no components")
+    });
+    webhooks.metrics.reviewed("/validate", None, None);
+    metrics.count_reviews(&webhooks);
     // Counts with any response.
     let client = TypedClient::<Deployment, (Get,)>::new(connection);
     let _ = client.get(&NamespacedName::namespaced("default", "web")).await;

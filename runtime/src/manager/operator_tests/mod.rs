@@ -5,6 +5,7 @@ mod components;
 mod errors;
 mod order;
 mod probes;
+mod webhooks;
 
 use std::{convert::Infallible, net::TcpListener as StdListener, pin::pin};
 

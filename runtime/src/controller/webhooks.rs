@@ -1,0 +1,62 @@
+//! Registration of admission webhooks on [`Setup`].
+
+use serde::Serialize;
+
+use super::Setup;
+use crate::{
+    Kind,
+    webhooks::{
+        AdmissionHandler, Defaulter, Validator, WebhookBuilder, WebhookManifests, Webhooks,
+        configurations::default_namespace,
+    },
+};
+
+impl Setup {
+    /// Registers a validator: the API server asks it before objects of kind `K` are created, changed or deleted. Options are set on the
+    /// returned builder: `setup.validator::<Foo>(limits).fail_closed()`.
+    ///
+    /// `manifests` prints its configuration. All replicas serve it, whether they lead or not: its clients write only in the leader, unless
+    /// they are [`unfenced`](crate::client::TypedClient::unfenced).
+    pub fn validator<K: Kind>(&mut self, validator: impl Validator<K>) -> &mut WebhookBuilder {
+        self.webhook(WebhookBuilder::new(
+            false,
+            K::info(),
+            AdmissionHandler::validating(validator),
+        ))
+    }
+
+    /// Registers a defaulter: the API server asks it before objects of kind `K` are created or changed, and before they are validated.
+    /// Otherwise as [`validator`](Self::validator).
+    pub fn defaulter<K: Kind + Serialize>(&mut self, defaulter: impl Defaulter<K>) -> &mut WebhookBuilder {
+        self.webhook(WebhookBuilder::new(
+            true,
+            K::info(),
+            AdmissionHandler::defaulting(defaulter),
+        ))
+    }
+
+    fn webhook(&mut self, mut webhook: WebhookBuilder) -> &mut WebhookBuilder {
+        webhook.component = self.components.current;
+        self.webhooks.add(webhook)
+    }
+
+    /// Returns the webhooks.
+    pub(crate) fn webhooks(&self) -> &Webhooks {
+        &self.webhooks
+    }
+
+    /// Takes the webhooks, to serve them.
+    pub(crate) fn take_webhooks(&mut self) -> Webhooks {
+        std::mem::take(&mut self.webhooks)
+    }
+
+    /// Returns the webhook configurations and the Service, as `manifests` prints them; none without webhooks.
+    #[doc(hidden)]
+    pub fn webhook_manifests(&self) -> Option<WebhookManifests> {
+        WebhookManifests::of(
+            &self.webhooks,
+            self.operator(),
+            &default_namespace(self.operator()),
+        )
+    }
+}

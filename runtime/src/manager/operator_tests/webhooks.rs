@@ -1,0 +1,83 @@
+//! Webhooks of an operator: its readiness, and what it needs to start.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::*;
+use crate::webhooks::Validator;
+
+struct Accept;
+
+impl Validator<ConfigMap> for Accept {}
+
+fn with_webhook(server: &Shared, args: &str, stop: &CancellationToken) -> Manager {
+    let manager = operator(server, args, Duration::ZERO, stop);
+    manager.register(|setup| {
+        setup.validator::<ConfigMap>(Accept);
+    })
+}
+
+fn certified(manager: Manager) -> Manager {
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    manager.webhook_certificate(cert.pem(), signing_key.serialize_pem())
+}
+
+/// Waits until a probe has the status code.
+async fn probed(port: u16, path: &str, code: u16) -> String {
+    loop {
+        let answer = probe(port, path).await.unwrap_or_default();
+        if answer.starts_with(&format!("HTTP/1.1 {code}")) {
+            return answer;
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn operator_is_ready_before_its_caches_sync_and_syncz_is_not() {
+    let (server, stop, health) = (Shared::default(), CancellationToken::new(), free_port());
+    server.lock().unreachable = usize::MAX;
+    let args = format!("--health-bind-address=127.0.0.1:{health}");
+    let running = tokio::spawn(certified(with_webhook(&server, &args, &stop)).run());
+    probed(health, "/readyz", 200).await;
+    let unsynced = probed(health, "/syncz", 500).await;
+    assert!(unsynced.contains("[-] operator failed: starting"), "{unsynced}");
+    server.lock().unreachable = 0;
+    let synced = probed(health, "/syncz", 200).await;
+    assert!(synced.ends_with("ok\n"), "{synced}");
+    let checks = probe(health, "/syncz?verbose").await.unwrap();
+    assert!(
+        checks.contains("[+] controller-web ok\n[+] caches ok\n"),
+        "{checks}"
+    );
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn webhooks_need_a_certificate_unless_they_are_switched_off() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
+    let error = with_webhook(&server, "--health-bind-address=0", &stop)
+        .run()
+        .await;
+    let text = error.unwrap_err().to_string();
+    assert!(
+        text.starts_with("the operator has webhooks and no certificate for them: give the manager one"),
+        "{text}"
+    );
+    let off = with_webhook(&server, "--health-bind-address=0 --webhook-bind-address=0", &stop);
+    run_until(&server, off, "reconciled", async || stop.cancel())
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn wrong_certificate_is_an_error() {
+    let (server, stop) = (Shared::default(), CancellationToken::new());
+    let manager = with_webhook(&server, "--health-bind-address=0", &stop).webhook_certificate("", "");
+    let error = manager.run().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the TLS certificate has no PEM block CERTIFICATE"
+    );
+}

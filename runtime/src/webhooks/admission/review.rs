@@ -1,0 +1,285 @@
+//! AdmissionReview v1: bytes in, bytes out.
+
+use std::{error::Error as StdError, sync::Arc};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use futures::future::BoxFuture;
+use kube::core::Status;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{
+    AdmissionError, AdmissionRequest, Defaulter, Operation, Validator,
+    patch::patch,
+    refusal::{Refusal, bad_request, missing, named, refusal},
+    request::GroupVersionResource,
+};
+use crate::{ApiResource, Kind};
+
+const API_VERSION: &str = "admission.k8s.io/v1";
+const KIND: &str = "AdmissionReview";
+
+/// What a review was answered with, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum AdmissionOutcome {
+    Allowed,
+    Denied,
+}
+
+/// A validator or defaulter of one kind, without its type. Cloning copies a pointer.
+#[derive(Clone)]
+pub(crate) struct AdmissionHandler(Arc<dyn Answer>);
+
+trait Answer: Send + Sync {
+    fn kind(&self) -> ApiResource;
+    fn answer<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Result<Answered, Refusal>>;
+}
+
+/// What a webhook says about a write that it allows.
+#[derive(Default)]
+struct Answered {
+    warnings: Vec<String>,
+    patch: json_patch::Patch,
+}
+
+struct Validating<K, V>(V, std::marker::PhantomData<fn() -> K>);
+struct Defaulting<K, D>(D, std::marker::PhantomData<fn() -> K>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Review {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
+    request: Option<AdmissionRequest>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReviewResponse<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    response: Response<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Response<'a> {
+    uid: &'a str,
+    allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'a Status>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
+}
+
+/// An answered review.
+#[derive(Debug)]
+pub(crate) struct AnsweredReview {
+    pub(crate) body: Vec<u8>,
+    pub(crate) outcome: AdmissionOutcome,
+    /// None if the review does not decode.
+    pub(crate) operation: Option<Operation>,
+}
+
+/// Why a review has no answer: the API server applies the failure policy.
+#[derive(Debug)]
+pub(crate) struct ReviewFailure {
+    pub(crate) operation: Operation,
+    pub(crate) error: AdmissionError,
+}
+
+impl AdmissionHandler {
+    pub(crate) fn validating<K: Kind>(validator: impl Validator<K>) -> Self {
+        Self(Arc::new(Validating(validator, std::marker::PhantomData)))
+    }
+
+    pub(crate) fn defaulting<K: Kind + Serialize>(defaulter: impl Defaulter<K>) -> Self {
+        Self(Arc::new(Defaulting(defaulter, std::marker::PhantomData)))
+    }
+
+    /// Answers an AdmissionReview.
+    pub(crate) async fn review(&self, body: &[u8]) -> Result<AnsweredReview, ReviewFailure> {
+        let kind = self.0.kind();
+        let request = match decode_review(body).and_then(|request| {
+            check_resource(&request.resource, &kind)?;
+            Ok(request)
+        }) {
+            Ok(request) => request,
+            Err(message) => return Ok(answer(&uid_of(body), None, Err((&bad_request(message), &[])))),
+        };
+        let operation = request.operation;
+        let answered = match self.0.answer(&request).await {
+            Ok(answered) => answer(&request.uid, Some(operation), Ok(&answered)),
+            Err(Refusal::Denied(status, warnings)) => {
+                answer(&request.uid, Some(operation), Err((&status, &warnings)))
+            }
+            Err(Refusal::Failed(error)) => return Err(ReviewFailure { operation, error }),
+        };
+        Ok(answered)
+    }
+}
+
+impl<K: Kind, V: Validator<K>> Answer for Validating<K, V> {
+    fn kind(&self) -> ApiResource {
+        K::info()
+    }
+
+    fn answer<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Result<Answered, Refusal>> {
+        Box::pin(async move {
+            let validator = &self.0;
+            let old = || -> Result<K, Refusal> {
+                let old = request.old_object().map_err(Refusal::Failed)?;
+                old.ok_or_else(|| missing("request.oldObject", request))
+            };
+            let validation = match request.operation {
+                Operation::Create => validator.create(&object(request)?, request).await,
+                Operation::Update => validator.update(&object(request)?, &old()?, request).await,
+                Operation::Delete => validator.delete(&old()?, request).await,
+            };
+            let validation = validation.map_err(|error| refusal(error, request, &K::info()))?;
+            let warnings = validation.warnings().to_vec();
+            if validation.causes().is_empty() {
+                return Ok(Answered {
+                    warnings,
+                    ..Answered::default()
+                });
+            }
+            Err(refusal(validation.into(), request, &K::info()))
+        })
+    }
+}
+
+impl<K: Kind + Serialize, D: Defaulter<K>> Answer for Defaulting<K, D> {
+    fn kind(&self) -> ApiResource {
+        K::info()
+    }
+
+    fn answer<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Result<Answered, Refusal>> {
+        Box::pin(async move {
+            if request.operation == Operation::Delete {
+                return Ok(Answered::default());
+            }
+            let mut object: K = object(request)?;
+            let serialized =
+                |object: &K| serde_json::to_value(object).map_err(|error| Refusal::Failed(error.into()));
+            let before = serialized(&object)?;
+            let defaulted = self.0.set_defaults(&mut object, request).await;
+            defaulted.map_err(|error| refusal(error, request, &K::info()))?;
+            let raw = request.object().unwrap_or(&Value::Null);
+            Ok(Answered {
+                patch: patch(raw, &before, &serialized(&object)?),
+                ..Answered::default()
+            })
+        })
+    }
+}
+
+/// Decodes the object of a creation or an update.
+fn object<K: Kind>(request: &AdmissionRequest) -> Result<K, Refusal> {
+    let object = request
+        .object()
+        .ok_or_else(|| missing("request.object", request))?;
+    K::deserialize(object).map_err(|error| {
+        let kind = K::info();
+        let problem = with_path::<K>(object, &error);
+        let message = format!("{} cannot be decoded: {problem}", named(&kind, request));
+        Refusal::Denied(Box::new(bad_request(message)), Vec::new())
+    })
+}
+
+/// Decodes again, slower, to find the field.
+fn with_path<T: DeserializeOwned>(value: &Value, error: &dyn StdError) -> String {
+    match serde_path_to_error::deserialize::<_, T>(value) {
+        Err(error) if error.path().iter().next().is_some() => format!("{}: {}", error.path(), error.inner()),
+        _ => error.to_string(),
+    }
+}
+
+fn decode_review(body: &[u8]) -> Result<AdmissionRequest, String> {
+    let review: Review = serde_json::from_slice(body).map_err(|error| {
+        let mut decoder = serde_json::Deserializer::from_slice(body);
+        let problem = match serde_path_to_error::deserialize::<_, Review>(&mut decoder) {
+            Err(error) if !error.inner().is_syntax() && !error.inner().is_eof() => {
+                format!("{}: {}", error.path(), error.inner())
+            }
+            _ => error.to_string(),
+        };
+        format!("the body is no AdmissionReview: {problem}")
+    })?;
+    if (&*review.api_version, &*review.kind) != (API_VERSION, KIND) {
+        return Err(format!(
+            "expected apiVersion {API_VERSION} and kind {KIND}, got {:?} and {:?}",
+            review.api_version, review.kind
+        ));
+    }
+    review
+        .request
+        .ok_or_else(|| "request is missing in the AdmissionReview".to_owned())
+}
+
+/// The API server converts objects to the version of the rule, so another one is a mistake in the configuration.
+fn check_resource(found: &GroupVersionResource, kind: &ApiResource) -> Result<(), String> {
+    let GroupVersionResource {
+        group,
+        version,
+        resource,
+    } = found;
+    if (&**group, &**version, &**resource) == (&*kind.group, &*kind.version, &*kind.plural) {
+        return Ok(());
+    }
+    Err(format!(
+        "request.resource is {group}/{version} {resource}, and this webhook is for {}/{} {}: correct the rules of its configuration",
+        kind.group, kind.version, kind.plural
+    ))
+}
+
+/// The uid of a review that has no correct request, if there is one.
+fn uid_of(body: &[u8]) -> String {
+    let review: Value = serde_json::from_slice(body).unwrap_or_default();
+    review["request"]["uid"].as_str().unwrap_or_default().to_owned()
+}
+
+fn answer(
+    uid: &str,
+    operation: Option<Operation>,
+    answered: Result<&Answered, (&Status, &[String])>,
+) -> AnsweredReview {
+    let nothing = json_patch::Patch::default();
+    let (status, patch, warnings) = match answered {
+        Ok(Answered { warnings, patch }) => (None, patch, &**warnings),
+        Err((status, warnings)) => (Some(status), &nothing, warnings),
+    };
+    let is_patched = !patch.0.is_empty();
+    let patch = is_patched.then(|| BASE64_STANDARD.encode(serde_json::to_vec(patch).unwrap_or_default()));
+    let review = ReviewResponse {
+        api_version: API_VERSION,
+        kind: KIND,
+        response: Response {
+            uid,
+            allowed: status.is_none(),
+            status,
+            patch_type: is_patched.then_some("JSONPatch"),
+            patch,
+            warnings,
+        },
+    };
+    AnsweredReview {
+        // Texts and a list: serializing it does not fail.
+        body: serde_json::to_vec(&review).unwrap_or_default(),
+        outcome: match status {
+            None => AdmissionOutcome::Allowed,
+            Some(_) => AdmissionOutcome::Denied,
+        },
+        operation,
+    }
+}
+
+#[cfg(test)]
+#[path = "review_tests.rs"]
+mod tests;

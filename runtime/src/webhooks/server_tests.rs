@@ -1,0 +1,375 @@
+//! The server over TLS on loopback: answers, limits, and what one client can do to others.
+
+use std::{
+    net::SocketAddr,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use prometheus_client::{encoding::text::encode, registry::Registry};
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _},
+    sign::{CertifiedKey, SingleCertAndKey},
+};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    task::JoinHandle,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::*;
+use crate::{
+    controller::{FixedArgs, Setup},
+    events::Recorder,
+    testing::ScriptedApi,
+    webhooks::{AdmissionError, AdmissionRequest, Validation, Validator},
+};
+
+/// Answers with what a function returns.
+struct Answering<F>(F);
+
+impl<F, R> WebhookHandler for Answering<F>
+where
+    F: Fn(Bytes) -> R + Send + Sync,
+    R: Future<Output = Result<Vec<u8>, String>> + Send + 'static,
+{
+    fn review(&self, body: Bytes, _deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, String>> {
+        Box::pin(self.0(body))
+    }
+}
+
+struct TestServer {
+    address: SocketAddr,
+    connector: TlsConnector,
+    stop: CancellationToken,
+    running: JoinHandle<()>,
+    metrics: WebhookMetrics,
+}
+
+impl TestServer {
+    async fn start(add: impl FnOnce(&mut Routes, &WebhookMetrics)) -> Self {
+        let rcgen::CertifiedKey { cert, signing_key } =
+            rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let key = PrivateKeyDer::from_pem_slice(signing_key.serialize_pem().as_bytes()).unwrap();
+        let certificate = CertificateDer::from_pem_slice(cert.pem().as_bytes()).unwrap();
+        let certified = CertifiedKey::from_der(vec![certificate.clone()], key, &provider).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate).unwrap();
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (mut routes, metrics) = (Routes::default(), WebhookMetrics::default());
+        add(&mut routes, &metrics);
+        let resolver = Arc::new(SingleCertAndKey::from(certified));
+        let server = WebhookServer::new(listener, resolver, routes).unwrap();
+        let stop = CancellationToken::new();
+        Self {
+            address,
+            connector: TlsConnector::from(Arc::new(config)),
+            running: tokio::spawn(server.run(stop.clone())),
+            stop,
+            metrics,
+        }
+    }
+
+    /// A server with these handlers: `/echo`, `/slow` (never answers), `/panic`, `/broken`.
+    async fn with_handlers() -> Self {
+        Self::start(|routes, metrics| {
+            let echo = |body: Bytes| async move { Ok(body.to_vec()) };
+            routes.add("/echo".to_owned(), Arc::new(Answering(echo)), metrics);
+            let slow = |_| std::future::pending();
+            routes.add("/slow".to_owned(), Arc::new(Answering(slow)), metrics);
+            let panic = |_| async { panic!("oh") };
+            routes.add("/panic".to_owned(), Arc::new(Answering(panic)), metrics);
+            let broken = |_| async { Err("no disk".to_owned()) };
+            routes.add("/broken".to_owned(), Arc::new(Answering(broken)), metrics);
+        })
+        .await
+    }
+
+    async fn connect(&self) -> TlsStream<TcpStream> {
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        self.connector.connect(name, stream).await.unwrap()
+    }
+
+    /// Sends a request on a connection of its own; returns status code and body.
+    async fn send(&self, head: &str, body: &str) -> (u16, String) {
+        let mut stream = self.connect().await;
+        let length = body.len();
+        let request = format!(
+            "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        response(&mut stream).await
+    }
+
+    async fn post(&self, path: &str, body: &str) -> (u16, String) {
+        self.send(&format!("POST {path}"), body).await
+    }
+
+    fn metrics(&self) -> String {
+        let (mut registry, mut text) = (Registry::default(), String::new());
+        self.metrics.register(&mut registry);
+        encode(&mut text, &registry).unwrap();
+        text
+    }
+}
+
+/// Reads to the end of the connection; returns status code and body.
+async fn response(stream: &mut TlsStream<TcpStream>) -> (u16, String) {
+    let mut bytes = Vec::new();
+    // The server may close without a notice of TLS.
+    if let Err(error) = stream.read_to_end(&mut bytes).await {
+        assert!(!bytes.is_empty(), "{error}");
+    }
+    let text = String::from_utf8(bytes).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+#[tokio::test]
+async fn paths_select_handlers_and_unknown_ones_are_answered_with_the_known() {
+    let server = TestServer::with_handlers().await;
+    assert_eq!(
+        server.post("/echo?timeout=10s", "{}").await,
+        (200, "{}".to_owned())
+    );
+    let (code, text) = server.post("/other", "{}").await;
+    let expected = "no webhook has the path \"/other\": the paths are /broken, /echo, /panic, /slow\n";
+    assert_eq!((code, &*text), (404, expected));
+    assert_eq!(server.send("GET /echo", "").await.0, 405);
+}
+
+#[tokio::test]
+async fn requests_in_http_1_0_are_answered() {
+    let server = TestServer::with_handlers().await;
+    let mut stream = server.connect().await;
+    stream
+        .write_all(b"POST /echo HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}")
+        .await
+        .unwrap();
+    assert_eq!(response(&mut stream).await, (200, "{}".to_owned()));
+}
+
+#[tokio::test]
+async fn panics_and_errors_fail_their_own_request_only() {
+    let server = TestServer::with_handlers().await;
+    let (panicked, broken, echoed) = tokio::join!(
+        server.post("/panic", "{}"),
+        server.post("/broken", "{}"),
+        server.post("/echo", "[]")
+    );
+    assert_eq!(panicked, (500, "the webhook panicked: oh\n".to_owned()));
+    assert_eq!(broken, (500, "no disk\n".to_owned()));
+    assert_eq!(echoed, (200, "[]".to_owned()));
+    assert_eq!(server.post("/panic", "{}").await.0, 500);
+    let metrics = server.metrics();
+    for line in [
+        r#"controller_runtime_webhook_requests_total{webhook="/panic",code="500"} 2"#,
+        r#"controller_runtime_webhook_requests_total{webhook="/echo",code="200"} 1"#,
+        r#"controller_runtime_webhook_requests_total{webhook="/slow",code="200"} 0"#,
+        r#"controller_runtime_webhook_requests_in_flight{webhook="/panic"} 0"#,
+        r#"controller_runtime_webhook_latency_seconds_count{webhook="/panic"} 2"#,
+    ] {
+        assert!(metrics.contains(line), "{line} is not in {metrics}");
+    }
+}
+
+#[tokio::test]
+async fn slow_webhook_delays_only_its_own_request_and_times_out() {
+    let server = TestServer::with_handlers().await;
+    let slow = server.post("/slow?timeout=1s", "{}");
+    let others = async {
+        for _ in 0..5 {
+            assert_eq!(server.post("/echo", "{}").await.0, 200);
+        }
+    };
+    let (slow, ()) = tokio::join!(slow, others);
+    assert_eq!(
+        slow,
+        (
+            504,
+            "the webhook did not answer within its timeout of 1s\n".to_owned()
+        )
+    );
+}
+
+#[tokio::test]
+async fn large_and_slow_bodies_are_refused() {
+    let server = TestServer::with_handlers().await;
+    let mut stream = server.connect().await;
+    let head = format!(
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
+        MAX_BODY_BYTES + 1
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let large = (413, "the body is larger than 8388608 bytes\n".to_owned());
+    assert_eq!(response(&mut stream).await, large);
+
+    // Chunked, so that its length is not announced.
+    let mut stream = server.connect().await;
+    let head = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let chunk = format!("100000\r\n{}\r\n", "x".repeat(1 << 20));
+    // The server closes before it has read everything.
+    for _ in 0..9 {
+        if stream.write_all(chunk.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    assert_eq!(response(&mut stream).await, large);
+
+    let mut stream = server.connect().await;
+    let head = "POST /echo?timeout=1s HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert_eq!(
+        response(&mut stream).await,
+        (408, "the body took too long\n".to_owned())
+    );
+}
+
+/// The client sends many requests and reads no response: the server stops reading.
+#[tokio::test]
+async fn client_that_never_reads_gets_no_more_than_one_answer() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = calls.clone();
+    let server = TestServer::start(|routes, metrics| {
+        let large = move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            // More than the buffers of the sockets.
+            async { Ok(vec![b' '; 32 << 20]) }
+        };
+        routes.add("/large".to_owned(), Arc::new(Answering(large)), metrics);
+        let echo = |body: Bytes| async move { Ok(body.to_vec()) };
+        routes.add("/echo".to_owned(), Arc::new(Answering(echo)), metrics);
+    })
+    .await;
+    let mut stream = server.connect().await;
+    let request = "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+    stream.write_all(request.repeat(50).as_bytes()).await.unwrap();
+    while calls.load(Ordering::Relaxed) == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    for _ in 0..20 {
+        assert_eq!(server.post("/echo", "{}").await.0, 200);
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn too_many_reviews_wait_and_are_refused_at_their_deadline() {
+    let server = TestServer::with_handlers().await;
+    // Each counts as the largest body; together they are more than what may be in flight.
+    let count = MAX_BODY_BYTES_IN_FLIGHT / MAX_BODY_BYTES;
+    let mut waiting = Vec::new();
+    for _ in 0..count {
+        let mut stream = server.connect().await;
+        let head = format!("POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: {MAX_BODY_BYTES}\r\n\r\n{{");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        waiting.push(stream);
+    }
+    let expected = format!(r#"requests_in_flight{{webhook="/slow"}} {count}"#);
+    while !server.metrics().contains(&expected) {
+        sleep(Duration::from_millis(1)).await;
+    }
+    let (code, text) = server.post("/echo?timeout=1s", "{}").await;
+    assert_eq!((code, &*text), (503, "too many reviews at once\n"));
+    drop(waiting);
+    assert_eq!(server.post("/echo?timeout=30s", "{}").await.0, 200);
+}
+
+#[tokio::test]
+async fn stop_closes_idle_connections_and_the_port() {
+    let server = TestServer::with_handlers().await;
+    let mut idle = server.connect().await;
+    idle.write_all(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+        .await
+        .unwrap();
+    let mut first = [0; 12];
+    idle.read_exact(&mut first).await.unwrap();
+    server.stop.cancel();
+    server.running.await.unwrap();
+    assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+#[test]
+fn timeout_of_the_url_is_that_of_the_review() {
+    for (query, seconds) in [
+        ("", 10),
+        ("?timeout=3s", 3),
+        ("?a=b&timeout=30s", 30),
+        ("?timeout=1m", 30),
+        ("?timeout=0s", 10),
+        ("?timeout=-1s", 10),
+        ("?timeout=soon", 10),
+    ] {
+        let uri: Uri = format!("/validate{query}").parse().unwrap();
+        assert_eq!(requested_timeout(&uri), Duration::from_secs(seconds), "{query}");
+    }
+}
+
+struct Accept;
+
+impl Validator<ConfigMap> for Accept {
+    async fn delete(&self, _: &ConfigMap, _: &AdmissionRequest) -> Result<Validation, AdmissionError> {
+        Err(AdmissionError::new("no disk"))
+    }
+}
+
+#[tokio::test]
+async fn reviews_wait_for_the_caches_within_their_timeout_and_are_counted() {
+    let connection = ScriptedApi::new().connection();
+    let recorder = Recorder::pipeline("shop").0;
+    let mut setup = Setup::new("shop", connection, recorder, FixedArgs::new(Vec::<String>::new()));
+    setup.validator::<ConfigMap>(Accept);
+    let informers = setup.informers().clone();
+    let webhooks = setup.take_webhooks();
+    let server = TestServer::start(|routes, _| {
+        webhooks.add_to(routes, &informers, |_| unreachable!("there are no components"));
+    })
+    .await;
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let review = |request: AdmissionRequest| {
+        let resource = json!({"group": "", "version": "v1", "resource": "configmaps"});
+        let mut request = json!(request);
+        request["resource"] = resource;
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
+            .to_string()
+    };
+    let create = review(AdmissionRequest::create(&map));
+    let path = "/validate--v1-configmap?timeout=1s";
+    assert_eq!(
+        server.post(path, &create).await,
+        (500, "the operator's caches have not synced yet\n".to_owned())
+    );
+    let waiting = server.post("/validate--v1-configmap?timeout=30s", &create);
+    let (answer, ()) = tokio::join!(waiting, async { webhooks.synced.cancel() });
+    let (code, body) = answer;
+    assert!(code == 200 && body.contains(r#""allowed":true"#), "{code} {body}");
+    let delete = review(AdmissionRequest::delete(&map));
+    assert_eq!(server.post(path, &delete).await, (500, "no disk\n".to_owned()));
+    assert_eq!(server.post(path, "{").await.0, 200);
+
+    let (mut registry, mut metrics) = (Registry::default(), String::new());
+    webhooks.metrics.register(&mut registry);
+    encode(&mut metrics, &registry).unwrap();
+    for (operation, answer) in [
+        ("", "failed"),
+        ("CREATE", "allowed"),
+        ("DELETE", "failed"),
+        ("", "denied"),
+    ] {
+        let line = format!(
+            r#"kubewright_webhook_reviews_total{{webhook="/validate--v1-configmap",operation="{operation}",answer="{answer}"}} 1"#
+        );
+        assert!(metrics.contains(&line), "{line} is not in {metrics}");
+    }
+}
