@@ -209,8 +209,8 @@ impl<'c> World<'c> {
         };
         // A real API server notices the configurations after a while.
         eventually("the webhooks are called", TIMEOUT, || {
-            let denied = world.create("probe?dryRun=All", json!({"size": 0})).is_err();
-            let defaulted = world.create("probe?dryRun=All", json!({}));
+            let denied = world.create("probe?dryRun=All", &json!({"size": 0})).is_err();
+            let defaulted = world.create("probe?dryRun=All", &json!({}));
             denied && defaulted.is_ok_and(|foo| foo["spec"]["size"] == 3)
         });
         world.rules.seen.lock().unwrap().clear();
@@ -222,18 +222,18 @@ impl<'c> World<'c> {
     }
 
     /// Creates an object; a query may follow the name.
-    fn create(&self, name: &str, spec: Value) -> Result<Value, Status> {
+    fn create(&self, name: &str, spec: &Value) -> Result<Value, Box<Status>> {
         let (name, query) = name.split_once('?').unwrap_or((name, ""));
         let foo = json!({"apiVersion": "admission.dev/v1", "kind": "Foo", "metadata": {"name": name}, "spec": spec});
         self.send(Method::POST, &format!("{}?{query}", self.path()), Some(&foo))
     }
 
-    fn patch(&self, name: &str, spec: Value) -> Result<Value, Status> {
+    fn patch(&self, name: &str, spec: &Value) -> Result<Value, Box<Status>> {
         let path = format!("{}/{name}", self.path());
         self.send(Method::PATCH, &path, Some(&json!({"spec": spec})))
     }
 
-    fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Status> {
+    fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Box<Status>> {
         let content_type = match method {
             Method::PATCH => "application/merge-patch+json",
             _ => "application/json",
@@ -241,7 +241,7 @@ impl<'c> World<'c> {
         let sent = self.cluster.request(method, path, content_type, body);
         sent.map_err(|error| match error {
             ClusterError::Request { source, .. } => match *source {
-                kube::Error::Api(status) => *status,
+                kube::Error::Api(status) => status,
                 other => panic!("{other}"),
             },
             other => panic!("{other}"),
@@ -300,7 +300,7 @@ fn webhooks_validate_and_default(cluster: &Cluster) {
     let world = World::start(cluster, "validated");
     let denied_by = "admission webhook \"validate-v1-foo.admission.dev\" denied the request: ";
 
-    let denied = world.create("bad", json!({"size": 0})).unwrap_err();
+    let denied = world.create("bad", &json!({"size": 0})).unwrap_err();
     let invalid = "Foo.admission.dev \"bad\" is invalid: spec.size: Invalid value: 0: must be at least 1";
     assert_eq!((denied.code, &*denied.reason), (422, "Invalid"));
     assert_eq!(denied.message, format!("{denied_by}{invalid}"));
@@ -312,22 +312,22 @@ fn webhooks_validate_and_default(cluster: &Cluster) {
 
     // The default is in the stored object, and so is the field that the operator does not know.
     let created = world
-        .create("good", json!({"later": "kept", "keep": true, "name": "n"}))
+        .create("good", &json!({"later": "kept", "keep": true, "name": "n"}))
         .unwrap();
     let spec = json!({"later": "kept", "keep": true, "name": "n", "size": 3});
     assert_eq!(created["spec"], spec);
 
-    let denied = world.patch("good", json!({"name": "m"})).unwrap_err();
+    let denied = world.patch("good", &json!({"name": "m"})).unwrap_err();
     assert_eq!(denied.message, format!("{denied_by}the name cannot be changed"));
     assert_eq!((denied.code, &*denied.reason), (403, "Forbidden"));
-    let updated = world.patch("good", json!({"size": null})).unwrap();
+    let updated = world.patch("good", &json!({"size": null})).unwrap();
     assert_eq!(updated["spec"], spec);
 
     let path = format!("{}/good", world.path());
     let denied = world.send(Method::DELETE, &path, None).unwrap_err();
     let kept = "Foo.admission.dev \"good\" is invalid: spec.keep: Forbidden: set it to false first";
     assert_eq!(denied.message, format!("{denied_by}{kept}"));
-    world.patch("good", json!({"keep": false})).unwrap();
+    world.patch("good", &json!({"keep": false})).unwrap();
     world.send(Method::DELETE, &path, None).unwrap();
     let seen = [
         "CREATE bad false",
@@ -339,7 +339,7 @@ fn webhooks_validate_and_default(cluster: &Cluster) {
     ];
     assert_eq!(world.seen(), seen);
 
-    let dry = world.create("dry?dryRun=All", json!({})).unwrap();
+    let dry = world.create("dry?dryRun=All", &json!({})).unwrap();
     assert_eq!(dry["spec"]["size"], 3);
     assert_eq!(world.seen(), ["CREATE dry true"]);
     assert_eq!(cluster.get(&dry).unwrap(), None);
@@ -369,7 +369,7 @@ fn webhooks_validate_and_default(cluster: &Cluster) {
 
 fn failing_webhooks_fail_their_own_request_only(cluster: &Cluster) {
     let world = World::start(cluster, "failing");
-    let failed = world.create("torn", json!({"name": "panic"})).unwrap_err();
+    let failed = world.create("torn", &json!({"name": "panic"})).unwrap_err();
     assert_eq!(failed.code, 500);
     let expected = "failed calling webhook \"validate-v1-foo.admission.dev\": failed to call webhook: an error on the server \
          (\"the webhook panicked: no such name\") has prevented the request from succeeding";
@@ -377,9 +377,9 @@ fn failing_webhooks_fail_their_own_request_only(cluster: &Cluster) {
 
     // Others are answered while one waits for its timeout.
     let slow = std::thread::scope(|scope| {
-        let slow = scope.spawn(|| world.create("slow", json!({"name": "slow"})));
+        let slow = scope.spawn(|| world.create("slow", &json!({"name": "slow"})));
         for number in 0..5 {
-            world.create(&format!("quick-{number}"), json!({})).unwrap();
+            world.create(&format!("quick-{number}"), &json!({})).unwrap();
         }
         slow.join().unwrap().unwrap_err()
     });
@@ -389,7 +389,7 @@ fn failing_webhooks_fail_their_own_request_only(cluster: &Cluster) {
 
     // The defaulter's failure is ignored: nobody asked it to fail closed.
     let undefaulted = world
-        .create("undefaulted", json!({"name": "undefaulted"}))
+        .create("undefaulted", &json!({"name": "undefaulted"}))
         .unwrap();
     assert_eq!(undefaulted["spec"].get("size"), None);
 }

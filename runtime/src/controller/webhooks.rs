@@ -50,13 +50,16 @@ impl Setup {
         std::mem::take(&mut self.webhooks)
     }
 
-    /// Returns the webhook configurations and the Service, as `manifests` prints them; none without webhooks.
+    /// Whether there is something that the API server calls: a webhook, or the conversion between versions.
+    pub(crate) fn is_called(&self) -> bool {
+        !self.webhooks.all.is_empty() || !self.versions.is_empty()
+    }
+
+    /// Returns the webhook configurations and the Service, as `manifests` prints them; none if the API server calls nothing.
     #[doc(hidden)]
     pub fn webhook_manifests(&self) -> Option<WebhookManifests> {
-        WebhookManifests::of(
-            &self.webhooks,
-            self.operator(),
-            &default_namespace(self.operator()),
-        )
+        let (operator, namespace) = (self.operator(), default_namespace(self.operator()));
+        self.is_called()
+            .then(|| WebhookManifests::of(&self.webhooks, operator, &namespace))
     }
 }

@@ -17,7 +17,7 @@ pub struct Converters {
     ignored_annotations: Counter,
 }
 
-/// Why bytes are not a review. There is no response to it, since responses need the request's `uid`; the server answers 400.
+/// Why bytes are not a review. There is no response to it, since responses need the request's `uid`: the server answers with an error.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReviewError {
     /// The body is not a review, or one of another version.

@@ -55,6 +55,10 @@ pub(super) struct ManagerArgs {
     #[arg(long, env = "WEBHOOK_BIND_ADDRESS", value_name = "ADDRESS")]
     pub(super) webhook_bind_address: Option<BindAddress>,
 
+    /// Folder with tls.crt and tls.key for the webhooks, read again when they change. Default: the operator makes and renews a certificate
+    #[arg(long, env = "WEBHOOK_CERT_DIR", value_name = "FOLDER")]
+    pub(super) webhook_cert_dir: Option<PathBuf>,
+
     /// Serve /debug/kubewright, a page on caches and queues, beside /metrics. Default: true if metrics are served on a loopback address
     #[arg(long, env = "DEBUG_PAGE", value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]

@@ -59,11 +59,6 @@ pub enum Error {
     /// The certificate or the key of the servers is invalid.
     #[error("{0}")]
     Tls(String),
-    /// Webhooks are registered, and there is no certificate for them.
-    #[error(
-        "the operator has webhooks and no certificate for them: give the manager one with `webhook_certificate`, or switch webhooks off with --webhook-bind-address=0"
-    )]
-    NoWebhookCertificate,
     /// A server cannot listen.
     #[error(
         "serving {what} on {address} failed: {source}; choose another address with {flag}, or 0 to switch it off"

@@ -212,6 +212,7 @@ impl Manager {
 
     /// Serves [webhooks](crate::webhooks) with this certificate chain and its key, both in PEM. The certificate must be for the name
     /// `SERVICE.NAMESPACE.svc` of the Service that `manifests` prints, and `caBundle` in the webhook configurations must be its authority.
+    /// By default the operator makes and renews a certificate, in the Secret that `manifests` prints, and writes the bundles.
     /// [`run`](Self::run) fails if they are invalid or do not belong together.
     #[must_use]
     pub fn webhook_certificate(self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
@@ -265,7 +266,9 @@ impl Manager {
         let args = match (line.strict()?, registered.invalid_args) {
             (Invocation::Manifests { .. }, Some(error)) => return Err(Error::FlagsForManifests(error)),
             (_, Some(error)) => return Err(error.into()),
-            (Invocation::Manifests { yaml }, None) => return print_manifests(&registered.setup, yaml),
+            (Invocation::Manifests { yaml }, None) => {
+                return print_manifests(&registered.setup, yaml, self.webhook_certificate.is_none());
+            }
             (Invocation::Run(args), None) => args,
         };
         let tls = self
@@ -353,8 +356,8 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-fn print_manifests(setup: &Setup, yaml: bool) -> Result<()> {
-    let manifests = Manifests::of(setup).map_err(Error::Manifests)?;
+fn print_manifests(setup: &Setup, yaml: bool, keeps_certificate: bool) -> Result<()> {
+    let manifests = Manifests::with_certificate(setup, keeps_certificate).map_err(Error::Manifests)?;
     let text = if yaml {
         manifests.to_yaml().map_err(io::Error::other)
     } else {

@@ -32,6 +32,7 @@ pub(crate) mod manifests;
 mod metrics;
 mod operator;
 mod runnable_group;
+mod served_webhooks;
 mod server;
 mod servers;
 mod signals;

@@ -24,16 +24,17 @@ use super::{
     lifecycle::{OperatorTasks, StopReason},
     metrics::{Metrics, QueueStatsReader},
     runnable_group::RunnableGroups,
+    served_webhooks::{ServedWebhooks, WebhookCertificate},
     servers::{HealthSources, ManagerServers, NotReadyReason, either},
     task_group::TaskGroup,
 };
 use crate::{
-    ApiResource,
+    ApiResource, Clock,
     cache::{InformerHandle, SharedInformerFactory},
     client::{Connection, Fence},
     controller::{ControllerRunner, HealthCheck, RegisteredComponents, Runnable, Setup},
     events::{EventWriter, Recorder},
-    webhooks::{Webhooks, server::Routes},
+    webhooks::{add_conversion, server::Routes},
     workqueue::WorkQueue,
 };
 
@@ -50,8 +51,8 @@ pub(super) struct Operator {
     source: ConnectionSource,
     /// For the servers of health checks and metrics; none: plain HTTP.
     tls: Option<TlsAcceptor>,
-    webhook_certificate: Option<Arc<dyn ResolvesServerCert>>,
-    webhooks: Webhooks,
+    webhooks: ServedWebhooks,
+    clock: Clock,
     user_agent: String,
     connection: Connection,
     fence: Fence,
@@ -110,9 +111,7 @@ impl Operator {
         if let Some(applies) = setup.connection().apply_cache() {
             metrics.count_skipped_applies(applies);
         }
-        metrics.count_ignored_annotations(setup.converters().ignored_annotations());
-        let webhooks = setup.take_webhooks();
-        metrics.count_reviews(&webhooks);
+        let webhooks = ServedWebhooks::take(&mut setup, &mut metrics)?;
         metrics
             .add_operator(setup.take_metrics())
             .map_err(Error::Registration)?;
@@ -174,8 +173,8 @@ impl Operator {
             args,
             source,
             tls: None,
-            webhook_certificate: None,
             webhooks,
+            clock: setup.clock(),
             informers,
             metrics,
             controllers,
@@ -188,12 +187,15 @@ impl Operator {
         Self { tls, ..self }
     }
 
-    /// Serves webhooks with this certificate.
-    pub(super) fn with_webhook_certificate(self, certificate: Option<Arc<dyn ResolvesServerCert>>) -> Self {
-        Self {
-            webhook_certificate: certificate,
-            ..self
+    /// Serves webhooks with this certificate, if there is one.
+    pub(super) fn with_webhook_certificate(
+        mut self,
+        certificate: Option<Arc<dyn ResolvesServerCert>>,
+    ) -> Self {
+        if let Some(certificate) = certificate {
+            self.webhooks.certificate = WebhookCertificate::Given(certificate);
         }
+        self
     }
 
     #[expect(clippy::too_many_lines, reason = "the order of start and stop in one place")]
@@ -214,7 +216,7 @@ impl Operator {
         let client = connection.kube_client();
         let elector = self.args.leader_elect.unwrap_or(in_cluster).then(|| {
             let flag = self.args.leader_election_namespace.as_deref();
-            let namespace = identity::leader_namespace(flag, client.default_namespace());
+            let namespace = identity::operator_namespace(flag, client.default_namespace());
             let lock = LeaseLock::new(client.clone(), &namespace, &self.name);
             Elector::new(lock, identity::identity(), self.election_timing, self.fence)
         });
@@ -224,8 +226,7 @@ impl Operator {
         let leading = self.metrics.leading();
         let mut servers = ManagerServers::new(self.tls);
         // Webhooks are served before the caches sync, which may wait for them.
-        let has_webhooks =
-            !self.webhooks.all.is_empty() && self.args.webhook_bind_address != Some(BindAddress::Off);
+        let has_webhooks = self.webhooks.exist && self.args.webhook_bind_address != Some(BindAddress::Off);
         let not_synced = if has_webhooks {
             Arc::new(Mutex::new(Some("starting")))
         } else {
@@ -241,8 +242,9 @@ impl Operator {
             users: self.health_checks,
         };
         let health = health.handler();
+        let operator = self.name;
         let page = DebugPage {
-            operator: self.name,
+            operator: operator.clone(),
             started: Instant::now(),
             not_ready: not_ready.clone(),
             leading: elector.is_some().then(|| leading.clone()),
@@ -262,7 +264,7 @@ impl Operator {
         // kube-controller-manager, for example, serves both on one port.
         let is_one_server =
             health_address.as_ref().is_some_and(BindAddress::has_port) && health_address == metrics_address;
-        let webhooks = &self.webhooks;
+        let webhooks = &self.webhooks.webhooks;
         let mut routes = Routes::default();
         webhooks.add_to(&mut routes, &self.informers, |index| {
             let (all, own) = (webhooks.synced.clone(), components[index].synced());
@@ -274,15 +276,18 @@ impl Operator {
             .boxed()
             .shared()
         });
+        add_conversion(&mut routes, self.webhooks.converters, &webhooks.metrics);
+        let namespace = identity::operator_namespace(None, client.default_namespace());
+        let (name, folder) = ((&*operator, &*namespace), self.args.webhook_cert_dir);
+        let (certificate, keeper) =
+            self.webhooks
+                .certificate
+                .resolver(name, &self.connection, in_cluster, self.clock, folder);
         let started = async {
-            if !webhooks.all.is_empty() {
+            if self.webhooks.exist {
+                let address = self.args.webhook_bind_address;
                 servers
-                    .start_webhooks(
-                        self.args.webhook_bind_address,
-                        in_cluster,
-                        self.webhook_certificate,
-                        routes,
-                    )
+                    .start_webhooks(address, in_cluster, certificate, routes)
                     .await?;
             }
             if is_one_server {
@@ -321,7 +326,10 @@ impl Operator {
             return Err(error);
         }
         if has_webhooks {
-            *not_ready.lock() = None;
+            match keeper {
+                Some(keeper) => servers.keep_certificate(keeper, not_ready.clone()),
+                None => *not_ready.lock() = None,
+            }
         }
         let (mut events, flush) = (TaskGroup::default(), CancellationToken::new());
         let (writer, connection, flushed) = (
@@ -343,7 +351,7 @@ impl Operator {
             address,
             informers: &self.informers,
             not_synced: &not_synced,
-            synced: &self.webhooks.synced,
+            synced: &self.webhooks.webhooks.synced,
             elector,
             leading,
             runnables: self.runnables,

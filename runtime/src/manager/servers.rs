@@ -26,6 +26,7 @@ use crate::{
     cache::SharedInformerFactory,
     controller::{HealthCheck, Probe},
     webhooks::{
+        certificates::CertificateKeeper,
         configurations::DEFAULT_PORT,
         server::{Routes, WebhookServer},
     },
@@ -86,7 +87,7 @@ impl ManagerServers {
         &mut self,
         address: Option<BindAddress>,
         in_cluster: bool,
-        certificate: Option<Arc<dyn ResolvesServerCert>>,
+        certificate: Arc<dyn ResolvesServerCert>,
         routes: Routes,
     ) -> Result<(), Error> {
         let (what, flag) = ("webhooks", "--webhook-bind-address");
@@ -94,7 +95,6 @@ impl ManagerServers {
             warn!("webhooks are switched off by {flag}: the API server applies their failure policies");
             return Ok(());
         }
-        let certificate = certificate.ok_or(Error::NoWebhookCertificate)?;
         let Some((listener, _)) = listen(what, flag, address, in_cluster, DEFAULT_PORT).await? else {
             return Ok(());
         };
@@ -106,6 +106,25 @@ impl ManagerServers {
             Ok(())
         });
         Ok(())
+    }
+
+    /// Keeps the certificate of the webhooks. Until there is one, the operator is not ready.
+    pub(super) fn keep_certificate(&mut self, keeper: CertificateKeeper, not_ready: NotReadyReason) {
+        const WAITING: &str = "waiting for the certificate of the webhooks";
+        *not_ready.lock() = Some(WAITING);
+        let (serving, stop) = (keeper.serving(), self.stop.clone());
+        self.group.spawn("webhook certificate", async move {
+            let ready = async {
+                serving.ready().await;
+                // It may be stopping by now.
+                let mut reason = not_ready.lock();
+                if *reason == Some(WAITING) {
+                    *reason = None;
+                }
+            };
+            tokio::join!(keeper.run(stop.clone()), stop.run_until_cancelled(ready));
+            Ok(())
+        });
     }
 
     /// Closes the servers; running requests may finish.

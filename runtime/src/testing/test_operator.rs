@@ -14,7 +14,7 @@ use super::Harness;
 use crate::{
     Manager,
     controller::{Permission, Setup},
-    manager::manifests::definitions,
+    manager::manifests::{ManifestError, definitions, permissions_without_election},
     panics,
 };
 
@@ -81,9 +81,9 @@ impl TestOperator {
     /// Returns the permissions that an operator with this registration needs, without starting it. Call it within a tokio runtime.
     ///
     /// # Panics
-    /// If the registration has [errors](Setup::errors).
+    /// If the registration has errors.
     pub fn permissions(register: impl FnOnce(&mut Setup)) -> Vec<Permission> {
-        Harness::new(register).setup().permissions()
+        valid(permissions_without_election(Harness::new(register).setup()))
     }
 
     /// Returns the definitions in the manifests of an operator with this registration, for tests to install: one of each kind, with all
@@ -92,12 +92,15 @@ impl TestOperator {
     /// # Panics
     /// If the registration has errors.
     pub fn definitions(register: impl FnOnce(&mut Setup)) -> Vec<CustomResourceDefinition> {
-        let harness = Harness::new(register);
-        definitions(harness.setup()).unwrap_or_else(|errors| {
-            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            panic!("the registration is invalid: {}", errors.join("; "))
-        })
+        valid(definitions(Harness::new(register).setup()))
     }
+}
+
+fn valid<T>(manifests: Result<T, Vec<ManifestError>>) -> T {
+    manifests.unwrap_or_else(|errors| {
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        panic!("the registration is invalid: {}", errors.join("; "))
+    })
 }
 
 impl Drop for TestOperator {

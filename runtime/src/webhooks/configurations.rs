@@ -20,12 +20,13 @@ use kube::api::ObjectMeta;
 use serde::Serialize;
 
 use super::registration::{WebhookBuilder, Webhooks};
-use crate::Scope;
+use crate::{NamespacedName, Scope};
 
 /// The port on which operators serve webhooks.
 pub(crate) const DEFAULT_PORT: u16 = 9443;
 
-const SERVICE_PORT: i32 = 443;
+/// The port of the Service.
+pub(crate) const SERVICE_PORT: i32 = 443;
 
 /// The label of each namespace with its name.
 const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
@@ -45,11 +46,19 @@ pub struct WebhookManifests {
     pub mutating: Option<MutatingWebhookConfiguration>,
     /// Selects the operator's Pods.
     pub service: Service,
+    /// The Secret of the certificate, without data, if the operator keeps it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<serde_json::Value>,
 }
 
 /// Returns the name of the Service.
 pub(crate) fn service_name(operator: &str) -> String {
     format!("{operator}-webhooks")
+}
+
+/// Returns the name of the Secret with the certificate.
+pub(crate) fn secret_name(operator: &str, namespace: &str) -> NamespacedName {
+    NamespacedName::namespaced(namespace, service_name(operator))
 }
 
 /// Returns the namespace that a new project has. The manifests do not know that of the deployment.
@@ -58,11 +67,8 @@ pub(crate) fn default_namespace(operator: &str) -> String {
 }
 
 impl WebhookManifests {
-    /// Returns the objects; none without webhooks.
-    pub(crate) fn of(webhooks: &Webhooks, operator: &str, namespace: &str) -> Option<Self> {
-        if webhooks.all.is_empty() {
-            return None;
-        }
+    /// Returns the objects, without the Secret. With no webhooks they are only the Service, which conversion needs.
+    pub(crate) fn of(webhooks: &Webhooks, operator: &str, namespace: &str) -> Self {
         let target = Target { operator, namespace };
         let of_kind = |is_mutating| {
             webhooks
@@ -76,7 +82,7 @@ impl WebhookManifests {
             name: Some(operator.to_owned()),
             ..ObjectMeta::default()
         };
-        Some(Self {
+        Self {
             validating: (!validating.is_empty()).then(|| ValidatingWebhookConfiguration {
                 metadata: metadata(),
                 webhooks: Some(validating),
@@ -86,7 +92,8 @@ impl WebhookManifests {
                 webhooks: Some(mutating),
             }),
             service: target.service(),
-        })
+            secret: None,
+        }
     }
 }
 

@@ -52,13 +52,14 @@
 //! Every replica serves reviews, before leader election. `manifests` prints the webhook configurations and the Service, without CA bundles.
 //!
 //! Reading order: `admission` (what a review is, and what answers it), `registration` (options and names), `configurations` (the objects
-//! that `manifests` prints), `server` (HTTPS), `admission_webhook` (what the
+//! that `manifests` prints), `server` (HTTPS), `admission_webhook` and `conversion_webhook` (what the
 //! server calls), `metrics`, `certificates` (the server's certificate, and the CA bundles with which the API server verifies it).
 
 mod admission;
 mod admission_webhook;
 pub(crate) mod certificates;
 pub(crate) mod configurations;
+mod conversion_webhook;
 pub(crate) mod metrics;
 pub(crate) mod registration;
 pub(crate) mod server;
@@ -66,4 +67,7 @@ mod write_timeout;
 
 pub use admission::{AdmissionError, AdmissionRequest, Defaulter, Operation, Validation, Validator};
 pub use registration::{WebhookBuilder, WebhookError};
-pub(crate) use {admission::AdmissionHandler, configurations::WebhookManifests, registration::Webhooks};
+pub(crate) use {
+    admission::AdmissionHandler, configurations::WebhookManifests, conversion_webhook::add_conversion,
+    registration::Webhooks,
+};

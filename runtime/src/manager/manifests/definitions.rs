@@ -23,6 +23,7 @@ use crate::{
     controller::Setup,
     conversion::{self, RegisteredVersions},
     panics::caught,
+    webhooks::configurations::{SERVICE_PORT, default_namespace, service_name},
 };
 
 /// One custom kind of the document, with all its versions.
@@ -296,11 +297,11 @@ fn webhook_conversion(operator: &str) -> CustomResourceConversion {
         webhook: Some(WebhookConversion {
             client_config: Some(WebhookClientConfig {
                 service: Some(ServiceReference {
-                    name: format!("{operator}-webhooks"),
-                    // That of a new project: the registration does not know where the operator is deployed.
-                    namespace: format!("{operator}-system"),
+                    name: service_name(operator),
+                    // The registration does not know where the operator is deployed.
+                    namespace: default_namespace(operator),
                     path: Some(conversion::PATH.to_owned()),
-                    port: Some(443),
+                    port: Some(SERVICE_PORT),
                 }),
                 ..WebhookClientConfig::default()
             }),

@@ -1,18 +1,19 @@
 //! The output of the subcommand `manifests`: the registered custom kinds, the permissions and the webhook configurations.
 //!
-//! This file has the document, [`definitions`] the CRDs, [`schema`] the check of index paths against their schemas, and [`roles`] the roles
-//! of the YAML output.
+//! This file has the document, [`definitions`] the CRDs, [`schema`] the check of index paths against their schemas, [`webhooks`] what webhooks
+//! need, and [`roles`] the roles of the YAML output.
 
 mod definitions;
 mod roles;
 mod schema;
+mod webhooks;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Serialize;
 
 use crate::{
     controller::{Permission, PermissionScope, RegistrationError, Setup},
-    webhooks::WebhookManifests,
+    webhooks::{WebhookManifests, certificates::BundleTarget},
 };
 
 pub(super) use definitions::CustomDefinition;
@@ -57,11 +58,17 @@ pub enum ManifestError {
 impl Manifests {
     /// Generates the manifests of the registration. Returns all errors, not only the first.
     pub(super) fn of(setup: &Setup) -> Result<Self, Vec<ManifestError>> {
+        Self::with_certificate(setup, true)
+    }
+
+    /// [`of`](Self::of) an operator that keeps the certificate of its webhooks, or is given one.
+    pub(super) fn with_certificate(setup: &Setup, is_kept: bool) -> Result<Self, Vec<ManifestError>> {
         let mut errors: Vec<ManifestError> = setup.errors().into_iter().map(Into::into).collect();
         let warnings = setup.warnings().to_vec();
         let kinds = definitions::all(setup, &mut errors);
         let mut permissions = setup.permissions();
         permissions.push(leader_election());
+        let webhooks = webhooks::of(setup, &kinds, is_kept, &mut permissions);
         if !errors.is_empty() {
             return Err(errors);
         }
@@ -71,7 +78,7 @@ impl Manifests {
             operator: setup.operator().to_owned(),
             kinds,
             permissions,
-            webhooks: setup.webhook_manifests(),
+            webhooks,
             warnings,
         })
     }
@@ -94,10 +101,15 @@ impl Manifests {
                 validating,
                 mutating,
                 service,
+                secret,
             } = webhooks;
             let validating = validating.iter().map(yaml::document);
             let mutating = mutating.iter().map(yaml::document);
-            validating.chain(mutating).chain([yaml::document(service)])
+            let secret = secret.iter().map(yaml::document);
+            validating
+                .chain(mutating)
+                .chain([yaml::document(service)])
+                .chain(secret)
         });
         let roles = roles.iter().map(yaml::document);
         definitions.chain(roles).chain(webhooks).collect()
@@ -108,6 +120,20 @@ impl Manifests {
 pub(crate) fn definitions(setup: &Setup) -> Result<Vec<CustomResourceDefinition>, Vec<ManifestError>> {
     let manifests = Manifests::of(setup)?;
     Ok(manifests.kinds.into_iter().filter_map(|kind| kind.crd).collect())
+}
+
+/// Returns the permissions of an operator without leader election, or the registration's errors.
+pub(crate) fn permissions_without_election(setup: &Setup) -> Result<Vec<Permission>, Vec<ManifestError>> {
+    let Manifests { mut permissions, .. } = Manifests::of(setup)?;
+    let election = leader_election();
+    permissions.retain(|permission| permission.unit != election.unit);
+    Ok(permissions)
+}
+
+/// Returns the objects whose CA bundle an operator keeps, or the registration's errors.
+pub(super) fn bundle_targets(setup: &Setup) -> Result<Vec<BundleTarget>, Vec<ManifestError>> {
+    let manifests = Manifests::of(setup)?;
+    Ok(webhooks::bundle_targets(setup, &manifests.kinds))
 }
 
 /// Returns the permission for leader election. Every operator has it, so that its role does not depend on flags.

@@ -587,12 +587,44 @@ async fn webhook_configurations_and_their_service_are_printed() {
         "validate-v1-deployment.apps.shop"
     );
     assert_eq!(json["webhooks"]["service"]["metadata"]["name"], "shop-webhooks");
-    // Serving reviews needs no permission.
-    assert_eq!(json["permissions"], without["permissions"]);
+    let certificate: Vec<_> = manifests.permissions[manifests.permissions.len() - 2..]
+        .iter()
+        .map(|permission| {
+            (
+                &*permission.unit,
+                &permission.resource_names[..],
+                &permission.verbs[..],
+            )
+        })
+        .collect();
+    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        certificate,
+        [
+            (
+                "webhook certificate",
+                &texts(&["shop-webhooks"])[..],
+                &texts(&["get", "update", "watch"])[..]
+            ),
+            (
+                "CA bundle ValidatingWebhookConfiguration",
+                &texts(&["shop"])[..],
+                &texts(&["get", "patch"])[..]
+            ),
+        ]
+    );
+    // Serving reviews with a given certificate needs no permission.
+    let given = serde_json::to_value(Manifests::with_certificate(&setup, false).unwrap()).unwrap();
+    assert_eq!(given["permissions"], without["permissions"]);
+    assert_eq!(given["webhooks"].get("secret"), None);
     let yaml = manifests.to_yaml().unwrap();
     let kinds = yaml.lines().filter(|line| line.starts_with("kind: ")).skip(2);
     assert_eq!(
         kinds.collect::<Vec<_>>(),
-        ["kind: ValidatingWebhookConfiguration", "kind: Service"]
+        [
+            "kind: ValidatingWebhookConfiguration",
+            "kind: Service",
+            "kind: Secret"
+        ]
     );
 }

@@ -55,16 +55,18 @@ async fn operator_is_ready_before_its_caches_sync_and_syncz_is_not() {
 }
 
 #[tokio::test]
-async fn webhooks_need_a_certificate_unless_they_are_switched_off() {
-    let (server, stop) = (Shared::default(), CancellationToken::new());
-    let error = with_webhook(&server, "--health-bind-address=0", &stop)
-        .run()
-        .await;
-    let text = error.unwrap_err().to_string();
+async fn operator_is_not_ready_without_a_certificate_unless_webhooks_are_switched_off() {
+    let (server, stop, health) = (Shared::default(), CancellationToken::new(), free_port());
+    let args = format!("--health-bind-address=127.0.0.1:{health}");
+    let running = tokio::spawn(with_webhook(&server, &args, &stop).run());
+    let unready = probed(health, "/readyz", 500).await;
     assert!(
-        text.starts_with("the operator has webhooks and no certificate for them: give the manager one"),
-        "{text}"
+        unready.contains("[-] operator failed: waiting for the certificate of the webhooks"),
+        "{unready}"
     );
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    let stop = CancellationToken::new();
     let off = with_webhook(&server, "--health-bind-address=0 --webhook-bind-address=0", &stop);
     run_until(&server, off, "reconciled", async || stop.cancel())
         .await

@@ -30,6 +30,12 @@ impl ServerNames {
         Ok(self)
     }
 
+    /// Adds the names of this machine for itself.
+    pub fn with_loopback(mut self) -> Self {
+        self.0.extend(["localhost", "127.0.0.1"].map(str::to_owned));
+        self
+    }
+
     pub(super) fn as_slice(&self) -> &[String] {
         &self.0
     }

@@ -1,0 +1,160 @@
+//! An operator that keeps its own certificate, converts versions and validates, with exactly its permissions, on both API servers.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use std::{net::TcpListener, time::Duration};
+
+use kubewright::tokio_util::sync::CancellationToken;
+use kubewright::{
+    Convert, CustomResource, Informer, Manager,
+    controller::Setup,
+    testing::{Harness, TestOperator},
+    webhooks::{AdmissionError, AdmissionRequest, Validation, Validator},
+};
+use kubewright_testkit::{Cluster, eventually};
+use kubewright_tests::on_both_servers;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+on_both_servers!(operator_keeps_its_certificate_converts_and_validates);
+
+/// As the tests' registrations are named.
+const NAME: &str = "test";
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+mod v1 {
+    use super::*;
+
+    #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "served.dev", version = "v1", kind = "Cup", namespaced)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) struct CupSpec {
+        pub(super) size: i32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub(super) color: Option<String>,
+    }
+}
+
+mod v1alpha1 {
+    use super::*;
+
+    #[derive(CustomResource, Informer, Convert, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "served.dev", version = "v1alpha1", kind = "Cup", namespaced)]
+    #[convert(hub = v1::CupSpec, hub_only(color))]
+    pub(super) struct CupSpec {
+        #[convert(renamed = "size")]
+        pub(super) volume: i32,
+    }
+}
+
+struct Sizes;
+
+impl Validator<v1::Cup> for Sizes {
+    async fn create(&self, cup: &v1::Cup, _: &AdmissionRequest) -> Result<Validation, AdmissionError> {
+        let mut validation = Validation::new();
+        if cup.spec.size < 1 {
+            validation.invalid("spec.size", cup.spec.size, "must be at least 1");
+        }
+        Ok(validation)
+    }
+}
+
+fn register(setup: &mut Setup) {
+    setup.versions::<v1::Cup>().other::<v1alpha1::Cup>();
+    setup.validator::<v1::Cup>(Sizes).fail_closed();
+}
+
+fn cup(version: &str, name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": format!("served.dev/{version}"), "kind": "Cup",
+        "metadata": {"name": name, "namespace": "default"}, "spec": spec,
+    })
+}
+
+/// Calls the operator by a URL in place of the Service, which no Pod backs here.
+fn call_by_url(config: &mut Value, port: u16) {
+    let path = config["service"]["path"].as_str().unwrap();
+    *config = json!({"url": format!("https://127.0.0.1:{port}{path}")});
+}
+
+fn operator_keeps_its_certificate_converts_and_validates(cluster: &Cluster) {
+    let runtime = Runtime::new().unwrap();
+    let _guard = runtime.enter();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+
+    // As the manifests are applied: without certificates.
+    let manifests = json!(Harness::new(register).setup().webhook_manifests());
+    let identity = cluster
+        .operator(NAME, &TestOperator::permissions(register))
+        .unwrap();
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+        "metadata": {"name": format!("{NAME}-webhooks"), "namespace": format!("{NAME}-system")},
+    });
+    cluster.apply(&secret).unwrap();
+    let mut definition = json!(TestOperator::definitions(register)[0]);
+    call_by_url(
+        &mut definition["spec"]["conversion"]["webhook"]["clientConfig"],
+        port,
+    );
+    cluster.install_crd(&definition).unwrap();
+    let mut validating = manifests["validating"].clone();
+    call_by_url(&mut validating["webhooks"][0]["clientConfig"], port);
+    cluster.apply(&validating).unwrap();
+
+    let stop = CancellationToken::new();
+    let mut config = runtime.block_on(identity.config()).unwrap();
+    config.default_namespace = format!("{NAME}-system");
+    let address = format!("--webhook-bind-address=127.0.0.1:{port}");
+    let manager = Manager::new(NAME)
+        .with_config(config)
+        .with_args([
+            &*address,
+            "--leader-elect=false",
+            "--health-bind-address=0",
+            "--metrics-bind-address=0",
+        ])
+        .stop_on(&stop)
+        .register(register);
+    let running = runtime.spawn(async move { manager.run().await });
+
+    // Until the CA bundle is there, the failure policy refuses every write.
+    eventually("the operator is called", TIMEOUT, || {
+        cluster
+            .apply(&cup("v1", "first", &json!({"size": 2, "color": "red"})))
+            .map_err(|error| format!("{error:?}"))
+    });
+    // A real API server notices each bundle after a while.
+    let old = eventually("the operator converts", TIMEOUT, || {
+        let read = cluster.get(&cup("v1alpha1", "first", &json!({})));
+        read.map_err(|error| format!("{error:?}"))
+    });
+    assert_eq!(old.unwrap()["spec"], json!({"volume": 2}));
+    let denied = cluster
+        .apply(&cup("v1alpha1", "bad", &json!({"volume": 0})))
+        .unwrap_err();
+    let denied = format!("{denied:?}");
+    assert!(
+        denied.contains("spec.size: Invalid value: 0: must be at least 1"),
+        "{denied}"
+    );
+    cluster
+        .merge_patch(
+            &cup("v1alpha1", "first", &json!({})),
+            &json!({"spec": {"volume": 3}}),
+        )
+        .unwrap();
+    let new = cluster.get(&cup("v1", "first", &json!({}))).unwrap().unwrap();
+    assert_eq!(new["spec"], json!({"size": 3, "color": "red"}));
+    runtime.block_on(cluster.assert_exact_permissions(&identity));
+
+    stop.cancel();
+    runtime.block_on(running).unwrap().unwrap();
+    cluster.delete(&validating).unwrap();
+}
