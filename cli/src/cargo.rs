@@ -125,6 +125,8 @@ pub struct OperatorTarget {
     root: PathBuf,
     manifest: PathBuf,
     binary: String,
+    /// The operator's namespace.
+    namespace: String,
     source_paths: BTreeSet<PathBuf>,
     crates: BTreeSet<PackageId>,
 }
@@ -170,6 +172,7 @@ impl OperatorTarget {
             crates,
             manifest,
             binary,
+            namespace: project.settings.namespace.clone(),
         })
     }
 
@@ -227,7 +230,10 @@ impl OperatorTarget {
             let wrote_stderr = output.wrote_stderr;
             return Err(CargoError::Manifests { wrote_stderr, name });
         }
-        Manifests::parse(&output.stdout).map_err(|message| CargoError::InvalidManifests { name, message })
+        let parsed = Manifests::parse(&output.stdout);
+        let mut manifests = parsed.map_err(|message| CargoError::InvalidManifests { name, message })?;
+        manifests.set_namespace(&self.namespace);
+        Ok(manifests)
     }
 
     fn command(&self, program: &Path) -> Command {

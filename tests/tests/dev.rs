@@ -137,6 +137,59 @@ async fn dev_runs_the_operator_and_restarts_it_on_source_changes() {
         "the API server validates with an outdated schema"
     );
 
+    // The API server calls the operator's webhooks; dev prints a sample's denial, and removes the configuration with the webhook.
+    project.edit(
+        controller,
+        "        let foos = setup.informers().foos();",
+        "        setup.validator::<Foo>(Names);\n        let foos = setup.informers().foos();",
+    );
+    let validator = r#"
+struct Names;
+
+impl kubewright::webhooks::Validator<Foo> for Names {
+    async fn create(
+        &self,
+        foo: &Foo,
+        _: &kubewright::webhooks::AdmissionRequest,
+    ) -> Result<kubewright::webhooks::Validation, kubewright::webhooks::AdmissionError> {
+        let mut validation = kubewright::webhooks::Validation::new();
+        if foo.metadata.name.as_deref() == Some("denied") {
+            validation.forbidden("metadata.name", "such a name");
+        }
+        Ok(validation)
+    }
+}
+"#;
+    let written = project.read(controller);
+    std::fs::write(project.root().join(controller), written + validator).expect("the file is written");
+    add_sample(
+        "denied.yaml",
+        "apiVersion: demo.dev/v1alpha1\nkind: Foo\nmetadata:\n  name: denied\nspec:\n  deploymentName: denied\n  replicas: 1\n",
+    );
+    wait_for(&dev, "metadata.name: Forbidden: such a name");
+    assert!(project.read("manifests/Kustomization").contains("- webhooks\n"));
+    let configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    let client = client(&kubeconfig(&dev)).await;
+    let found = get(&client, configurations).await;
+    assert!(
+        found["items"][0]["webhooks"][0]["clientConfig"]["caBundle"].is_string(),
+        "{found}"
+    );
+    std::fs::remove_file(project.root().join("manifests/samples/denied.yaml"))
+        .expect("the sample is removed");
+    project.edit(controller, "        setup.validator::<Foo>(Names);\n", "");
+    eventually("the configuration is removed", LOG_TIMEOUT, || {
+        (!project.root().join("manifests/webhooks").exists()).then_some(())
+    });
+    let removed = async {
+        while get(&client, configurations).await["items"] != json!([]) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(LOG_TIMEOUT, removed)
+        .await
+        .expect("dev removes the configuration");
+
     let address = address(&kubeconfig(&dev)).await;
     assert!(TcpStream::connect(&address).is_ok(), "{address}");
     let ended = dev

@@ -18,7 +18,7 @@ pub(super) const FIELD_MANAGER: &str = "kubewright-dev";
 /// Longest wait for a CRD to be established and its kind to be served.
 const SERVED_TIMEOUT: Duration = Duration::from_secs(10);
 /// Interval between two checks.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Applies objects, and caches the resources of their kinds.
 pub(super) struct Applier {
@@ -46,17 +46,46 @@ impl Applier {
                 document["kind"].as_str().unwrap_or("an object")
             )
         };
-        let (resource, scope) = self.resolve_kind(document).await?;
-        let namespace = document["metadata"]["namespace"].as_str().unwrap_or("default");
-        let api: Api<DynamicObject> = match scope {
-            Scope::Cluster => Api::all_with(self.client.clone(), &resource),
-            Scope::Namespaced => Api::namespaced_with(self.client.clone(), namespace, &resource),
-        };
+        let api = self.api(document).await?;
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let patched = api.patch(name, &params, &Patch::Apply(document)).await;
         patched
             .map(drop)
             .map_err(|source| ClusterError::request(action(), source))
+    }
+
+    /// Reads an object; none if it does not exist.
+    pub(super) async fn read(&mut self, document: &Value) -> Result<Option<Value>, ClusterError> {
+        let name = document["metadata"]["name"].as_str().unwrap_or_default();
+        let found = self.api(document).await?.get_opt(name).await;
+        let found = found.map_err(|source| ClusterError::request(format!("read {name}"), source))?;
+        Ok(found.map(|object| object.data))
+    }
+
+    /// Deletes an object. A missing one is not an error.
+    pub(super) async fn delete(&mut self, document: &Value) -> Result<(), ClusterError> {
+        let name = document["metadata"]["name"].as_str().unwrap_or_default();
+        match self
+            .api(document)
+            .await?
+            .delete(name, &DeleteParams::default())
+            .await
+        {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            deleted => deleted
+                .map(drop)
+                .map_err(|source| ClusterError::request(format!("delete {name}"), source)),
+        }
+    }
+
+    /// Returns the API of an object's kind, in its namespace.
+    async fn api(&mut self, document: &Value) -> Result<Api<DynamicObject>, ClusterError> {
+        let (resource, scope) = self.resolve_kind(document).await?;
+        let namespace = document["metadata"]["namespace"].as_str().unwrap_or("default");
+        Ok(match scope {
+            Scope::Cluster => Api::all_with(self.client.clone(), &resource),
+            Scope::Namespaced => Api::namespaced_with(self.client.clone(), namespace, &resource),
+        })
     }
 
     /// Applies a CRD and waits until it is established.

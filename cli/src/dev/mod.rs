@@ -25,6 +25,7 @@ mod service_account;
 pub mod session;
 mod simulated_cluster;
 mod source_watcher;
+mod webhooks;
 
 pub use cluster::ClusterError;
 pub use console::{Console, Line};

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::{
     apply::Applier,
     build_progress,
-    cluster::Cluster,
+    cluster::{Cluster, ClusterError},
     console::{Console, LineOrigin},
     object_filter::ObjectFilter,
     object_watcher::{ObjectWatcher, ResourceName},
@@ -27,6 +27,7 @@ use super::{
     service_account::OperatorAccount,
     simulated_cluster::SimulatedCluster,
     source_watcher::SourceWatcher,
+    webhooks::LocalWebhooks,
 };
 use crate::{
     Error, args,
@@ -65,6 +66,7 @@ pub struct Session {
     plan_messages: RecurringMessages,
     /// Kinds of the applied CRDs, by name of the CRD.
     applied_crds: BTreeMap<String, String>,
+    webhooks: LocalWebhooks,
     samples: SampleApplier,
 }
 
@@ -127,6 +129,7 @@ impl Session {
             restart_at: None,
             plan_messages: RecurringMessages::default(),
             applied_crds: BTreeMap::new(),
+            webhooks: LocalWebhooks::default(),
         })
     }
 
@@ -186,13 +189,30 @@ impl Session {
         let executable = target.executable(&built.stdout)?;
         let printed = target.manifests_command(&executable);
         let printed = Process::run(&printed, LineOrigin::Operator, &self.console).await?;
-        let manifests = target.parse_manifests(&printed)?;
+        let mut manifests = target.parse_manifests(&printed)?;
         self.write_generated(&project, &manifests).await?;
+        if self.cluster.is_embedded() {
+            let rewritten = self.webhooks.rewrite(&mut manifests);
+            rewritten.map_err(|error| {
+                ClusterError::UnexpectedState(format!("no port for the webhooks: {error}"))
+            })?;
+        } else if manifests.webhooks.is_some() {
+            self.log("the cluster cannot call the operator's webhooks on this machine: they are off")
+                .await;
+        }
         self.apply_manifests(&project, &manifests).await?;
         self.object_watcher
             .watch(printed_resources(&manifests, self.simulated.is_some()))
             .await?;
         self.launch_if_changed(&project, &manifests, executable).await?;
+        if !self
+            .webhooks
+            .wait_for_bundles(&mut self.applier, &manifests)
+            .await?
+        {
+            self.log("the operator does not serve its webhooks yet: its log says why")
+                .await;
+        }
         self.delete_stale_crds(&manifests).await?;
         if !self
             .samples
@@ -249,6 +269,9 @@ impl Session {
                 let applied = self.applier.apply(&document.value).await;
                 applied.map_err(|error| Error::from(error).at(&path, document.line("kind")))?;
             }
+        }
+        if self.cluster.is_embedded() {
+            self.webhooks.apply(&mut self.applier, manifests).await?;
         }
         Ok(())
     }
@@ -316,6 +339,10 @@ impl Session {
                     env::var("LEADER_ELECT").unwrap_or_else(|_| "false".to_owned()),
                 ),
                 ("KUBECONFIG", account.kubeconfig.to_string_lossy().into_owned()),
+                (
+                    "WEBHOOK_BIND_ADDRESS",
+                    self.webhooks.address().unwrap_or_else(|| "0".to_owned()),
+                ),
             ],
         };
         self.account = Some(account);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     Error,
-    manifests::{Manifests, api_docs, crds, definition_check, kustomization, rbac},
+    manifests::{Manifests, api_docs, crds, definition_check, kustomization, rbac, webhooks},
     ownership::{
         generated::{self, EditedFile},
         managed::{self, ConflictedFile, Resolution},
@@ -68,11 +68,14 @@ pub(crate) fn plan_after(
     };
     let managed = planner.plan_managed()?;
     let crd_files = planner.plan_crds(manifests)?;
-    let role_files = planner.plan_roles(manifests)?;
+    let settings = &project.settings;
+    let role_files = planner.plan_files(rbac::files(manifests, &settings.namespace, settings.watched())?)?;
+    let webhook_files = planner.plan_files(webhooks::files(manifests)?)?;
     let mut folders = Vec::new();
     for (folder, files, note) in [
         (crds::FOLDER, crd_files, "BREAKING its kind was removed"),
         (rbac::FOLDER, role_files, "no longer needed"),
+        (webhooks::FOLDER, webhook_files, "no longer needed"),
     ] {
         if planner.plan_folder(folder, files, note)? {
             folders.push(Path::new(folder));
@@ -167,14 +170,14 @@ impl Planner<'_> {
         Ok(files)
     }
 
-    fn plan_roles(&mut self, manifests: &Manifests) -> Result<Vec<PathBuf>, Error> {
-        let settings = &self.project.settings;
-        let mut files = Vec::new();
-        for (path, text) in rbac::files(manifests, &settings.namespace, settings.watched())? {
+    /// Plans files with their texts. Returns their paths.
+    fn plan_files(&mut self, files: Vec<(PathBuf, String)>) -> Result<Vec<PathBuf>, Error> {
+        let mut paths = Vec::new();
+        for (path, text) in files {
             self.plan_generated(&path, &text, |_| Vec::new())?;
-            files.push(path);
+            paths.push(path);
         }
-        Ok(files)
+        Ok(paths)
     }
 
     /// Plans the kustomization of a folder and the removal of its stale files. Returns whether the folder has files.

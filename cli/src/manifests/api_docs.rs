@@ -208,6 +208,7 @@ mod tests {
             operator: "shop".into(),
             kinds: vec![kind],
             permissions: vec![],
+            webhooks: None,
             warnings: vec![],
         };
         assert_eq!(

@@ -1,6 +1,6 @@
 //! The operator's manifests, and the texts that are generated from them.
 //!
-//! `<operator> manifests` prints JSON ([`Manifests`]). From it come [`crds`], [`rbac`], the [`kustomization`] that lists
+//! `<operator> manifests` prints JSON ([`Manifests`]). From it come [`crds`], [`rbac`], [`webhooks`], the [`kustomization`] that lists
 //! them, and the API documentation ([`api_docs`]). [`definition_check`] finds what the API server would refuse. These modules return texts; [`ownership`](crate::ownership) decides
 //! whether they may be written.
 
@@ -11,11 +11,14 @@ pub mod descriptions;
 pub mod kustomization;
 pub mod rbac;
 mod schema_path;
+pub mod webhooks;
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
+
+use webhooks::WebhookManifests;
 
 /// The supported `manifestsVersion`.
 const MANIFESTS_VERSION: u64 = 1;
@@ -30,6 +33,9 @@ pub struct Manifests {
     pub kinds: Vec<KindManifest>,
     /// The permissions that the operator needs.
     pub permissions: Vec<Permission>,
+    /// What the API server calls, if anything.
+    #[serde(default)]
+    pub webhooks: Option<WebhookManifests>,
     /// Warnings for the operator's author.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -124,6 +130,11 @@ impl Manifests {
                     .into(),
             ),
         }
+    }
+
+    /// Sets the namespace that the operator will run in, which it does not know.
+    pub(crate) fn set_namespace(&mut self, namespace: &str) {
+        webhooks::set_namespace(self, namespace);
     }
 
     /// Returns the kinds that this operator defines, with their CRDs. External kinds are left out.

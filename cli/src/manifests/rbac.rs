@@ -202,6 +202,7 @@ mod tests {
         Manifests {
             operator: "shop".into(),
             kinds: vec![],
+            webhooks: None,
             permissions: vec![
                 permission(
                     PermissionScope::Watched,

@@ -47,7 +47,9 @@ impl ServedWebhooks {
         let converters = Arc::new(setup.converters());
         metrics.count_ignored_annotations(converters.ignored_annotations());
         let webhooks = setup.take_webhooks();
-        metrics.count_reviews(&webhooks);
+        if exist {
+            metrics.count_reviews(&webhooks);
+        }
         Ok(Self {
             webhooks,
             converters,

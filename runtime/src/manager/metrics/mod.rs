@@ -105,11 +105,9 @@ impl Metrics {
         );
     }
 
-    /// Adds the metrics of webhooks, if there are any.
+    /// Adds the metrics of webhooks, of which there are some.
     pub(super) fn count_reviews(&mut self, webhooks: &Webhooks) {
-        if !webhooks.all.is_empty() {
-            webhooks.metrics.register(&mut self.registry);
-        }
+        webhooks.metrics.register(&mut self.registry);
     }
 
     /// Adds the count of applies of the operator's clients that were not sent.

@@ -180,6 +180,7 @@ async fn documented_metrics_equal_the_exported_ones() {
     });
     webhooks.metrics.reviewed("/validate", None, None);
     metrics.count_reviews(&webhooks);
+    metrics.count_ignored_annotations(Counter::default());
     // Counts with any response.
     let client = TypedClient::<Deployment, (Get,)>::new(connection);
     let _ = client.get(&NamespacedName::namespaced("default", "web")).await;
