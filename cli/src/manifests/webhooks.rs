@@ -59,19 +59,16 @@ pub(super) fn set_namespace(manifests: &mut Manifests, namespace: &str) {
         [validating, mutating, service, secret].into_iter().flatten()
     });
     for object in webhooks {
-        replace(&mut object["metadata"], "namespace", &assumed, namespace);
-        for webhook in object["webhooks"].as_array_mut().into_iter().flatten() {
-            let expressions = webhook.pointer_mut("/namespaceSelector/matchExpressions");
-            for expression in expressions.and_then(Value::as_array_mut).into_iter().flatten() {
-                let values = expression["values"].as_array_mut().into_iter().flatten();
-                values
-                    .filter(|value| **value == *assumed)
-                    .for_each(|value| *value = namespace.into());
+        replace(object.get_mut("metadata"), "namespace", &assumed, namespace);
+        for webhook in items(object, "/webhooks") {
+            for expression in items(webhook, "/namespaceSelector/matchExpressions") {
+                let values = items(expression, "/values").filter(|value| **value == *assumed);
+                values.for_each(|value| *value = namespace.into());
             }
         }
     }
     for config in client_configs(manifests) {
-        replace(&mut config["service"], "namespace", &assumed, namespace);
+        replace(config.get_mut("service"), "namespace", &assumed, namespace);
     }
 }
 
@@ -102,9 +99,17 @@ fn client_configs(manifests: &mut Manifests) -> impl Iterator<Item = &mut Value>
     of_webhooks.chain(of_definitions)
 }
 
-fn replace(object: &mut Value, field: &str, assumed: &str, text: &str) {
-    if object[field] == *assumed {
-        object[field] = text.into();
+/// Returns the items of a list; none if there is no list. Indexing a mutable value would insert the field.
+fn items<'a>(value: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
+    let list = value.pointer_mut(pointer).and_then(Value::as_array_mut);
+    list.into_iter().flatten()
+}
+
+fn replace(object: Option<&mut Value>, field: &str, assumed: &str, text: &str) {
+    if let Some(value) = object.and_then(|object| object.get_mut(field))
+        && *value == *assumed
+    {
+        *value = text.into();
     }
 }
 
