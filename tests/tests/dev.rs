@@ -179,7 +179,7 @@ impl kubewright::webhooks::Validator<Foo> for Names {
         .expect("the sample is removed");
     project.edit(controller, "        setup.validator::<Foo>(Names);\n", "");
     eventually("the configuration is removed", LOG_TIMEOUT, || {
-        (!project.root().join("manifests/webhooks").exists()).then_some(())
+        (!project.root().join("manifests/webhooks/validating.yaml").exists()).then_some(())
     });
     let removed = async {
         while get(&client, configurations).await["items"] != json!([]) {
