@@ -1,6 +1,7 @@
 //! Rewrites parsed expressions for the evaluator: field selections, which kube-cel evaluates to `false` on a value without fields, become
 //! calls of [`super::functions`], and so do composed variables. Refuses what kube-cel cannot evaluate.
 
+use super::types::TYPE_NAMES;
 use super::{functions, library};
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
@@ -14,25 +15,6 @@ use kube_cel::cel::common::ast::{
 pub(super) fn lower(expression: IdedExpr) -> Result<IdedExpr, String> {
     Lowering::default().lower(expression)
 }
-
-/// The name of the type of an expression, as a value of CEL.
-const TYPE_NAMES: &[&str] = &[
-    "bool",
-    "bytes",
-    "double",
-    "dyn",
-    "google",
-    "int",
-    "list",
-    "map",
-    "net",
-    "null_type",
-    "kubernetes",
-    "optional_type",
-    "string",
-    "type",
-    "uint",
-];
 
 #[derive(Default)]
 struct Lowering {

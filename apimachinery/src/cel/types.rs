@@ -62,7 +62,7 @@ pub(super) fn check(expression: &IdedExpr, declared: &Declarations<'_>) -> (Type
 }
 
 /// Names that CEL declares as types and namespaces.
-const TYPE_NAMES: &[&str] = &[
+pub(super) const TYPE_NAMES: &[&str] = &[
     "bool",
     "bytes",
     "double",

@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, Patch, PatchParams},
@@ -117,14 +116,10 @@ impl Applier {
 
     /// Deletes a CRD, and with it all objects of its kind. A missing CRD is not an error.
     pub(super) async fn delete_crd(&mut self, name: &str) -> Result<(), ClusterError> {
-        let api: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        match api.delete(name, &DeleteParams::default()).await {
-            Err(kube::Error::Api(status)) if status.code == 404 => {}
-            Err(source) => {
-                return Err(ClusterError::request(format!("delete the CRD {name}"), source));
-            }
-            Ok(_) => {}
-        }
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name},
+        });
+        self.delete(&definition).await?;
         self.kinds.clear();
         self.defined.remove(name);
         Ok(())

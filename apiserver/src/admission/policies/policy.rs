@@ -1,7 +1,7 @@
 //! The stored policies with their bindings, compiled.
 
 use super::params::{ParamKind, ParamRef};
-use crate::admission::match_resources::{MatchResources, texts};
+use crate::admission::match_resources::{MatchResources, text, texts};
 use crate::cel::{Expression, Variable};
 use crate::meta;
 use crate::storage::Store;
@@ -143,8 +143,4 @@ impl Binding {
             param_ref: ParamRef::parse(&spec["paramRef"]),
         }
     }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

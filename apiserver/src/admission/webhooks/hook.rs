@@ -1,6 +1,6 @@
 //! The stored configurations, compiled.
 
-use crate::admission::match_resources::{MatchResources, texts};
+use crate::admission::match_resources::{MatchResources, text, texts};
 use crate::admission::policies::{BINDINGS, POLICIES, Policy};
 use crate::cel::Expression;
 use crate::storage::{Object, Store};
@@ -88,10 +88,6 @@ impl Hook {
             client: ClientConfig::parse(&hook["clientConfig"]),
         }
     }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// The compiled webhooks and policies, until a configuration changes.
