@@ -1,9 +1,11 @@
 //! Builds the operator with cargo and runs `<operator> manifests`.
 
+mod environment;
 mod source_paths;
 
 use std::{
     collections::BTreeSet,
+    env,
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -190,6 +192,7 @@ impl OperatorTarget {
     /// Returns the build command, with both outputs piped.
     pub fn build_command(&self, color: bool) -> Command {
         let mut command = self.command(&self.cargo);
+        environment::remove_variables_of_cargo_run(&mut command, env::vars_os().map(|(name, _)| name));
         command
             .args(["build", "--manifest-path"])
             .arg(&self.manifest)

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-#[path = "../../codegen-macros/tests/support/compile.rs"]
+#[path = "support/compile.rs"]
 mod compile;
 
 use compile::{Compiler, Expected};

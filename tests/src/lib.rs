@@ -21,3 +21,13 @@ pub use operator::{DeployedProject, Operator};
 pub use project::{CommandOutput, Project};
 pub use servers::{embedded, real};
 pub use yaml::read_manifests;
+
+/// Tests of the examples in the derives' documentation. In the package of the derives they would build its dependencies a second time.
+#[cfg(doctest)]
+mod derive_examples {
+    #[doc = include_str!("../../codegen-macros/src/projection.md")]
+    struct Projection;
+
+    #[doc = include_str!("../../codegen-macros/src/convert.md")]
+    struct Convert;
+}

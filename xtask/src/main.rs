@@ -21,7 +21,9 @@ mod test;
 mod yaml;
 
 use clap::{Parser, Subcommand};
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
+use std::{env, io};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "Development tasks of the kubewright workspace")]
@@ -125,6 +127,10 @@ enum Task {
 }
 
 fn main() -> ExitCode {
+    if let Some(error) = restart_without_variables_of_cargo_run() {
+        eprintln!("error: the program cannot start itself again: {error}");
+        return ExitCode::FAILURE;
+    }
     let result = match Arguments::parse().task {
         Task::ImportCycles => import_cycles::run(),
         Task::PublicNames { list } => public_names::run(list),
@@ -148,4 +154,27 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Starts the program again without the variables with which `cargo run` describes this package. Build scripts depend on them, among them
+/// ring's: cargo would build ring again, and all that uses it, once with them and once without. Returns why it cannot.
+fn restart_without_variables_of_cargo_run() -> Option<io::Error> {
+    let names = env::vars_os().map(|(name, _)| name).filter(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    });
+    let names: Vec<_> = names.collect();
+    if names.is_empty() {
+        return None;
+    }
+    let program = match env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return Some(error),
+    };
+    let mut command = Command::new(program);
+    command.args(env::args_os().skip(1));
+    for name in names {
+        command.env_remove(name);
+    }
+    Some(command.exec())
 }

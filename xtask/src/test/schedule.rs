@@ -80,7 +80,7 @@ const KNOWN: [(&str, u32, Load); 44] = [
     ("kubewright", 120, Load::Computes),
     ("kubewright-apiserver/server", 110, Load::Computes),
     ("kubewright-benches/bench-allocations", 80, Load::Computes),
-    ("kubewright-macros/derive", 40, Load::Computes),
+    ("kubewright/derive", 40, Load::Computes),
     ("kubewright/cache", 30, Load::Computes),
     ("kubewright-controllers", 18, Load::Computes),
     ("kubewright-apimachinery", 15, Load::Computes),

@@ -10,10 +10,10 @@ use kubewright_rustc_arguments::rustc_arguments;
 
 #[test]
 fn valid_inputs_compile_and_run() {
-    Compiler::new(rustc_arguments!()).check_all("tests/inputs/pass", Expected::Runs);
+    Compiler::new(rustc_arguments!()).check_all("../codegen-macros/tests/inputs/pass", Expected::Runs);
 }
 
 #[test]
 fn invalid_inputs_give_the_recorded_errors() {
-    Compiler::new(rustc_arguments!()).check_all("tests/inputs/fail", Expected::Errors);
+    Compiler::new(rustc_arguments!()).check_all("../codegen-macros/tests/inputs/fail", Expected::Errors);
 }
