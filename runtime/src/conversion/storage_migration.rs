@@ -96,7 +96,7 @@ impl StorageMigration {
     /// with the number of objects that are done, and of all that the API server estimates.
     pub async fn run(
         &self,
-        mut on_progress: impl FnMut(u64, u64) + Send,
+        mut on_progress: impl FnMut(u64, u64),
     ) -> Result<Option<u64>, StorageMigrationError> {
         let before = self.definition().await?;
         self.check_stored(&before)?;

@@ -83,8 +83,7 @@ async fn migrate(api: &ScriptedApi) -> (Result<Option<u64>, StorageMigrationErro
 }
 
 fn requests(api: &ScriptedApi) -> Vec<String> {
-    let texts = api.requests().iter().map(ToString::to_string).collect::<Vec<_>>();
-    texts
+    api.requests().iter().map(ToString::to_string).collect()
 }
 
 fn trimmed(api: &ScriptedApi) -> bool {
