@@ -25,6 +25,7 @@ on_both_servers!(operator_keeps_its_certificate_converts_validates_and_migrates)
 const NAME: &str = "test";
 const TIMEOUT: Duration = Duration::from_mins(1);
 
+// ANCHOR: versions
 mod v1 {
     use super::*;
 
@@ -49,6 +50,7 @@ mod v1alpha1 {
         pub(super) volume: i32,
     }
 }
+// ANCHOR_END: versions
 
 struct Sizes;
 
