@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
 // The number of concurrent reconciles, as in the other two operators.
@@ -43,12 +44,15 @@ func command(arguments []string) error {
 		return idle()
 	case len(arguments) == 2 && arguments[0] == "reconcile":
 		return measureReconcile(arguments[1])
+	case len(arguments) == 3 && arguments[0] == "webhooks":
+		return webhooks(arguments[1], arguments[2])
 	}
-	return fmt.Errorf("unknown command: use no command (the whole operator), idle, or reconcile KEYS")
+	return fmt.Errorf("unknown command: use no command (the whole operator), idle, reconcile KEYS, or webhooks ADDRESS CERTIFICATES")
 }
 
-// newManager returns a manager with the settings that all operators of this program share.
-func newManager() (ctrl.Manager, error) {
+// newManager returns a manager with the settings that all operators of this program share. Without a webhook server it has the default one,
+// which does not start before it is used.
+func newManager(webhooks webhook.Server) (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New())
 	config, err := ctrl.GetConfig()
 	if err != nil {
@@ -63,11 +67,12 @@ func newManager() (ctrl.Manager, error) {
 		Scheme:                 scheme,
 		Metrics:                metricsserver.Options{BindAddress: "127.0.0.1:0"},
 		HealthProbeBindAddress: "127.0.0.1:0",
+		WebhookServer:          webhooks,
 	})
 }
 
 func run() error {
-	manager, err := newManager()
+	manager, err := newManager(nil)
 	if err != nil {
 		return err
 	}

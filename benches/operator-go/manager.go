@@ -13,7 +13,7 @@ import (
 
 // idle runs three idle controllers and prints "ready" when their caches have synced.
 func idle() error {
-	m, err := newManager()
+	m, err := newManager(nil)
 	if err != nil {
 		return err
 	}

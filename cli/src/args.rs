@@ -29,6 +29,9 @@ pub enum Command {
     /// Add a kind to a project
     #[command(subcommand)]
     Add(Add),
+    /// Migrate what is stored of a kind
+    #[command(subcommand)]
+    Migrate(Migrate),
     /// Generate CRDs, roles, kustomizations and API documentation from the code
     Generate(Generate),
     /// Run the operator against an in-memory API server, and rebuild and restart it when the source changes
@@ -93,6 +96,29 @@ pub struct AddKind {
     pub dry_run: bool,
     /// Also change files that have uncommitted changes
     #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// Subcommands of `kubewright migrate`.
+#[derive(Debug, Subcommand)]
+pub enum Migrate {
+    /// Store the objects of a kind in the version that controllers use: in the code, or with --cluster in a cluster
+    Storage(MigrateStorage),
+}
+
+/// Arguments of `kubewright migrate storage`.
+#[derive(Debug, Args)]
+pub struct MigrateStorage {
+    /// The kind
+    pub kind: KindName,
+    /// Have the cluster of this kubeconfig context store all objects in the version that the manifests store; the code is not changed
+    #[arg(long, value_name = "CONTEXT")]
+    pub cluster: Option<String>,
+    /// Print the planned changes and make none
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change files that have uncommitted changes
+    #[arg(long, conflicts_with = "cluster")]
     pub allow_dirty: bool,
 }
 

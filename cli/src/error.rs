@@ -6,6 +6,7 @@ use crate::{
     cargo::CargoError,
     dev::{ClusterError, UnknownObjects},
     exit,
+    migration::MigrationError,
     ownership::{generated::EditedFile, managed::ConflictedFile},
     plan::{IoError, slashed},
     project::ProjectError,
@@ -100,6 +101,14 @@ pub enum Error {
     /// `dev` cannot reach the cluster, or a request failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// The code has no versions of a kind of which one could be stored.
+    #[error(
+        "the code has no versions of kind {0}: `kubewright add version` adds one, and `setup.versions::<…>()` registers them"
+    )]
+    NoVersions(String),
+    /// The objects of a cluster are not migrated.
+    #[error(transparent)]
+    Migration(#[from] MigrationError),
     /// The cause of an error is at a line of a file in the project.
     #[error("{}:{line}: {error}", slashed(.path))]
     At {
@@ -138,6 +147,8 @@ impl Error {
             | Self::NotADirectory(_)
             | Self::DuplicateKind { .. }
             | Self::UnknownObjects(_)
+            | Self::NoVersions(_)
+            | Self::Migration(MigrationError::UnknownKind { .. })
             | Self::ModuleExists { .. } => exit::USAGE,
             Self::Project(_) | Self::Group { .. } => exit::PROJECT,
             Self::Stale(_) => exit::STALE,
@@ -151,7 +162,7 @@ impl Error {
             Self::Io(_) | Self::Template(_) | Self::ScaffoldManifests(_) => exit::IO,
             Self::ManifestYaml(_) => exit::MANIFESTS,
             Self::ApiServer(_) | Self::Controllers(_) => exit::SERVER,
-            Self::Cluster(_) => exit::CLUSTER,
+            Self::Cluster(_) | Self::Migration(_) => exit::CLUSTER,
             Self::At { error, .. } => error.exit_code(),
         }
     }

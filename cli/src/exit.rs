@@ -27,7 +27,7 @@ pub const IO: u8 = 10;
 pub const MANIFESTS: u8 = 11;
 /// The API server does not start: the port is in use, or a certificate or token file is malformed.
 pub const SERVER: u8 = 12;
-/// `dev` cannot reach the cluster, or lacks permissions there.
+/// The cluster cannot be reached, denies a request, or is not ready for it.
 pub const CLUSTER: u8 = 13;
 /// The API server would refuse a CRD, or no object could satisfy it.
 pub const DEFINITION: u8 = 14;
@@ -48,5 +48,5 @@ Exit codes:
   10  a file could not be read or written
   11  the operator does not print its manifests
   12  the API server does not start
-  13  dev: the cluster cannot be reached or denies a request
+  13  the cluster cannot be reached, denies a request, or is not ready for it
   14  a CRD would be refused by the API server, or no object could satisfy it";

@@ -7,7 +7,7 @@
 //! Read in this order: [`args`] and [`commands`]; [`plan`]; [`ownership`] (generated, managed and user files);
 //! [`project`], [`cargo`] and [`manifests`] (the operator's output, and the files made from it); [`samples`];
 //! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code); [`dev`] (build, apply and
-//! run on every change).
+//! run on every change); [`migration`] (what a cluster stores).
 //!
 //! stdout is for data (a plan, a diff, completions), stderr for messages. No command prompts. [`exit`] lists the exit
 //! codes.
@@ -23,6 +23,7 @@ mod format;
 pub mod generation;
 mod git;
 pub mod manifests;
+pub mod migration;
 pub mod names;
 pub mod ownership;
 pub mod plan;
@@ -75,6 +76,9 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
     match cli.command {
         args::Command::New(args) => commands::new::run(&args, context),
         args::Command::Add(args::Add::Kind(args)) => commands::add_kind::run(&args, context),
+        args::Command::Migrate(args::Migrate::Storage(args)) => {
+            commands::migrate_storage::run(&args, context)
+        }
         args::Command::Generate(args) => commands::generate::run(&args, context),
         args::Command::Dev(args) => commands::dev::run(&args, context),
         args::Command::ApiServer(args) => commands::api_server::run(&args, context),

@@ -1,4 +1,5 @@
-//! An operator that keeps its own certificate, converts versions and validates, with exactly its permissions, on both API servers.
+//! An operator that keeps its own certificate, converts versions, validates, and migrates what is stored to the hub, with exactly its
+//! permissions, on both API servers.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -18,12 +19,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-on_both_servers!(operator_keeps_its_certificate_converts_and_validates);
+on_both_servers!(operator_keeps_its_certificate_converts_validates_and_migrates);
 
 /// As the tests' registrations are named.
 const NAME: &str = "test";
 const TIMEOUT: Duration = Duration::from_mins(1);
 
+// ANCHOR: versions
 mod v1 {
     use super::*;
 
@@ -48,6 +50,7 @@ mod v1alpha1 {
         pub(super) volume: i32,
     }
 }
+// ANCHOR_END: versions
 
 struct Sizes;
 
@@ -63,7 +66,15 @@ impl Validator<v1::Cup> for Sizes {
 
 fn register(setup: &mut Setup) {
     setup.versions::<v1::Cup>().other::<v1alpha1::Cup>();
+    setup.storage_migration::<v1::Cup>();
     setup.validator::<v1::Cup>(Sizes).fail_closed();
+}
+
+/// Sets the version that is stored in a definition.
+fn store(definition: &mut Value, stored: &str) {
+    for version in definition["spec"]["versions"].as_array_mut().unwrap() {
+        version["storage"] = json!(version["name"] == stored);
+    }
 }
 
 fn cup(version: &str, name: &str, spec: &Value) -> Value {
@@ -79,7 +90,7 @@ fn call_by_url(config: &mut Value, port: u16) {
     *config = json!({"url": format!("https://127.0.0.1:{port}{path}")});
 }
 
-fn operator_keeps_its_certificate_converts_and_validates(cluster: &Cluster) {
+fn operator_keeps_its_certificate_converts_validates_and_migrates(cluster: &Cluster) {
     let runtime = Runtime::new().unwrap();
     let _guard = runtime.enter();
     let port = TcpListener::bind("127.0.0.1:0")
@@ -103,6 +114,7 @@ fn operator_keeps_its_certificate_converts_and_validates(cluster: &Cluster) {
         &mut definition["spec"]["conversion"]["webhook"]["clientConfig"],
         port,
     );
+    store(&mut definition, "v1alpha1");
     cluster.install_crd(&definition).unwrap();
     let mut validating = manifests["validating"].clone();
     call_by_url(&mut validating["webhooks"][0]["clientConfig"], port);
@@ -152,6 +164,40 @@ fn operator_keeps_its_certificate_converts_and_validates(cluster: &Cluster) {
         .unwrap();
     let new = cluster.get(&cup("v1", "first", &json!({}))).unwrap().unwrap();
     assert_eq!(new["spec"], json!({"size": 3, "color": "red"}));
+
+    // The next manifests store the hub: the operator has all objects rewritten, and then the old version can be removed.
+    cluster.apply(&cup("v1", "second", &json!({"size": 1}))).unwrap();
+    let mut stored = cluster.get(&definition).unwrap().unwrap();
+    store(&mut stored, "v1");
+    let versions = json!({"spec": {"versions": stored["spec"]["versions"]}});
+    cluster.merge_patch(&definition, &versions).unwrap();
+    eventually("all objects are stored as v1", TIMEOUT, || {
+        let found = cluster.get(&definition).unwrap().unwrap();
+        let stored = &found["status"]["storedVersions"];
+        if *stored == json!(["v1"]) {
+            Ok(())
+        } else {
+            Err(stored.to_string())
+        }
+    });
+    let rewritten = cluster.get(&cup("v1", "first", &json!({}))).unwrap().unwrap();
+    assert_ne!(
+        rewritten["metadata"]["resourceVersion"],
+        new["metadata"]["resourceVersion"]
+    );
+    assert_eq!(
+        (&rewritten["spec"], &rewritten["metadata"]["generation"]),
+        (&new["spec"], &new["metadata"]["generation"])
+    );
+    let mut last = cluster.get(&definition).unwrap().unwrap();
+    let versions = last["spec"]["versions"].as_array_mut().unwrap();
+    versions.retain(|version| version["name"] == "v1");
+    let versions =
+        json!({"spec": {"versions": versions, "conversion": {"strategy": "None", "webhook": null}}});
+    cluster.merge_patch(&definition, &versions).unwrap();
+    let kept = cluster.get(&cup("v1", "second", &json!({}))).unwrap().unwrap();
+    assert_eq!(kept["spec"], json!({"size": 1}));
+
     runtime.block_on(cluster.assert_exact_permissions(&identity));
 
     stop.cancel();

@@ -44,11 +44,14 @@ pub(crate) struct Options {
     /// Measure only a complete operator, on the real API server
     #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager"])]
     operator: bool,
-    /// Measure only the controllers, compared with kube-controller-manager, on the real API server
+    /// Measure only servers of admission webhooks, beside controller-runtime's
     #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager", "operator"])]
+    webhooks: bool,
+    /// Measure only the controllers, compared with kube-controller-manager, on the real API server
+    #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager", "operator", "webhooks"])]
     controller_manager: bool,
     /// Measure only the embedded API server, compared with the real one
-    #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager", "operator", "controller_manager"])]
+    #[arg(long, conflicts_with_all = ["allocations", "lister", "queue", "reconcile", "manager", "operator", "webhooks", "controller_manager"])]
     apiserver: bool,
     /// Arguments of the selected benchmark, or of the cache benchmark, such as `--only kubewright --objects 10000 --rounds 3`
     #[arg(last = true)]
@@ -69,6 +72,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         options.reconcile,
         options.manager,
         options.operator,
+        options.webhooks,
         options.controller_manager,
         options.apiserver,
     ];
@@ -115,7 +119,7 @@ impl Benchmarks<'_> {
         Ok(())
     }
 
-    /// The overhead of a reconcile, an idle manager, and a complete operator.
+    /// The overhead of a reconcile, an idle manager, a complete operator, and webhooks.
     fn operators(&self) -> anyhow::Result<()> {
         let operators = || {
             // The Rust programs are built next to the Go program.
@@ -138,6 +142,11 @@ impl Benchmarks<'_> {
             let smoke = ["--widgets", "20", "--rounds", "1"];
             let quick = ["--widgets", "200", "--rounds", "1"];
             self.measure(operator, &smoke, &quick)?;
+        }
+        if self.all || self.options.webhooks {
+            let webhooks = self.with_program("webhooks", "--go", operators()?);
+            let short = ["--seconds", "1", "--rounds", "1"];
+            self.measure(webhooks, &short, &short)?;
         }
         Ok(())
     }

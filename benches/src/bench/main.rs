@@ -3,7 +3,7 @@
 //! `cache` compares caches: it runs [`subject`]s that list and watch from a load [`server`]; each is this program in a process of its own.
 //! `lister` measures reads of one store within the process. `queue` compares the work queue with client-go's. `reconcile` compares the
 //! overhead of a reconcile, `manager` an idle manager, and `operator` a whole operator with kube-runtime and controller-runtime.
-//! `controller_manager` compares our controllers with kube-controller-manager. `apiserver` compares the embedded API server with the real
+//! `webhooks` compares servers of admission webhooks with controller-runtime's. `controller_manager` compares our controllers with kube-controller-manager. `apiserver` compares the embedded API server with the real
 //! one. `pairs` compares builds of this program.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program's output")]
@@ -18,9 +18,11 @@ mod pairs;
 mod process;
 mod queue;
 mod reconcile;
+mod review_client;
 mod server;
 mod stopwatch;
 mod subject;
+mod webhooks;
 
 use anyhow::Result;
 use clap::Parser;
@@ -49,6 +51,8 @@ enum Command {
     Server(server::Arguments),
     /// Runs one subject, which caches the Pods of a load server
     Subject(subject::Arguments),
+    /// Compares servers of admission webhooks
+    Webhooks(webhooks::Arguments),
 }
 
 fn main() -> Result<()> {
@@ -64,5 +68,6 @@ fn main() -> Result<()> {
         Command::Reconcile(arguments) => reconcile::measure(&arguments),
         Command::Server(arguments) => server::serve(&arguments),
         Command::Subject(arguments) => subject::run(&arguments),
+        Command::Webhooks(arguments) => webhooks::measure(&arguments),
     }
 }

@@ -2,6 +2,7 @@
 
 mod idle;
 mod operator;
+mod webhooks;
 
 use anyhow::{Result, bail};
 use kubewright::controller::OwnEvents;
@@ -11,13 +12,16 @@ use kubewright_benches::subject;
 #[tokio::main]
 async fn main() -> Result<()> {
     subject::answer_count_requests();
-    match std::env::args().nth(1).as_deref() {
-        None => operator::run(OwnEvents::default()).await?,
-        Some("ignore-own-events") => operator::run(OwnEvents::Ignore).await?,
-        Some("idle") => idle::run().await?,
-        Some(other) => {
-            bail!("unknown command {other:?}: use no command (the whole operator), ignore-own-events or idle")
-        }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match *arguments {
+        [] => operator::run(OwnEvents::default()).await?,
+        ["ignore-own-events"] => operator::run(OwnEvents::Ignore).await?,
+        ["idle"] => idle::run().await?,
+        ["webhooks", address, certificates] => webhooks::run(address, certificates).await?,
+        _ => bail!(
+            "unknown command {arguments:?}: use no command (the whole operator), ignore-own-events, idle, or webhooks ADDRESS CERTIFICATES"
+        ),
     }
     bail!("the operator ended")
 }

@@ -7,5 +7,6 @@ mod dependency;
 pub mod dev;
 pub mod generate;
 mod kind_files;
+pub mod migrate_storage;
 pub mod new;
 mod signals;

@@ -143,6 +143,16 @@ impl Cluster {
     }
 }
 
+/// Returns the configuration of a context of the user's kubeconfig.
+pub(crate) async fn config_of_context(context: &str) -> Result<Config, ClusterError> {
+    let failed = |source| ClusterError::Context {
+        context: context.to_owned(),
+        source: Box::new(source),
+    };
+    let kubeconfig = Kubeconfig::read().map_err(failed)?;
+    Ok(connect(kubeconfig, Some(context)).await?.1)
+}
+
 async fn connect(
     config: Kubeconfig,
     context: Option<&str>,

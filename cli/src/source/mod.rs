@@ -9,12 +9,14 @@ mod items;
 mod kinds;
 mod manager_calls;
 mod nested_options;
+mod stored_version;
 
 pub use files::{SourceFile, read_files};
 pub use items::{declare_module, export_controller, export_in_prelude, import_controller};
 pub use kinds::{DefinedKind, ProjectKind, project_kinds};
 pub use manager_calls::register;
 pub use nested_options::{NestedOption, nested_options};
+pub use stored_version::{StoredVersion, stored_version};
 
 /// A line cannot be inserted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 mod add_kind;
 mod generate;
 mod golden;
+mod migrate_storage;
 mod new;
 mod reference;
 mod support;

@@ -173,9 +173,13 @@ impl Setup {
 
     /// Adds a rule to the permissions of a scope. Rules on cluster-scoped kinds need [`PermissionScope::Cluster`].
     pub fn needs_in(&mut self, scope: PermissionScope, rule: PolicyRule) -> &mut Self {
-        let permission = Permission::raw(rule, scope).of_component(self.components.current_role());
-        self.permissions.push(permission);
+        self.add_permission(Permission::raw(rule, scope));
         self
+    }
+
+    pub(super) fn add_permission(&mut self, permission: Permission) {
+        let permission = permission.of_component(self.components.current_role());
+        self.permissions.push(permission);
     }
 
     /// Registers a kind without an informer, so that its definition is part of the manifests.

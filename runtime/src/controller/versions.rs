@@ -1,7 +1,18 @@
 //! The registration of the versions of kinds.
 
-use super::{RegistrationError, Setup};
-use crate::conversion::{Converters, RegisteredVersions, VersionError, Versioned, Versions};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use super::{
+    RegistrationError, Setup,
+    permissions::{Permission, PermissionScope},
+};
+use crate::{
+    CustomKind, Kind,
+    conversion::{Converters, RegisteredVersions, StorageMigration, VersionError, Versioned, Versions},
+};
+
+/// Why the storage migration needs its permissions.
+const MIGRATION: &str = "storage migration";
 
 impl Setup {
     /// Registers the versions of a kind. `H` is the hub: the version that controllers use. The definition in the manifests has all versions,
@@ -13,6 +24,41 @@ impl Setup {
         self.versions.push(RegisteredVersions::of::<H>());
         let last = self.versions.len() - 1;
         Versions::new(&mut self.versions[last], &mut self.kinds)
+    }
+
+    /// Migrates the stored objects of a kind to the version of `K`, once the applied definition stores it: a task of the leading replica, which
+    /// ends when it has nothing to do. See [`StorageMigration`] for what it does, and needs: it lists and patches the kind's objects in all
+    /// namespaces, whatever the operator watches, and writes the status of the definition.
+    pub fn storage_migration<K: CustomKind>(&mut self) -> &mut Self {
+        let kind = K::info();
+        let name = kind.group_resource();
+        let unit = format!("storage migration {name}");
+        let all_namespaces = |permission: Permission| Permission {
+            scope: PermissionScope::Cluster,
+            ..permission
+        };
+        let objects = Permission::on(&kind, None, &["get", "list", "patch"], &unit, MIGRATION);
+        let definition = CustomResourceDefinition::info();
+        let of_definition = |subresource, verb| Permission {
+            resource_names: vec![name.clone()],
+            ..Permission::on(
+                &definition,
+                subresource,
+                &[verb],
+                &format!("stored versions {name} {verb}"),
+                MIGRATION,
+            )
+        };
+        self.add_permission(all_namespaces(objects));
+        self.add_permission(of_definition(None, "get"));
+        self.add_permission(of_definition(Some("status"), "patch"));
+        let migration = StorageMigration::to::<K>(self.connection().clone());
+        self.runnable(unit, |stop| async {
+            migration.run_in_operator(stop).await;
+            Ok(())
+        })
+        .leader_only();
+        self
     }
 
     /// Returns the kinds with several versions.

@@ -108,7 +108,8 @@
 //! # Reading order
 //!
 //! `convert` and `rules` (what the derive implements and calls), `version` (two Rust types as functions of JSON), `lost_fields` and `schema_at`
-//! (what the annotation holds), `converter` (the versions of a kind), `review` (the API server's requests), `versions` (registration).
+//! (what the annotation holds), `converter` (the versions of a kind), `review` (the API server's requests), `versions` (registration),
+//! `storage_migration` (after which a version can be removed).
 
 mod convert;
 mod converter;
@@ -117,6 +118,7 @@ mod review;
 #[doc(hidden)]
 pub mod rules;
 mod schema_at;
+mod storage_migration;
 #[cfg(test)]
 mod tests;
 #[doc(hidden)]
@@ -127,6 +129,7 @@ pub use convert::{Convert, ConvertError};
 pub(crate) use converter::Converter;
 #[doc(hidden)]
 pub use review::Converters;
+pub use storage_migration::{StorageMigration, StorageMigrationError};
 #[doc(hidden)]
 pub use version::Versioned;
 pub use versions::Versions;

@@ -1,0 +1,143 @@
+//! The migration of what a cluster stores of a kind to another version: `kubewright migrate storage KIND --cluster CONTEXT`.
+//!
+//! Read in this order: `cluster_definition` (what the cluster stores, and the switch to another version), `replicas` (whether the operator is
+//! ready for it), `progress`. The objects are rewritten by [`StorageMigration`] of the library.
+
+mod cluster_definition;
+mod progress;
+mod replicas;
+
+use std::path::Path;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kubewright::{
+    client::{ClientError, ConnectError, Connection},
+    conversion::{StorageMigration, StorageMigrationError},
+};
+
+use crate::{Context, Error, dev, manifests::crds, plan, yaml};
+use cluster_definition::ClusterDefinition;
+
+/// Why the objects of a cluster are not migrated.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrationError {
+    /// The manifests have no such kind.
+    #[error("{folder} has no definition of kind {kind}{known}: correct the name, or run `kubewright generate`", folder = crds::FOLDER)]
+    UnknownKind {
+        /// The kind.
+        kind: String,
+        /// The kinds that it has, as in `, only of Foo`.
+        known: String,
+    },
+    /// The cluster has no such definition.
+    #[error("the cluster has no CustomResourceDefinition {0}: apply the manifests")]
+    NotInstalled(String),
+    /// The cluster does not serve the version to store.
+    #[error(
+        "{definition} in the cluster does not serve {version}: release the operator that serves and converts it first"
+    )]
+    NotServed {
+        /// The name of the definition.
+        definition: String,
+        /// The version.
+        version: String,
+    },
+    /// A replica may be one that does not convert.
+    #[error("{0}")]
+    NotReady(String),
+    /// The API server cannot read objects in a version.
+    #[error("the API server cannot read {definition} in {version}, so nothing was changed: {reason}")]
+    NotConverted {
+        /// The name of the definition.
+        definition: String,
+        /// The version.
+        version: String,
+        /// The API server's message.
+        reason: String,
+    },
+    /// No connection can be made.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// A request failed.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// Objects are not rewritten.
+    #[error(transparent)]
+    Storage(#[from] StorageMigrationError),
+}
+
+/// Has the cluster store all objects of the kind in the version that the project's manifests store. With `dry_run` it only says what it
+/// would do.
+pub async fn run(
+    root: &Path,
+    kind: &str,
+    cluster: &str,
+    dry_run: bool,
+    context: &mut Context<'_>,
+) -> Result<(), Error> {
+    let (name, wanted) = wanted_version(root, kind)?;
+    let config = dev::config_of_context(cluster).await?;
+    let connection = Connection::connect(config, "kubewright").map_err(MigrationError::from)?;
+    let definition = ClusterDefinition::read(&connection, &name).await?;
+    if definition.stored_versions() == [wanted.as_str()] && definition.stored() == wanted {
+        return context.message(format_args!(
+            "all objects of {name} are stored in {wanted}, nothing to do"
+        ));
+    }
+    definition.check_served(&wanted)?;
+    if definition.stored() != wanted {
+        replicas::check(&connection, &definition).await?;
+    }
+    definition.check_readable(&connection).await?;
+    let migration = StorageMigration::to_version(connection.clone(), definition.resource(&wanted));
+    if dry_run {
+        let stored = definition.stored_versions().join(", ");
+        return context.message(format_args!(
+            "would store {name} in {wanted}, and rewrite its objects, which are stored in {stored}"
+        ));
+    }
+    if definition.stored() != wanted {
+        definition.store(&connection, &wanted).await?;
+        context.message(format_args!(
+            "{name} stores {wanted} now; before: {}",
+            definition.stored()
+        ))?;
+    }
+    let mut shown = Ok(());
+    let migrated = migration
+        .run(|done, all| {
+            if shown.is_ok() {
+                shown = progress::show(context, done, all);
+            }
+        })
+        .await;
+    shown?;
+    migrated.map_err(MigrationError::from)?;
+    context.message(format_args!("all objects of {name} are stored in {wanted}"))
+}
+
+/// Returns the name of the kind's definition in the manifests, and the version that it stores.
+fn wanted_version(root: &Path, kind: &str) -> Result<(String, String), Error> {
+    let mut known = Vec::new();
+    for file in plan::files_with_extension(&root.join(crds::FOLDER), "yaml")? {
+        let text = plan::read(&file)?.unwrap_or_default();
+        for object in yaml::read_all(&text)? {
+            let Ok(definition) = serde_json::from_value::<CustomResourceDefinition>(object) else {
+                continue;
+            };
+            let stored = definition.spec.versions.iter().find(|version| version.storage);
+            match (definition.metadata.name, stored) {
+                (Some(name), Some(stored)) if definition.spec.names.kind == kind => {
+                    return Ok((name, stored.name.clone()));
+                }
+                _ => known.push(definition.spec.names.kind),
+            }
+        }
+    }
+    let known = match known.len() {
+        0 => String::new(),
+        _ => format!(", only of {}", known.join(", ")),
+    };
+    let kind = kind.to_owned();
+    Err(MigrationError::UnknownKind { kind, known }.into())
+}

@@ -1,0 +1,339 @@
+//! [`StorageMigration`]: has the API server store all objects of a kind in one version.
+
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::{
+    ListMeta,
+    params::{GetParams, ListParams, Patch, PatchParams},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::{
+    ApiResource, CustomKind, Kind, NamespacedName, Scope,
+    client::{ApiRequest, ClientError, Connection},
+};
+
+/// Objects in a page: their metadata alone is read.
+const PAGE_SIZE: u32 = 500;
+/// Objects that are rewritten side by side.
+const WRITES: usize = 8;
+/// How often an object is written that others write at the same time.
+const ATTEMPTS: usize = 5;
+/// How many objects that cannot be rewritten are named.
+const MAX_NAMED: usize = 10;
+/// How often an operator looks whether there is something to migrate, or tries again.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Has the API server rewrite the objects of a custom kind, so that none is stored in another version, and removes the other versions from
+/// `status.storedVersions` of the definition. Only then can a version be removed from the definition.
+///
+/// - Every object gets a patch that changes nothing, on the condition that its uid and resource version are those that were listed. The API
+///   server encodes it in the version that it stores now, and writes it if that differs. No version of this program decodes an object.
+/// - An object that others write meanwhile is read and patched again; one that is gone needs nothing.
+/// - A run that was interrupted is repeated: what is stored in the version is not written again. If the list expires, it begins again.
+/// - `status.storedVersions` is changed only if every object was rewritten, and the definition did not change since before the list.
+///
+/// The source of this is Kubernetes' own storage version migrator.
+#[derive(Clone)]
+pub struct StorageMigration {
+    connection: Connection,
+    kind: ApiResource,
+}
+
+/// The objects of a kind are not all stored in the wanted version.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageMigrationError {
+    /// A request failed.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// New objects are stored in another version.
+    #[error(
+        "the API server stores {definition} in version {stored}, not {wanted}: apply the CustomResourceDefinition that stores {wanted}, then migrate"
+    )]
+    NotStored {
+        /// The name of the definition.
+        definition: String,
+        /// The version of which `storage` is true.
+        stored: String,
+        /// The version to store.
+        wanted: String,
+    },
+    /// The definition was written during the migration.
+    #[error("the CustomResourceDefinition {definition} changed during the migration: migrate again")]
+    Changed {
+        /// The name of the definition.
+        definition: String,
+    },
+    /// The API server refused to write objects.
+    #[error("{count} objects cannot be rewritten, correct or delete them, then migrate again:\n{named}")]
+    Refused {
+        /// How many there are.
+        count: usize,
+        /// The first of them, each in a line with the reason.
+        named: String,
+    },
+}
+
+impl StorageMigration {
+    /// Returns the migration to the version of `K`. It sends nothing before it runs.
+    pub fn to<K: CustomKind>(connection: Connection) -> Self {
+        Self::to_version(connection, K::info())
+    }
+
+    /// As [`to`](Self::to), for a kind without a Rust type.
+    #[doc(hidden)]
+    pub fn to_version(connection: Connection, kind: ApiResource) -> Self {
+        Self { connection, kind }
+    }
+
+    /// Migrates, and returns how many objects it looked at; none if there was nothing to migrate. `on_progress` is called after each page,
+    /// with the number of objects that are done, and of all that the API server estimates.
+    pub async fn run(
+        &self,
+        mut on_progress: impl FnMut(u64, u64),
+    ) -> Result<Option<u64>, StorageMigrationError> {
+        let before = self.definition().await?;
+        self.check_stored(&before)?;
+        if before["status"]["storedVersions"] == json!([self.kind.version]) {
+            return Ok(None);
+        }
+        let mut done = 0;
+        let mut refused = Refused::default();
+        let mut params = ListParams::default().limit(PAGE_SIZE);
+        loop {
+            let page = match self.page(&params).await {
+                Err(error) if error.is_expired() && params.continue_token.is_some() => {
+                    // What is rewritten by now costs a request again, and no write.
+                    (done, params.continue_token, refused) = (0, None, Refused::default());
+                    continue;
+                }
+                page => page?,
+            };
+            let items = page.items.unwrap_or_default();
+            done += items.len() as u64;
+            let mut written = stream::iter(items)
+                .map(|item| async {
+                    let name = item.metadata.name();
+                    self.rewrite(item.metadata).await.map_err(|error| (name, error))
+                })
+                .buffer_unordered(WRITES);
+            while let Some(result) = written.next().await {
+                match result {
+                    Err((name, error)) if is_of_object(&error) => refused.add(&name, &error),
+                    result => result.map_err(|(_, error)| error)?,
+                }
+            }
+            let remaining = u64::try_from(page.metadata.remaining_item_count.unwrap_or(0)).unwrap_or(0);
+            on_progress(done, done + remaining);
+            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+            if params.continue_token.is_none() {
+                break;
+            }
+        }
+        refused.check()?;
+        self.trim_stored_versions(&before).await?;
+        Ok(Some(done))
+    }
+
+    /// Migrates once the definition stores the version, and retries after failures. Ends when all objects are stored in it.
+    pub(crate) async fn run_in_operator(self, stop: CancellationToken) {
+        let migrate = async {
+            loop {
+                match self.run(|_, _| {}).await {
+                    Ok(None) => return,
+                    Ok(Some(count)) => {
+                        info!(definition = self.definition_name(), version = %self.kind.version, count, "all objects are stored in this version now");
+                        return;
+                    }
+                    // The manifests are applied in an order of the user's.
+                    Err(StorageMigrationError::NotStored { .. }) => {}
+                    Err(error) => {
+                        warn!(definition = self.definition_name(), %error, "stored objects are not migrated, trying again in 10 seconds");
+                    }
+                }
+                tokio::time::sleep(INTERVAL).await;
+            }
+        };
+        stop.run_until_cancelled(migrate).await;
+    }
+
+    fn definition_name(&self) -> String {
+        self.kind.group_resource()
+    }
+
+    async fn definition(&self) -> Result<Value, ClientError> {
+        let request = self.definition_request("get")?;
+        let http_request = request.builder().get(request.name(), &GetParams::default());
+        request.prepare(http_request)?.fetch(&self.connection).await
+    }
+
+    fn definition_request(&self, action: &'static str) -> Result<ApiRequest, ClientError> {
+        let name = NamespacedName::in_scope(None, &self.definition_name());
+        ApiRequest::object(CustomResourceDefinition::info(), action, &name)
+    }
+
+    /// Fails if the definition stores another version.
+    fn check_stored(&self, definition: &Value) -> Result<(), StorageMigrationError> {
+        let versions = definition["spec"]["versions"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        let stored = versions.iter().find(|version| version["storage"] == true);
+        let stored = stored
+            .and_then(|version| version["name"].as_str())
+            .unwrap_or_default();
+        if stored == self.kind.version {
+            return Ok(());
+        }
+        Err(StorageMigrationError::NotStored {
+            definition: self.definition_name(),
+            stored: stored.to_owned(),
+            wanted: self.kind.version.to_string(),
+        })
+    }
+
+    async fn page(&self, params: &ListParams) -> Result<Page, ClientError> {
+        let request = ApiRequest::new(self.kind.clone(), "list", None)?;
+        let http_request = request.builder().list_metadata(params);
+        request.prepare(http_request)?.fetch(&self.connection).await
+    }
+
+    /// Patches an object without changing it.
+    async fn rewrite(&self, mut metadata: Metadata) -> Result<(), ClientError> {
+        let name = match self.kind.scope {
+            Scope::Namespaced => NamespacedName::in_scope(metadata.namespace.as_deref(), &metadata.name),
+            Scope::Cluster => NamespacedName::in_scope(None, &metadata.name),
+        };
+        let mut attempts = 1..ATTEMPTS;
+        loop {
+            let request = ApiRequest::object(self.kind.clone(), "patch", &name)?;
+            let condition =
+                json!({"metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version}});
+            let http_request = request.builder().patch_metadata(
+                &metadata.name,
+                &PatchParams::default(),
+                &Patch::Merge(condition),
+            );
+            match request
+                .prepare(http_request)?
+                .fetch::<Item>(&self.connection)
+                .await
+            {
+                Err(error) if error.is_not_found() => return Ok(()),
+                Err(error) if error.is_conflict() && attempts.next().is_some() => {}
+                result => return result.map(drop),
+            }
+            let request = ApiRequest::object(self.kind.clone(), "get", &name)?;
+            let http_request = request
+                .builder()
+                .get_metadata(&metadata.name, &GetParams::default());
+            metadata = match request
+                .prepare(http_request)?
+                .fetch::<Item>(&self.connection)
+                .await
+            {
+                Err(error) if error.is_not_found() => return Ok(()),
+                found => found?.metadata,
+            };
+        }
+    }
+
+    /// Leaves the version alone in `status.storedVersions`, if the definition is still the one that was migrated.
+    async fn trim_stored_versions(&self, before: &Value) -> Result<(), StorageMigrationError> {
+        let mut attempts = 0..ATTEMPTS;
+        loop {
+            let now = self.definition().await?;
+            if now["metadata"]["uid"] != before["metadata"]["uid"]
+                || now["metadata"]["generation"] != before["metadata"]["generation"]
+            {
+                let definition = self.definition_name();
+                return Err(StorageMigrationError::Changed { definition });
+            }
+            let patch = json!({
+                "metadata": {"resourceVersion": now["metadata"]["resourceVersion"]},
+                "status": {"storedVersions": [self.kind.version]},
+            });
+            let (request, body) = self
+                .definition_request("patch")?
+                .subresource(Some("status"))
+                .body(&patch)?;
+            let http_request = request.patch(&PatchParams::default(), "application/merge-patch+json", body);
+            match request
+                .prepare(http_request)?
+                .fetch::<Value>(&self.connection)
+                .await
+            {
+                Err(error) if error.is_conflict() && attempts.next().is_some() => {}
+                result => return Ok(result.map(drop)?),
+            }
+        }
+    }
+}
+
+/// Whether the API server refused what this object holds, not us.
+fn is_of_object(error: &ClientError) -> bool {
+    error.is_invalid() || error.is_conflict() || error.status().is_some_and(|status| status.code == 400)
+}
+
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: ListMeta,
+    // A Go server may write an empty list as null.
+    items: Option<Vec<Item>>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    name: String,
+    namespace: Option<String>,
+    uid: String,
+    resource_version: String,
+}
+
+impl Metadata {
+    fn name(&self) -> String {
+        NamespacedName::in_scope(self.namespace.as_deref(), &self.name).to_string()
+    }
+}
+
+/// The objects that the API server refused to write.
+#[derive(Default)]
+struct Refused {
+    count: usize,
+    lines: Vec<String>,
+}
+
+impl Refused {
+    fn add(&mut self, name: &str, error: &ClientError) {
+        self.count += 1;
+        if self.lines.len() < MAX_NAMED {
+            self.lines.push(format!("{name}: {error}"));
+        }
+    }
+
+    fn check(self) -> Result<(), StorageMigrationError> {
+        match self.count {
+            0 => Ok(()),
+            count => Err(StorageMigrationError::Refused {
+                count,
+                named: self.lines.join("\n"),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "storage_migration_tests.rs"]
+mod tests;

@@ -1,0 +1,252 @@
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use http::StatusCode;
+use kube::core::Status;
+
+use super::*;
+use crate::testing::{Reply, Request, ScriptedApi};
+
+fn kind() -> ApiResource {
+    ApiResource {
+        group: "demo.dev".into(),
+        version: "v1".into(),
+        kind: "Foo".into(),
+        plural: "foos".into(),
+        scope: Scope::Namespaced,
+    }
+}
+
+fn definition(stored: &str, stored_versions: &[&str], generation: u64) -> Value {
+    let version = |name: &str| json!({"name": name, "served": true, "storage": name == stored});
+    json!({
+        "metadata": {"name": "foos.demo.dev", "uid": "d", "resourceVersion": "7", "generation": generation},
+        "spec": {"versions": [version("v1alpha1"), version("v1")]},
+        "status": {"storedVersions": stored_versions},
+    })
+}
+
+fn item(name: &str) -> Value {
+    json!({"metadata": {"name": name, "namespace": "shop", "uid": format!("uid of {name}"), "resourceVersion": "1"}})
+}
+
+fn page(names: &[&str], next: Option<&str>, remaining: Option<u64>) -> Reply {
+    let items: Vec<_> = names.iter().map(|name| item(name)).collect();
+    let metadata = json!({"resourceVersion": "9", "continue": next, "remainingItemCount": remaining});
+    Reply::object(StatusCode::OK, json!({"metadata": metadata, "items": items}))
+}
+
+fn refusal(code: u16, reason: &str, message: &str) -> Reply {
+    Reply::status(&Status::failure(message, reason).with_code(code))
+}
+
+/// An API whose definition needs a migration, with these pages of objects.
+fn api(pages: Vec<Reply>) -> ScriptedApi {
+    let api = ScriptedApi::new();
+    api.always_reply_with(
+        |request| request.verb == "get" && is_of_definition(request),
+        Reply::object(StatusCode::OK, definition("v1", &["v1alpha1", "v1"], 2)),
+    );
+    for page in pages {
+        api.reply_with(|request| request.verb == "list", page);
+    }
+    api.always_reply_with(
+        |request| request.verb == "patch" && is_of_definition(request),
+        Reply::object(StatusCode::OK, json!({})),
+    );
+    api
+}
+
+/// Has every patch of an object that no earlier reply is for succeed.
+fn accept(api: &ScriptedApi) {
+    api.always_reply_with(
+        |request| request.verb == "patch",
+        Reply::object(StatusCode::OK, item("any")),
+    );
+}
+
+fn is_of_definition(request: &Request) -> bool {
+    request.name.as_deref() == Some("foos.demo.dev")
+}
+
+fn is_patch_of(name: &'static str) -> impl Fn(&Request) -> bool + Send {
+    move |request| request.verb == "patch" && request.name.as_deref() == Some(name)
+}
+
+async fn migrate(api: &ScriptedApi) -> (Result<Option<u64>, StorageMigrationError>, Vec<(u64, u64)>) {
+    let mut progress = Vec::new();
+    let migration = StorageMigration::to_version(api.connection(), kind());
+    let result = migration.run(|done, all| progress.push((done, all))).await;
+    (result, progress)
+}
+
+fn requests(api: &ScriptedApi) -> Vec<String> {
+    api.requests().iter().map(ToString::to_string).collect()
+}
+
+fn trimmed(api: &ScriptedApi) -> bool {
+    api.requests()
+        .iter()
+        .any(|request| is_of_definition(request) && request.verb == "patch")
+}
+
+#[tokio::test]
+async fn every_object_is_patched_on_condition_and_the_status_trimmed() {
+    let api = api(vec![
+        page(&["a", "b"], Some("next"), Some(1)),
+        page(&["c"], None, None),
+    ]);
+    accept(&api);
+    let (result, progress) = migrate(&api).await;
+    assert_eq!(result.unwrap(), Some(3));
+    assert_eq!(progress, [(2, 3), (3, 3)]);
+    let sent = api.requests();
+    let patches: Vec<_> = sent.iter().filter(|request| request.verb == "patch").collect();
+    assert_eq!(
+        patches[0].body,
+        json!({"metadata": {"uid": "uid of a", "resourceVersion": "1"}})
+    );
+    assert_eq!(patches.len(), 4);
+    let last = patches[3];
+    assert_eq!(last.subresource.as_deref(), Some("status"));
+    assert_eq!(
+        last.body,
+        json!({"metadata": {"resourceVersion": "7"}, "status": {"storedVersions": ["v1"]}})
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_listed_when_one_version_is_stored() {
+    let api = ScriptedApi::new();
+    api.always_reply_with(
+        |_| true,
+        Reply::object(StatusCode::OK, definition("v1", &["v1"], 2)),
+    );
+    assert_eq!(migrate(&api).await.0.unwrap(), None);
+    assert_eq!(requests(&api).len(), 1, "{:?}", requests(&api));
+}
+
+#[tokio::test]
+async fn another_stored_version_is_an_error_that_names_it() {
+    let api = ScriptedApi::new();
+    api.always_reply_with(
+        |_| true,
+        Reply::object(StatusCode::OK, definition("v1alpha1", &["v1alpha1"], 2)),
+    );
+    let error = migrate(&api).await.0.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the API server stores foos.demo.dev in version v1alpha1, not v1: apply the CustomResourceDefinition that stores v1, then migrate"
+    );
+}
+
+#[tokio::test]
+async fn object_that_others_write_is_read_again_and_a_deleted_one_left() {
+    let api = api(vec![page(&["a", "b"], None, None)]);
+    api.reply_with(is_patch_of("a"), refusal(409, "Conflict", "changed"));
+    let mut newer = item("a");
+    newer["metadata"]["resourceVersion"] = json!("2");
+    api.reply_with(
+        |request| request.verb == "get" && request.name.as_deref() == Some("a"),
+        Reply::object(StatusCode::OK, newer),
+    );
+    api.reply_with(is_patch_of("b"), refusal(404, "NotFound", "gone"));
+    accept(&api);
+    assert_eq!(migrate(&api).await.0.unwrap(), Some(2));
+    let sent = api.requests();
+    let of_a: Vec<_> = sent.iter().filter(|request| is_patch_of("a")(request)).collect();
+    assert_eq!(of_a.len(), 2);
+    assert_eq!(of_a[1].body["metadata"]["resourceVersion"], "2");
+    assert_eq!(sent.iter().filter(|request| is_patch_of("b")(request)).count(), 1);
+    assert!(trimmed(&api));
+}
+
+#[tokio::test]
+async fn expired_list_begins_again() {
+    let expired = refusal(410, "Expired", "the provided continue parameter is too old");
+    let api = api(vec![
+        page(&["a"], Some("next"), Some(1)),
+        expired,
+        page(&["a", "b"], None, None),
+    ]);
+    accept(&api);
+    let (result, progress) = migrate(&api).await;
+    assert_eq!(result.unwrap(), Some(2));
+    assert_eq!(progress, [(1, 2), (2, 2)]);
+}
+
+#[tokio::test]
+async fn objects_that_are_refused_are_named_and_nothing_is_trimmed() {
+    let names: Vec<String> = (0..12).map(|number| format!("foo-{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let api = api(vec![page(&names, None, None)]);
+    api.always_reply_with(
+        |request| request.verb == "patch",
+        refusal(422, "Invalid", "spec.size: Required value"),
+    );
+    let error = migrate(&api).await.0.unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "12 objects cannot be rewritten, correct or delete them, then migrate again:\nshop/foo-"
+        ),
+        "{error}"
+    );
+    assert!(error.contains("spec.size: Required value"), "{error}");
+    assert_eq!(error.lines().count(), 1 + MAX_NAMED);
+    assert!(!trimmed(&api));
+}
+
+#[tokio::test]
+async fn forbidden_patch_ends_the_migration() {
+    let api = api(vec![page(&["a", "b", "c"], None, None)]);
+    api.always_reply_with(|request| request.verb == "patch", Reply::forbidden());
+    let error = migrate(&api).await.0.unwrap_err();
+    assert!(
+        matches!(&error, StorageMigrationError::Client(error) if error.is_forbidden()),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn definition_that_changed_meanwhile_is_not_trimmed() {
+    let api = ScriptedApi::new();
+    let get = |request: &Request| request.verb == "get";
+    let stored = ["v1alpha1", "v1"];
+    api.reply_with(get, Reply::object(StatusCode::OK, definition("v1", &stored, 2)));
+    api.reply_with(|request| request.verb == "list", page(&["a"], None, None));
+    accept(&api);
+    api.reply_with(
+        get,
+        Reply::object(StatusCode::OK, definition("v1alpha1", &stored, 3)),
+    );
+    let error = migrate(&api).await.0.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the CustomResourceDefinition foos.demo.dev changed during the migration: migrate again"
+    );
+    assert!(!trimmed(&api));
+}
+
+#[tokio::test(start_paused = true)]
+async fn operator_waits_until_the_version_is_stored() {
+    let api = ScriptedApi::new();
+    let looks = Arc::new(AtomicUsize::new(0));
+    let counted = looks.clone();
+    let old = Reply::object(StatusCode::OK, definition("v1alpha1", &["v1alpha1"], 1));
+    let is_old =
+        move |request: &Request| request.verb == "get" && counted.fetch_add(1, Ordering::Relaxed) < 3;
+    api.always_reply_with(is_old, old);
+    api.always_reply_with(
+        |request| request.verb == "get",
+        Reply::object(StatusCode::OK, definition("v1", &["v1alpha1", "v1"], 2)),
+    );
+    api.reply_with(|request| request.verb == "list", page(&["a"], None, None));
+    accept(&api);
+    let start = tokio::time::Instant::now();
+    let migration = StorageMigration::to_version(api.connection(), kind());
+    migration.run_in_operator(CancellationToken::new()).await;
+    assert_eq!(start.elapsed(), 3 * INTERVAL);
+    assert!(trimmed(&api));
+}

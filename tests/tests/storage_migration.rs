@@ -1,0 +1,177 @@
+//! `kubewright migrate storage KIND --cluster CONTEXT` on both API servers. Two versions of the kind have one schema, so nothing converts.
+
+use std::{fs, path::Path, time::Duration};
+
+use kubewright_testkit::Cluster;
+use kubewright_tests::{Project, on_both_servers};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+on_both_servers!(
+    objects_are_stored_in_the_version_of_the_manifests,
+    operator_that_is_not_rolled_out_stops_the_migration
+);
+
+/// More than a page of the command, and then some.
+const OBJECTS: usize = 501;
+
+fn definition(kind: &str, stored: &str) -> Value {
+    let version = |name: &str| {
+        let spec = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
+        json!({
+            "name": name, "served": true, "storage": name == stored,
+            "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+        })
+    };
+    let lower = kind.to_lowercase();
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{lower}s.stored.dev")},
+        "spec": {
+            "group": "stored.dev", "scope": "Namespaced",
+            "names": {"kind": kind, "plural": format!("{lower}s"), "singular": lower, "listKind": format!("{kind}List")},
+            "versions": [version("v1alpha1"), version("v1")],
+        },
+    })
+}
+
+fn object(kind: &str, version: &str, name: &str) -> Value {
+    json!({
+        "apiVersion": format!("stored.dev/{version}"), "kind": kind,
+        "metadata": {"name": name, "namespace": "default"}, "spec": {"size": 1},
+    })
+}
+
+/// The folder of a project whose manifests store `v1`.
+fn project(kind: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let settings = "format = 1\nname = \"shop\"\nnamespace = \"shop-system\"\ngroup = \"stored.dev\"\nscope = \"cluster\"\n";
+    fs::write(folder.path().join("kubewright.toml"), settings).expect("it is written");
+    fs::write(folder.path().join("Cargo.toml"), "[package]\nname = \"shop\"\n").expect("it is written");
+    let definitions = folder.path().join("manifests/crds");
+    fs::create_dir_all(&definitions).expect("a folder");
+    let text = definition(kind, "v1").to_string();
+    fs::write(definitions.join("definition.yaml"), text).expect("it is written");
+    folder
+}
+
+/// Runs the command, and returns whether it succeeded, and what it printed.
+fn migrate(cluster: &Cluster, project: &Path, kind: &str, more: &[&str]) -> (bool, String) {
+    let command = ["migrate", "storage", kind, "--cluster", "testkit"];
+    let mut process = Project::command(project, &[&command[..], more].concat())
+        .env("KUBECONFIG", cluster.admin().kubeconfig())
+        .start()
+        .expect("it starts");
+    let status = process.wait(Duration::from_mins(1)).expect("it runs");
+    (status.expect("it ends within a minute").success(), process.log())
+}
+
+fn objects_are_stored_in_the_version_of_the_manifests(cluster: &Cluster) {
+    let installed = definition("Cap", "v1alpha1");
+    cluster.install_crd(&installed).expect("it is installed");
+    for number in 0..OBJECTS {
+        let cap = object("Cap", "v1alpha1", &format!("cap-{number}"));
+        cluster.apply(&cap).expect("it is created");
+    }
+    let first = object("Cap", "v1", "cap-0");
+    let before = cluster.get(&first).expect("it is read").expect("it exists");
+    let project = project("Cap");
+    let run = |more: &[&str]| migrate(cluster, project.path(), "Cap", more);
+
+    let (succeeded, log) = run(&["--dry-run"]);
+    let planned =
+        "would store caps.stored.dev in v1, and rewrite its objects, which are stored in v1alpha1\n";
+    assert_eq!((succeeded, &*log), (true, planned));
+    let (succeeded, log) = run(&[]);
+    let lines = [
+        "caps.stored.dev stores v1 now; before: v1alpha1",
+        "rewritten 500 of 501 objects",
+        "rewritten 501 of 501 objects",
+        "all objects of caps.stored.dev are stored in v1",
+    ];
+    assert_eq!(
+        (succeeded, log.lines().collect::<Vec<_>>()),
+        (true, lines.to_vec())
+    );
+
+    let found = cluster.get(&installed).expect("it is read").expect("it exists");
+    assert_eq!(found["status"]["storedVersions"], json!(["v1"]));
+    assert_eq!(found["spec"]["versions"][1]["storage"], true);
+    let after = cluster.get(&first).expect("it is read").expect("it exists");
+    assert_ne!(
+        before["metadata"]["resourceVersion"],
+        after["metadata"]["resourceVersion"]
+    );
+    assert_eq!(before["spec"], after["spec"]);
+    assert_eq!(
+        before["metadata"]["managedFields"],
+        after["metadata"]["managedFields"]
+    );
+
+    let (succeeded, log) = run(&[]);
+    assert_eq!(
+        (succeeded, &*log),
+        (
+            true,
+            "all objects of caps.stored.dev are stored in v1, nothing to do\n"
+        )
+    );
+    let (succeeded, log) = migrate(cluster, project.path(), "Cup", &[]);
+    assert_eq!(
+        (succeeded, &*log),
+        (
+            false,
+            "error: manifests/crds has no definition of kind Cup, only of Cap: correct the name, or run `kubewright generate`\n"
+        )
+    );
+}
+
+/// The definition converts by a Service; of the two replicas behind it, one is of an older release.
+fn operator_that_is_not_rolled_out_stops_the_migration(cluster: &Cluster) {
+    let mut installed = definition("Hat", "v1alpha1");
+    installed["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"],
+        "clientConfig": {"service": {"name": "hats", "namespace": "default", "path": "/convert"}},
+    }});
+    cluster.install_crd(&installed).expect("it is installed");
+    let project = project("Hat");
+    let run = || migrate(cluster, project.path(), "Hat", &[]);
+    let metadata = json!({"name": "hats", "namespace": "default"});
+    let labels = json!({"app": "hats"});
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": metadata,
+        "spec": {"selector": labels, "ports": [{"port": 443}]},
+    });
+    cluster.apply(&service).expect("it is created");
+    let (succeeded, log) = run();
+    assert!(!succeeded);
+    assert_eq!(
+        log,
+        "error: no Deployment is behind Service default/hats, which converts: deploy the operator first\n"
+    );
+
+    let container = json!({"name": "hats", "image": "hats"});
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+        "spec": {
+            "replicas": 2, "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    });
+    let deployment = cluster.apply(&deployment).expect("it is created");
+    let status = json!({"observedGeneration": 1, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 2});
+    cluster.patch_status(&deployment, &status).expect("it is written");
+    let (succeeded, log) = run();
+    assert!(!succeeded);
+    assert!(
+        log.starts_with(
+            "error: Deployment default/hats is not rolled out: of 2 wanted replicas 3 exist, 1 are of this release, 2 are ready"
+        ),
+        "{log}"
+    );
+    let found = cluster.get(&installed).expect("it is read").expect("it exists");
+    assert_eq!(found["spec"]["versions"][0]["storage"], true);
+    for created in [&service, &deployment] {
+        cluster.delete(created).expect("it is deleted");
+    }
+}
