@@ -55,15 +55,17 @@ fn project(kind: &str) -> TempDir {
     folder
 }
 
-/// Runs the command, and returns whether it succeeded, and what it printed.
+/// Runs the command, and returns whether it succeeded, and what it printed: the log has all runs in the folder.
 fn migrate(cluster: &Cluster, project: &Path, kind: &str, more: &[&str]) -> (bool, String) {
     let command = ["migrate", "storage", kind, "--cluster", "testkit"];
+    let before = fs::read_to_string(project.join(".command.log")).unwrap_or_default();
     let mut process = Project::command(project, &[&command[..], more].concat())
         .env("KUBECONFIG", cluster.admin().kubeconfig())
         .start()
         .expect("it starts");
     let status = process.wait(Duration::from_mins(1)).expect("it runs");
-    (status.expect("it ends within a minute").success(), process.log())
+    let succeeded = status.expect("it ends within a minute").success();
+    (succeeded, process.log().split_off(before.len()))
 }
 
 fn objects_are_stored_in_the_version_of_the_manifests(cluster: &Cluster) {

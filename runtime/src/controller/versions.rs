@@ -53,7 +53,7 @@ impl Setup {
         self.add_permission(of_definition(None, "get"));
         self.add_permission(of_definition(Some("status"), "patch"));
         let migration = StorageMigration::to::<K>(self.connection().clone());
-        self.runnable(unit, |stop| async {
+        self.runnable(format!("storage-migration-{name}"), |stop| async {
             migration.run_in_operator(stop).await;
             Ok(())
         })
