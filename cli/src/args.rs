@@ -9,7 +9,7 @@ use kubewright_apiserver::ServiceNetwork;
 
 use crate::{
     exit,
-    names::{ApiVersion, Group, KindName, ProjectPath},
+    names::{ApiVersion, Group, KindName, KindReference, ProjectPath},
 };
 
 /// Build Kubernetes operators in Rust: scaffolds a working project and generates its manifests from the code.
@@ -47,6 +47,8 @@ pub enum Command {
 pub enum Add {
     /// Add a kind with its controller, test and sample
     Kind(AddKind),
+    /// Add webhooks that validate or default the objects of a kind, with their test
+    Webhook(AddWebhook),
 }
 
 /// Arguments of `kubewright new`.
@@ -119,6 +121,26 @@ pub struct MigrateStorage {
     pub dry_run: bool,
     /// Also change files that have uncommitted changes
     #[arg(long, conflicts_with = "cluster")]
+    pub allow_dirty: bool,
+}
+
+/// Arguments of `kubewright add webhook`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags")]
+pub struct AddWebhook {
+    /// A kind of the project or of Kubernetes, as in `Foo`, `Pod` or `Deployment.apps/v1`
+    pub kind: KindReference,
+    /// Add a webhook that accepts or denies writes
+    #[arg(long)]
+    pub validating: bool,
+    /// Add a webhook that changes objects before they are validated
+    #[arg(long)]
+    pub defaulting: bool,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change files that have uncommitted changes
+    #[arg(long)]
     pub allow_dirty: bool,
 }
 

@@ -1,6 +1,10 @@
 //! Errors of commands and their exit codes.
 
+mod webhook;
+
 use std::path::PathBuf;
+
+pub use webhook::WebhookError;
 
 use crate::{
     cargo::CargoError,
@@ -44,6 +48,9 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// `add webhook` refuses.
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
     /// The group in `kubewright.toml` is not valid for new kinds.
     #[error("invalid `group` {group:?} in kubewright.toml: {source}; change it there, or pass --group")]
     Group {
@@ -149,6 +156,7 @@ impl Error {
             | Self::UnknownObjects(_)
             | Self::NoVersions(_)
             | Self::Migration(MigrationError::UnknownKind { .. })
+            | Self::Webhook(_)
             | Self::ModuleExists { .. } => exit::USAGE,
             Self::Project(_) | Self::Group { .. } => exit::PROJECT,
             Self::Stale(_) => exit::STALE,

@@ -40,7 +40,7 @@ use std::{io::Write, process::ExitCode};
 use clap::Parser;
 
 pub use context::Context;
-pub use error::Error;
+pub use error::{Error, WebhookError};
 
 /// Parses the arguments, runs the command and reports its error. Returns the process's exit code.
 pub fn main() -> ExitCode {
@@ -79,6 +79,7 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::Migrate(args::Migrate::Storage(args)) => {
             commands::migrate_storage::run(&args, context)
         }
+        args::Command::Add(args::Add::Webhook(args)) => commands::add_webhook::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
         args::Command::Dev(args) => commands::dev::run(&args, context),
         args::Command::ApiServer(args) => commands::api_server::run(&args, context),

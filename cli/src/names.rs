@@ -3,9 +3,11 @@
 use std::{fmt, path::PathBuf, str::FromStr};
 
 mod built_in;
+mod kind_reference;
 mod reserved;
 
 pub(crate) use built_in::kubectl_resource;
+pub use kind_reference::KindReference;
 
 /// Why a name is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -42,6 +44,9 @@ pub enum NameError {
         "groups under `{0}` are protected: the API server refuses CRDs there; use a domain name that you own"
     )]
     GroupProtected(&'static str),
+    /// The text does not name a kind.
+    #[error("name a kind as in `Foo`, `Pod`, `Deployment.apps` or `Deployment.apps/v1`")]
+    KindReference,
     /// The version does not have the form of Kubernetes API versions.
     #[error("a version has the form `v1`, `v1beta2` or `v2alpha1`")]
     ApiVersion,
@@ -238,7 +243,7 @@ pub fn is_dns_label(text: &str) -> bool {
 }
 
 /// `BackupPlan` → `backup_plan`, `DNSRecord` → `dns_record`.
-fn snake_case(camel: &str) -> String {
+pub(crate) fn snake_case(camel: &str) -> String {
     let chars: Vec<char> = camel.chars().collect();
     let mut snake = String::new();
     for (i, c) in chars.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::{
-    manifests::descriptions::Descriptions,
+    manifests::{certificates::Certificates, descriptions::Descriptions},
     names::is_dns_label,
     plan::{self, IoError},
 };
@@ -78,6 +78,18 @@ pub struct Settings {
     /// How much of the descriptions the CRDs contain.
     #[serde(default)]
     pub descriptions: Descriptions,
+    /// The table `[webhooks]`.
+    #[serde(default)]
+    pub webhooks: WebhookSettings,
+}
+
+/// The settings of webhooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookSettings {
+    /// The source of the certificate.
+    #[serde(default)]
+    pub certificates: Certificates,
 }
 
 impl Settings {
@@ -224,6 +236,11 @@ mod tests {
             ("version = 1\nname = \"shop\"", "namespace"),
             (&format!("{GOOD}scpoe = \"cluster\""), "scpoe"),
             (&format!("{GOOD}scope = \"galaxy\""), "galaxy"),
+            (
+                &format!("{GOOD}[webhooks]\ncertificates = \"acme\""),
+                "unknown variant `acme`, expected one of `own`, `cert-manager`, `files`",
+            ),
+            (&format!("{GOOD}[webhooks]\ncertificate = \"own\""), "certificate"),
             (&GOOD.replace("\"shop\"", "\"Shop: x\""), "`name` is \"Shop: x\""),
         ];
         for (text, expected) in cases {

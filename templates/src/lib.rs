@@ -2,11 +2,12 @@
 //!
 //! Templates have no logic except conditional blocks. Nothing is escaped: callers validate names before rendering.
 //!
-//! `project` and `kind` define the contexts; the templates are in `files/`.
+//! `project`, `kind` and `webhook` define the contexts; the templates are in `files/`.
 
 mod kind;
 mod project;
 mod render;
+mod webhook;
 
 pub use kind::{ApiModule, Controller, ControllerTest, Sample};
 pub use project::{
@@ -14,3 +15,4 @@ pub use project::{
     MainRs, OperatorManifest, OperatorManifests, ProjectFile, Readme, RustToolchain,
 };
 pub use render::{RenderError, Template, render};
+pub use webhook::{WebhookDefaulter, WebhookModule, WebhookTest, WebhookValidator};

@@ -192,6 +192,12 @@ pub struct OperatorManifest<'a> {
     pub namespace: &'a str,
     /// The watched namespaces, separated by commas; empty means all.
     pub watched: &'a str,
+    /// Whether the operator serves webhooks.
+    pub webhooks: bool,
+    /// The mounted Secret of the webhooks' certificate; empty if the operator keeps the certificate itself.
+    pub certificate_secret: &'a str,
+    /// Whether the user creates that Secret.
+    pub users_certificate: bool,
 }
 
 impl Template for OperatorManifest<'_> {

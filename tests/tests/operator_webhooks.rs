@@ -7,7 +7,7 @@ use std::{net::TcpListener, time::Duration};
 
 use kubewright::tokio_util::sync::CancellationToken;
 use kubewright::{
-    Convert, CustomResource, Informer, Manager,
+    Convert, CustomKind, CustomResource, Informer, Manager,
     controller::Setup,
     testing::{Harness, TestOperator},
     webhooks::{AdmissionError, AdmissionRequest, Validation, Validator},
@@ -88,6 +88,27 @@ fn cup(version: &str, name: &str, spec: &Value) -> Value {
 fn call_by_url(config: &mut Value, port: u16) {
     let path = config["service"]["path"].as_str().unwrap();
     *config = json!({"url": format!("https://127.0.0.1:{port}{path}")});
+}
+
+/// As the tests of a project do it.
+#[tokio::test(flavor = "multi_thread")]
+async fn test_operator_is_called_by_its_url() {
+    let cluster = Cluster::embedded().unwrap();
+    cluster.install_crd(&v1::Cup::definition()).unwrap();
+    let register = |setup: &mut Setup| {
+        setup.validator::<v1::Cup>(Sizes);
+    };
+    let identity = cluster
+        .operator(NAME, &TestOperator::permissions(register))
+        .unwrap();
+    let operator = TestOperator::start(identity.config().await.unwrap(), register);
+    cluster.install_webhooks(&operator.webhooks().await).await;
+    let denied = cluster.apply(&cup("v1", "bad", &json!({"size": 0}))).unwrap_err();
+    assert!(denied.to_string().contains("must be at least 1"), "{denied}");
+    cluster.assert_exact_permissions(&identity).await;
+
+    let others = TestOperator::start(identity.config().await.unwrap(), |_| {});
+    assert!(others.webhooks().await.is_empty());
 }
 
 fn operator_keeps_its_certificate_converts_validates_and_migrates(cluster: &Cluster) {

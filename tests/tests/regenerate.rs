@@ -17,6 +17,13 @@ on_both_servers!(
     added_kinds_compile_and_reconcile
 );
 
+/// The webhooks that are added to a project: the second one of the Pods by a command of its own.
+const WEBHOOKS: [&[&str]; 3] = [
+    &["Plant", "--validating", "--defaulting"],
+    &["Pod", "--validating"],
+    &["Pod", "--defaulting"],
+];
+
 fn struct_change_reaches_the_api_server(cluster: &Cluster) {
     let project = Project::scaffold("changing", "Page", &[]);
     project.kubewright(&["generate"]).expect_success();
@@ -105,17 +112,25 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     for kind in ["Plant", "Tree"] {
         project.kubewright(&["add", "kind", kind]).expect_success();
     }
+    for webhooks in WEBHOOKS {
+        let command = [&["add", "webhook"], webhooks].concat();
+        project.kubewright(&command).expect_success();
+    }
     let once = project.files();
     project.kubewright(&["generate"]).expect_success();
     let generated = project.files();
     for (file, text) in &once {
         assert!(
-            file.starts_with("manifests/") || file == "docs/api.md" || generated.get(file) == Some(text),
+            file.contains("manifests/") || file == "docs/api.md" || generated.get(file) == Some(text),
             "generate changed {file}"
         );
     }
     for kind in ["Plant", "Tree"] {
         project.kubewright(&["add", "kind", kind]).expect_success();
+    }
+    for webhooks in WEBHOOKS {
+        let command = [&["add", "webhook"], webhooks].concat();
+        project.kubewright(&command).expect_success();
     }
     let again = project.kubewright(&["generate"]).expect_success();
     assert_eq!(
@@ -125,7 +140,46 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
         again.stderr
     );
     project.cargo(&["fmt", "--check"]).expect_success();
-    project.test_with_clippy();
+    let tested = project.test_with_clippy().stdout;
+    assert_eq!(
+        tested.matches("api_server_calls_the_webhooks ... ok").count(),
+        2,
+        "{tested}"
+    );
+    let objects = read_manifests(&project.root().join("manifests/webhooks"));
+    let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str()).collect();
+    let expected = [
+        "MutatingWebhookConfiguration",
+        "Secret",
+        "Service",
+        "ValidatingWebhookConfiguration",
+    ];
+    assert_eq!(kinds, expected.map(Some));
+    assert_eq!(
+        objects[0]["webhooks"].as_array().map(Vec::len),
+        Some(2),
+        "{objects:?}"
+    );
+    assert!(
+        project
+            .read("manifests/deploy/operator.yaml")
+            .contains("containerPort: 9443")
+    );
+
+    // The setting of the certificate reaches the real operator's manifests.
+    let setting = ("certificates = \"own\"", "certificates = \"cert-manager\"");
+    project.edit("kubewright.toml", setting.0, setting.1);
+    project.kubewright(&["generate"]).expect_success();
+    for role in ["manifests/rbac/role.yaml", "manifests/rbac/leader_election.yaml"] {
+        let text = project.read(role);
+        assert!(
+            !text.contains("secrets") && !text.contains("webhookconfigurations"),
+            "{text}"
+        );
+    }
+    project.edit("kubewright.toml", setting.1, setting.0);
+    project.kubewright(&["generate"]).expect_success();
+    assert_eq!(project.files(), generated);
 
     let deployed = DeployedProject::new(cluster, &project, "growing");
     cluster.create_namespace("growing").expect("a namespace");

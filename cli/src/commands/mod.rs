@@ -1,7 +1,9 @@
 //! The commands, one per file. Each makes a plan, then prints or applies it.
 
 pub mod add_kind;
+pub mod add_webhook;
 pub mod api_server;
+mod built_in_examples;
 pub mod completions;
 mod dependency;
 pub mod dev;
@@ -10,3 +12,6 @@ mod kind_files;
 pub mod migrate_storage;
 pub mod new;
 mod signals;
+mod source_edits;
+mod webhook_files;
+mod webhook_target;

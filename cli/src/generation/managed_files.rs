@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use kubewright_templates::{Ci, DeployKustomization, Dockerfile, OperatorManifest, RenderError, render};
 
+use crate::manifests::certificates::Certificates;
+
 /// The settings from which managed files are rendered.
 pub(super) struct ManagedFiles<'a> {
     /// The operator's name.
@@ -12,6 +14,8 @@ pub(super) struct ManagedFiles<'a> {
     pub(super) namespace: &'a str,
     /// The watched namespaces; empty means all.
     pub(super) watched: &'a [String],
+    /// The source of the webhooks' certificate; none without webhooks.
+    pub(super) certificates: Option<Certificates>,
 }
 
 impl ManagedFiles<'_> {
@@ -21,7 +25,9 @@ impl ManagedFiles<'_> {
             name,
             namespace,
             watched,
+            certificates,
         } = *self;
+        let secret = certificates.and_then(|certificates| certificates.mounted_secret(name));
         let ci = Ci {
             kubewright_version: env!("CARGO_PKG_VERSION"),
         };
@@ -29,6 +35,9 @@ impl ManagedFiles<'_> {
             name,
             namespace,
             watched: &watched.join(","),
+            webhooks: certificates.is_some(),
+            certificate_secret: secret.as_deref().unwrap_or_default(),
+            users_certificate: certificates == Some(Certificates::Files),
         };
         Ok(vec![
             ("Dockerfile".into(), render(&Dockerfile { name })?),

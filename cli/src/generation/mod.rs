@@ -56,6 +56,13 @@ pub(crate) fn plan_after(
     manifests: &Manifests,
     decisions: &Decisions,
 ) -> Result<Outcome, Error> {
+    let settings = &project.settings;
+    let mut manifests = manifests.clone();
+    settings
+        .webhooks
+        .certificates
+        .apply(&mut manifests, &settings.namespace);
+    let manifests = &manifests;
     let sources = source::read_files(&project.root)?;
     check_definitions(manifests, &sources)?;
     let mut planner = Planner {
@@ -66,9 +73,8 @@ pub(crate) fn plan_after(
             ..Outcome::default()
         },
     };
-    let managed = planner.plan_managed()?;
+    let managed = planner.plan_managed(manifests)?;
     let crd_files = planner.plan_crds(manifests)?;
-    let settings = &project.settings;
     let role_files = planner.plan_files(rbac::files(manifests, &settings.namespace, settings.watched())?)?;
     let webhook_files = planner.plan_files(webhooks::files(manifests)?)?;
     let mut folders = Vec::new();
@@ -91,6 +97,14 @@ pub(crate) fn plan_after(
     })?;
 
     let mut outcome = planner.outcome;
+    outcome
+        .warnings
+        .extend(rbac::webhook_warning(manifests, settings.watched()));
+    outcome.warnings.extend(webhooks::own_namespace_warning(
+        manifests,
+        &settings.namespace,
+        settings.watched(),
+    ));
     outcome
         .warnings
         .extend(leftovers::unregistered_kinds(&sources, manifests));
@@ -198,12 +212,16 @@ impl Planner<'_> {
     }
 
     /// Returns the paths of the managed files.
-    fn plan_managed(&mut self) -> Result<Vec<PathBuf>, Error> {
+    fn plan_managed(&mut self, manifests: &Manifests) -> Result<Vec<PathBuf>, Error> {
         let settings = &self.project.settings;
         let files = ManagedFiles {
             name: &settings.name,
             namespace: &settings.namespace,
             watched: settings.watched(),
+            certificates: manifests
+                .webhooks
+                .as_ref()
+                .map(|_| settings.webhooks.certificates),
         };
         let mut paths = Vec::new();
         for (path, rendering) in files.render()? {

@@ -1,10 +1,11 @@
 //! The operator's manifests, and the texts that are generated from them.
 //!
 //! `<operator> manifests` prints JSON ([`Manifests`]). From it come [`crds`], [`rbac`], [`webhooks`], the [`kustomization`] that lists
-//! them, and the API documentation ([`api_docs`]). [`definition_check`] finds what the API server would refuse. These modules return texts; [`ownership`](crate::ownership) decides
+//! them, and the API documentation ([`api_docs`]). [`certificates`] changes them by a setting of the project. [`definition_check`] finds what the API server would refuse. These modules return texts; [`ownership`](crate::ownership) decides
 //! whether they may be written.
 
 pub mod api_docs;
+pub mod certificates;
 pub mod crds;
 pub mod definition_check;
 pub mod descriptions;
@@ -99,6 +100,9 @@ pub struct Permission {
     pub non_resource_urls: Vec<String>,
     /// Verbs.
     pub verbs: Vec<String>,
+    /// What needs the permission.
+    #[serde(default)]
+    pub why: String,
 }
 
 impl Manifests {

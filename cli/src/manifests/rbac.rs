@@ -27,14 +27,13 @@ pub fn files(
     watched: &[String],
 ) -> Result<Vec<(PathBuf, String)>, YamlError> {
     let operator = manifests.operator.as_str();
-    let rules_for = |scopes: &[PermissionScope]| {
-        merge_rules(
-            manifests
-                .permissions
-                .iter()
-                .filter(|permission| scopes.contains(&permission.scope)),
-        )
-    };
+    let of_webhooks = merge_rules(webhook_permissions(manifests, watched));
+    let rules_for =
+        |scopes: &[PermissionScope]| {
+            merge_rules(manifests.permissions.iter().filter(|permission| {
+                scopes.contains(&permission.scope) && !is_of_webhooks(permission, watched)
+            }))
+        };
     let everywhere = if watched.is_empty() {
         rules_for(&[PermissionScope::Cluster, PermissionScope::Watched])
     } else {
@@ -85,6 +84,16 @@ pub fn files(
             ),
         ]
     };
+    let webhooks = format!("{operator}-webhooks");
+    let of_webhooks = if of_webhooks.is_empty() {
+        Vec::new()
+    } else {
+        let account = (operator, namespace);
+        vec![
+            role("ClusterRole", &webhooks, None, &of_webhooks),
+            binding("ClusterRoleBinding", &webhooks, None, "ClusterRole", account),
+        ]
+    };
     let account = json!({
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -95,6 +104,7 @@ pub fn files(
         ("role", roles),
         ("role_binding", bindings),
         ("service_account", vec![account]),
+        ("webhooks", of_webhooks),
     ];
     files
         .into_iter()
@@ -106,6 +116,39 @@ pub fn files(
             ))
         })
         .collect()
+}
+
+/// Returns what a namespaced operator cannot do without its cluster-wide permissions for webhooks, which are in a file of their own.
+pub fn webhook_warning(manifests: &Manifests, watched: &[String]) -> Option<String> {
+    let of_permission = |permission: &Permission| {
+        let names = permission.resource_names.iter();
+        let resource = permission.resources.join(", ");
+        names.map(|name| format!("{resource}/{name}")).collect::<Vec<_>>()
+    };
+    let objects: Vec<String> = webhook_permissions(manifests, watched)
+        .flat_map(of_permission)
+        .collect();
+    (!objects.is_empty()).then(|| {
+        format!(
+            "{FOLDER}/webhooks.yaml has permissions outside of the watched namespaces: without them the operator cannot write its CA bundle \
+             into {}, and the API server does not call it; apply the file, or set `certificates = \"cert-manager\"` in kubewright.toml",
+            objects.join(", ")
+        )
+    })
+}
+
+fn webhook_permissions<'a>(
+    manifests: &'a Manifests,
+    watched: &'a [String],
+) -> impl Iterator<Item = &'a Permission> {
+    let permissions = manifests.permissions.iter();
+    permissions.filter(|permission| is_of_webhooks(permission, watched))
+}
+
+/// Whether the permission is in a file of its own: one outside of namespaces with which a namespaced operator serves webhooks.
+fn is_of_webhooks(permission: &Permission, watched: &[String]) -> bool {
+    let is_cluster_wide = permission.scope == PermissionScope::Cluster;
+    !watched.is_empty() && is_cluster_wide && permission.is_for_webhook_certificate()
 }
 
 fn role(kind: &str, name: &str, namespace: Option<&str>, rules: &[Value]) -> Value {
@@ -195,6 +238,7 @@ mod tests {
             resource_names: vec![],
             non_resource_urls: vec![],
             verbs: owned(verbs),
+            why: String::new(),
         }
     }
 

@@ -22,12 +22,20 @@ pub struct WebhookManifests {
     pub service: Option<Value>,
     /// The Secret of the certificate, without data: the operator writes them.
     pub secret: Option<Value>,
+    /// cert-manager's Issuer, if it makes the certificate.
+    #[serde(skip)]
+    pub issuer: Option<Value>,
+    /// cert-manager's Certificate.
+    #[serde(skip)]
+    pub certificate: Option<Value>,
 }
 
 impl WebhookManifests {
     /// Returns the objects, each with the name of its file.
     pub fn objects(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         [
+            ("certificate", &self.certificate),
+            ("issuer", &self.issuer),
             ("mutating", &self.mutating),
             ("secret", &self.secret),
             ("service", &self.service),
@@ -46,6 +54,19 @@ pub fn files(manifests: &Manifests) -> Result<Vec<(PathBuf, String)>, YamlError>
         .collect()
 }
 
+/// Returns a warning if the operator watches its own namespace, whose objects webhooks never review.
+pub fn own_namespace_warning(manifests: &Manifests, namespace: &str, watched: &[String]) -> Option<String> {
+    let webhooks = manifests.webhooks.as_ref()?;
+    let reviews = webhooks.validating.is_some() || webhooks.mutating.is_some();
+    let watches_own = watched.iter().any(|name| name == namespace);
+    (reviews && watches_own).then(|| {
+        format!(
+            "webhooks never review objects in the operator's own namespace, {namespace}, which the operator watches: watch other ones, by \
+             `namespaces` in kubewright.toml"
+        )
+    })
+}
+
 /// Names the operator's namespace in objects, in place of `NAME-system`: the operator does not know where it will run.
 pub(super) fn set_namespace(manifests: &mut Manifests, namespace: &str) {
     let assumed = format!("{}-system", manifests.operator);
@@ -55,6 +76,7 @@ pub(super) fn set_namespace(manifests: &mut Manifests, namespace: &str) {
             mutating,
             service,
             secret,
+            ..
         } = webhooks;
         [validating, mutating, service, secret].into_iter().flatten()
     });

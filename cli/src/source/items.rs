@@ -68,10 +68,10 @@ pub fn export_in_prelude(text: &str, module: &str) -> Result<String, InsertError
     result.ok_or_else(no_place)
 }
 
-/// Inserts `pub use <module>::<Kind>Controller;`.
-pub fn export_controller(text: &str, module: &str, kind: &str) -> Result<String, InsertError> {
+/// Inserts `pub use <module>::<name>;`, beside those of other modules of the file.
+pub fn export_type(text: &str, module: &str, name: &str) -> Result<String, InsertError> {
     let source = SourceText::parse(text)?;
-    let path = format!("{module}::{kind}Controller");
+    let path = format!("{module}::{name}");
     let all: Vec<_> = imported_paths(&source, &source.file.items).collect();
     let names =
         |found: &str| found == path || found == format!("self::{path}") || found == format!("{module}::*");
@@ -79,9 +79,13 @@ pub fn export_controller(text: &str, module: &str, kind: &str) -> Result<String,
         return Ok(text.to_owned());
     }
     let line = format!("pub use {path};");
+    let is_module = |name: &str| {
+        let mut items = source.file.items.iter();
+        items.any(|item| matches!(item, Item::Mod(item) if item.content.is_none() && item.ident == name))
+    };
     let siblings: Vec<_> = all
         .into_iter()
-        .filter(|(found, _)| found.ends_with("Controller"))
+        .filter(|(found, _)| found.split_once("::").is_some_and(|(first, _)| is_module(first)))
         .collect();
     let result = if siblings.is_empty() {
         insert_below_modules(&source, &line)
@@ -94,11 +98,11 @@ pub fn export_controller(text: &str, module: &str, kind: &str) -> Result<String,
     })
 }
 
-/// Inserts `use <crate>::controllers::<Kind>Controller;`.
-pub fn import_controller(text: &str, crate_name: &str, kind: &str) -> Result<String, InsertError> {
+/// Inserts `use <module>::<name>;`, beside those of the same module.
+pub fn import_type(text: &str, module: &str, name: &str) -> Result<String, InsertError> {
     let source = SourceText::parse(text)?;
-    let prefix = format!("{crate_name}::controllers::");
-    let path = format!("{prefix}{kind}Controller");
+    let prefix = format!("{module}::");
+    let path = format!("{prefix}{name}");
     let all: Vec<_> = imported_paths(&source, &source.file.items).collect();
     if all
         .iter()
@@ -126,7 +130,7 @@ pub fn import_controller(text: &str, crate_name: &str, kind: &str) -> Result<Str
 }
 
 /// Returns the paths that are imported by `use` items, each with the range of its item.
-fn imported_paths<'a>(
+pub(super) fn imported_paths<'a>(
     source: &'a SourceText<'_>,
     items: &'a [Item],
 ) -> impl Iterator<Item = (String, Range<usize>)> + 'a {
@@ -251,7 +255,7 @@ mod tests {
             "{error}"
         );
 
-        let edit = |text| export_controller(text, "bar", "Bar").unwrap();
+        let edit = |text| export_type(text, "bar", "BarController").unwrap();
         assert_eq!(
             edit("pub mod foo;\n\npub use foo::FooController;\n"),
             "pub mod foo;\n\npub use bar::BarController;\npub use foo::FooController;\n"
@@ -265,7 +269,7 @@ mod tests {
 
     #[test]
     fn imports_are_inserted_in_order() {
-        let edit = |text| import_controller(text, "shop", "Bar").unwrap();
+        let edit = |text| import_type(text, "shop::controllers", "BarController").unwrap();
         assert_eq!(
             edit("use a::b;\n\nuse shop::controllers::FooController;\n"),
             "use a::b;\n\nuse shop::controllers::BarController;\nuse shop::controllers::FooController;\n"

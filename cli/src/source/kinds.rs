@@ -22,6 +22,10 @@ pub struct DefinedKind {
     pub kind: String,
     /// The line of the struct's name.
     pub line: usize,
+    /// Whether the objects are namespaced.
+    pub namespaced: bool,
+    /// The names of the spec's fields.
+    pub fields: Vec<String>,
     /// Whether the operator can register it: it derives `Informer`, and its CRD belongs to this project.
     pub is_own: bool,
 }
@@ -75,7 +79,7 @@ fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
 }
 
 fn kind(item: &ItemStruct) -> Option<DefinedKind> {
-    let (mut group, mut version, mut kind) = (None, None, None);
+    let (mut group, mut version, mut kind, mut namespaced) = (None, None, None, false);
     for attribute in item
         .attrs
         .iter()
@@ -89,6 +93,8 @@ fn kind(item: &ItemStruct) -> Option<DefinedKind> {
                 version = text(&meta)?;
             } else if meta.path.is_ident("kind") {
                 kind = text(&meta)?;
+            } else if meta.path.is_ident("namespaced") {
+                namespaced = true;
             } else if meta.input.peek(syn::Token![=]) {
                 meta.value()?.parse::<syn::Expr>()?;
             } else if meta.input.peek(syn::token::Paren) {
@@ -104,6 +110,12 @@ fn kind(item: &ItemStruct) -> Option<DefinedKind> {
         version: version?,
         kind: kind?,
         line: item.ident.span().start().line,
+        namespaced,
+        fields: item
+            .fields
+            .iter()
+            .filter_map(|field| Some(field.ident.as_ref()?.to_string()))
+            .collect(),
         is_own: derives_informer(&item.attrs) && !is_external(&item.attrs) && !is_conditional(&item.attrs),
     })
 }
@@ -160,17 +172,23 @@ mod tests {
             #[derive(CustomResource)]
             #[kube(namespaced, printcolumn(name = "A", json_path = ".a"), group = "demo.dev", version = "v1")]
             #[kube(kind = "Foo", scale = r"{}")]
-            pub struct FooSpec {}
+            pub struct FooSpec { size: i32 }
             pub struct Other {}
             mod inner { #[kube(group = "a.b", version = "v2", kind = "Bar")] struct BarSpec; }
             "#,
         )
         .unwrap();
-        let names: Vec<_> = kinds(&file)
+        let kinds = kinds(&file);
+        let names: Vec<_> = kinds
             .iter()
             .map(|k| format!("{}/{} {} in line {}", k.group, k.version, k.kind, k.line))
             .collect();
         assert_eq!(names, ["demo.dev/v1 Foo in line 5", "a.b/v2 Bar in line 7"]);
+        assert_eq!(
+            (kinds[0].namespaced, &*kinds[0].fields),
+            (true, &["size".to_owned()][..])
+        );
+        assert_eq!((kinds[1].namespaced, &*kinds[1].fields), (false, &[][..]));
     }
 
     #[test]

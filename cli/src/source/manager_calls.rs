@@ -7,13 +7,12 @@ use syn::{
 
 use super::{InsertError, insertion::SourceText};
 
-/// Inserts `.register(<Kind>Controller::register)` after the last such call, or after `Manager::from_args(…)`.
-pub fn register(text: &str, kind: &str) -> Result<String, InsertError> {
+/// Inserts `.register(<name>::register)` after the last such call, or after `Manager::from_args(…)`.
+pub fn register(text: &str, name: &str) -> Result<String, InsertError> {
     let source = SourceText::parse(text)?;
-    let controller = format!("{kind}Controller");
-    let call = format!(".register({controller}::register)");
+    let call = format!(".register({name}::register)");
     let mut calls = ManagerCalls {
-        controller: &controller,
+        name,
         registered: false,
         registrations: Vec::new(),
         managers: Vec::new(),
@@ -50,7 +49,7 @@ pub fn register(text: &str, kind: &str) -> Result<String, InsertError> {
 }
 
 struct ManagerCalls<'a, 'ast> {
-    controller: &'a str,
+    name: &'a str,
     registered: bool,
     registrations: Vec<&'ast ExprMethodCall>,
     managers: Vec<&'ast ExprCall>,
@@ -64,7 +63,7 @@ impl<'ast> Visit<'ast> for ManagerCalls<'_, 'ast> {
             let mut names = argument.path.segments.iter().rev().map(|segment| &segment.ident);
             if names.next().is_some_and(|name| name == "register") {
                 self.registrations.push(call);
-                self.registered |= names.next().is_some_and(|name| name == self.controller);
+                self.registered |= names.next().is_some_and(|name| name == self.name);
             }
         }
         visit::visit_expr_method_call(self, call);
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     fn edit(text: &str) -> String {
-        register(text, "Bar").unwrap()
+        register(text, "BarController").unwrap()
     }
 
     #[test]
@@ -119,12 +118,12 @@ mod tests {
 
     #[test]
     fn missing_or_ambiguous_manager_is_an_error() {
-        let error = register("fn main() {}", "Bar").unwrap_err();
+        let error = register("fn main() {}", "BarController").unwrap_err();
         assert!(
             error.to_string().contains(".register(BarController::register)"),
             "{error}"
         );
         let twice = "fn main() { Manager::from_args(\"a\"); Manager::from_args(\"b\"); }";
-        assert!(register(twice, "Bar").is_err());
+        assert!(register(twice, "BarController").is_err());
     }
 }

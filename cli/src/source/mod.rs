@@ -1,7 +1,7 @@
 //! Inserts lines into the user's code, at positions found in the syntax tree.
 //!
 //! Each function takes a text and returns it with one more line, or unchanged if the line exists. All other bytes are
-//! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`.
+//! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`, `webhooks` a further webhook.
 
 mod files;
 mod insertion;
@@ -10,13 +10,15 @@ mod kinds;
 mod manager_calls;
 mod nested_options;
 mod stored_version;
+mod webhooks;
 
 pub use files::{SourceFile, read_files};
-pub use items::{declare_module, export_controller, export_in_prelude, import_controller};
+pub use items::{declare_module, export_in_prelude, export_type, import_type};
 pub use kinds::{DefinedKind, ProjectKind, project_kinds};
 pub use manager_calls::register;
 pub use nested_options::{NestedOption, nested_options};
 pub use stored_version::{StoredVersion, stored_version};
+pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookType, add_webhook, registered_webhooks};
 
 /// A line cannot be inserted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

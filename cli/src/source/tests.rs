@@ -7,9 +7,9 @@ type EditFn = fn(&str) -> Result<String, InsertError>;
 const EDITS: [EditFn; 5] = [
     |text| declare_module(text, "bar"),
     |text| export_in_prelude(text, "bar"),
-    |text| export_controller(text, "bar", "Bar"),
-    |text| import_controller(text, "shop", "Bar"),
-    |text| register(text, "Bar"),
+    |text| export_type(text, "bar", "BarController"),
+    |text| import_type(text, "shop::controllers", "BarController"),
+    |text| register(text, "BarController"),
 ];
 
 /// Programs with all anchors of the edits, in various layouts.

@@ -27,6 +27,10 @@ fn three_kinds() {
         &[
             "add kind BackupPlan",
             "add kind DNSPolicy --cluster-scoped --group net.demo.dev",
+            "add webhook BackupPlan --validating --defaulting",
+            "add webhook Pod --validating",
+            "add webhook Pod --defaulting",
+            "add webhook DNSPolicy --defaulting",
         ],
     );
 }

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod add_kind;
+mod add_webhook;
+mod certificates;
 mod generate;
 mod golden;
 mod migrate_storage;

@@ -1,6 +1,6 @@
 //! Runs the CronJob operator: `cronjob --help`.
 
-use cronjob::controller::CronJobController;
+use cronjob::{controller::CronJobController, webhook::CronJobWebhook};
 use kubewright::Manager;
 
 // ANCHOR: main
@@ -8,6 +8,7 @@ use kubewright::Manager;
 async fn main() -> kubewright::Result<()> {
     Manager::from_args("cronjob")
         .register(CronJobController::register)
+        .register(CronJobWebhook::register)
         .run()
         .await
 }

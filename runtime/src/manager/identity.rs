@@ -6,7 +6,7 @@ use std::{env, fs};
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// Returns the namespace of the leader lease: the first of the flag, `POD_NAMESPACE`, the service account and the kubeconfig context.
-pub(super) fn operator_namespace(flag: Option<&str>, context: &str) -> String {
+pub(crate) fn operator_namespace(flag: Option<&str>, context: &str) -> String {
     first_non_empty([
         flag.map(str::to_owned),
         env::var("POD_NAMESPACE").ok(),

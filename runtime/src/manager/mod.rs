@@ -18,7 +18,7 @@ mod debug_page;
 mod did_you_mean;
 pub(crate) mod error;
 mod health;
-mod identity;
+pub(crate) mod identity;
 mod kubeconfig;
 mod leader;
 mod lifecycle;

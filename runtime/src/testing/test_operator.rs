@@ -1,6 +1,7 @@
 //! [`TestOperator`]: runs a whole operator in the test's process.
 
 use std::{
+    net::TcpListener,
     panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
     thread,
@@ -8,20 +9,30 @@ use std::{
 
 use futures::FutureExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use tokio::task::JoinHandle;
+use serde_json::{Value, json};
+use tokio::{sync::watch, task::JoinHandle};
 
 use super::Harness;
 use crate::{
     Manager,
     controller::{Permission, Setup},
-    manager::manifests::{ManifestError, definitions, permissions_without_election},
+    manager::{
+        identity::operator_namespace,
+        manifests::{ManifestError, definitions, permissions_without_election},
+    },
     panics,
+    webhooks::{certificates::secret_manifest, configurations::secret_name},
 };
+
+/// The name of the operator.
+const NAME: &str = "test";
 
 /// An operator that runs in the test's process, against any API server, until it is dropped.
 ///
 /// It runs without leader election, health checks and metrics, and installs no logger. Use [`Manager`] itself for an operator with flags
 /// or with another [`Clock`](crate::Clock).
+///
+/// Its webhooks listen on a port of this machine: see [`webhooks`](Self::webhooks).
 ///
 /// # Failures
 ///
@@ -45,6 +56,8 @@ use crate::{
 #[derive(Debug)]
 pub struct TestOperator {
     task: JoinHandle<()>,
+    /// None until it has registered.
+    webhooks: watch::Receiver<Option<Vec<Value>>>,
     /// Why the operator ended, if it did.
     failure: Arc<OnceLock<String>>,
 }
@@ -55,14 +68,22 @@ impl TestOperator {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn start(config: kube::Config, register: impl FnOnce(&mut Setup) + Send + 'static) -> Self {
-        let manager = Manager::new("test")
+        let port = free_port();
+        let namespace = operator_namespace(None, &config.default_namespace);
+        let (sender, webhooks) = watch::channel(None);
+        let address = format!("--webhook-bind-address=127.0.0.1:{port}");
+        let manager = Manager::new(NAME)
             .with_config(config)
             .with_args([
                 "--leader-elect=false",
                 "--health-bind-address=0",
                 "--metrics-bind-address=0",
+                &*address,
             ])
-            .register(register);
+            .register(move |setup| {
+                register(setup);
+                sender.send_replace(Some(called_by_url(setup, port, &namespace)));
+            });
         let failure = Arc::new(OnceLock::new());
         let reason = failure.clone();
         let task = tokio::spawn(async move {
@@ -75,7 +96,24 @@ impl TestOperator {
             let text = reason.get_or_init(|| text);
             eprintln!("the operator failed: {text}");
         });
-        Self { task, failure }
+        Self {
+            task,
+            webhooks,
+            failure,
+        }
+    }
+
+    /// Returns the objects with which an API server on this machine calls the operator's webhooks: the configurations, with URLs in place of
+    /// the Service, and last the Secret of the certificate. The operator writes its CA bundle into the configurations, and the API server
+    /// calls it from then on. testkit's `Cluster::install_webhooks` applies them and waits for that.
+    ///
+    /// # Panics
+    /// If the operator fails before it has registered.
+    pub async fn webhooks(&self) -> Vec<Value> {
+        let mut registered = self.webhooks.clone();
+        let objects = registered.wait_for(Option::is_some).await;
+        let objects = objects.ok().and_then(|objects| objects.clone());
+        objects.unwrap_or_else(|| panic!("the operator failed before it had registered its webhooks"))
     }
 
     /// Returns the permissions that an operator with this registration needs, without starting it. Call it within a tokio runtime.
@@ -94,6 +132,32 @@ impl TestOperator {
     pub fn definitions(register: impl FnOnce(&mut Setup)) -> Vec<CustomResourceDefinition> {
         valid(definitions(Harness::new(register).setup()))
     }
+}
+
+/// Returns a port that was free a moment ago; 0 if there is none, and the operator finds out.
+fn free_port() -> u16 {
+    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    address.map_or(0, |address| address.port())
+}
+
+/// Returns the operator's configurations, with URLs of this machine, and its Secret.
+fn called_by_url(setup: &Setup, port: u16, namespace: &str) -> Vec<Value> {
+    let Some(manifests) = setup.webhook_manifests() else {
+        return Vec::new();
+    };
+    let mutating = manifests.mutating.map(|configuration| json!(configuration));
+    let validating = manifests.validating.map(|configuration| json!(configuration));
+    let mut objects: Vec<Value> = mutating.into_iter().chain(validating).collect();
+    let webhooks = objects
+        .iter_mut()
+        .filter_map(|object| object["webhooks"].as_array_mut())
+        .flatten();
+    for config in webhooks.map(|webhook| &mut webhook["clientConfig"]) {
+        let path = config["service"]["path"].as_str().unwrap_or_default();
+        *config = json!({"url": format!("https://127.0.0.1:{port}{path}")});
+    }
+    objects.push(secret_manifest(&secret_name(setup.operator(), namespace)));
+    objects
 }
 
 fn valid<T>(manifests: Result<T, Vec<ManifestError>>) -> T {

@@ -149,6 +149,29 @@ impl Cluster {
         Ok(())
     }
 
+    /// Applies the webhook configurations of an operator, and the Secret for its certificate: what kubewright's `TestOperator::webhooks` returns.
+    /// Waits until the operator has written its CA bundle into each configuration. The embedded API server calls it from then on, the real
+    /// one after about a second.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the API server refuses an object, and if a bundle is missing after 30 seconds.
+    pub async fn install_webhooks(&self, objects: &[Value]) {
+        for object in objects {
+            if let Err(error) = self.apply(object) {
+                panic!("{object}: {error}");
+            }
+        }
+        let has_bundle = |webhook: &Value| webhook["clientConfig"]["caBundle"].is_string();
+        for configuration in objects.iter().filter(|object| object["webhooks"].is_array()) {
+            self.wait_until(configuration, |found| {
+                let mut webhooks = found["webhooks"].as_array().into_iter().flatten();
+                found.is_object() && webhooks.all(has_bundle)
+            })
+            .await;
+        }
+    }
+
     /// Creates a namespace unless it exists.
     pub fn create_namespace(&self, name: &str) -> Result<(), ClusterError> {
         let namespace =

@@ -5,6 +5,9 @@ use kubewright::Manager;
 use shop::controllers::BackupPlanController;
 use shop::controllers::DNSPolicyController;
 use shop::controllers::FooController;
+use shop::webhooks::BackupPlanWebhook;
+use shop::webhooks::DNSPolicyWebhook;
+use shop::webhooks::PodWebhook;
 
 #[tokio::main]
 async fn main() -> kubewright::Result<()> {
@@ -13,6 +16,9 @@ async fn main() -> kubewright::Result<()> {
         .register(FooController::register)
         .register(BackupPlanController::register)
         .register(DNSPolicyController::register)
+        .register(BackupPlanWebhook::register)
+        .register(PodWebhook::register)
+        .register(DNSPolicyWebhook::register)
         .run()
         .await
 }

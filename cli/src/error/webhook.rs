@@ -1,0 +1,74 @@
+//! Why `add webhook` refuses.
+
+use std::path::PathBuf;
+
+use crate::plan::slashed;
+
+/// The webhook cannot be added. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    /// Neither type was selected.
+    #[error("a webhook validates, defaults or does both: pass --validating, --defaulting or both")]
+    NoType,
+    /// The kind is unknown.
+    #[error("{kind} is neither a kind of the project nor one of Kubernetes{}", did_you_mean(.similar))]
+    UnknownKind {
+        /// The kind, as given.
+        kind: String,
+        /// Kinds that may have been meant.
+        similar: Vec<String>,
+    },
+    /// Several groups of the project have the kind.
+    #[error("the project has several kinds of this name: name one of {}", .0.join(", "))]
+    Ambiguous(Vec<String>),
+    /// The runtime or the API server refuses webhooks of the kind.
+    #[error("{kind} cannot have webhooks: {reason}; choose another kind")]
+    NotReviewed {
+        /// The kind.
+        kind: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// The webhook's files would define a name twice.
+    #[error(
+        "the files of the webhook would use the name `{name}` twice: {reason}; register this webhook by hand, in a file of your own"
+    )]
+    NameClash {
+        /// The name.
+        name: String,
+        /// What has it already.
+        reason: String,
+    },
+    /// The same webhook of the kind is registered in another file.
+    #[error("the {method} of {kind} is registered in {}:{line}, and a kind has one: change that one, or remove it first", slashed(.path))]
+    Registered {
+        /// The method that registers it.
+        method: &'static str,
+        /// The kind.
+        kind: String,
+        /// The file.
+        path: PathBuf,
+        /// The line of the call.
+        line: usize,
+    },
+    /// A file of the webhook exists and has other contents.
+    #[error("{} already exists and is not about `{name}`: rename the file", slashed(.path))]
+    FileExists {
+        /// The file.
+        path: PathBuf,
+        /// The type that implements the webhooks.
+        name: String,
+    },
+    /// There is no object for the test.
+    #[error(
+        "{0} has no sample in manifests/samples, from which the webhook's test is made: run `kubewright generate`, which writes one"
+    )]
+    NoSample(String),
+}
+
+fn did_you_mean(names: &[String]) -> String {
+    match names {
+        [] => ": correct the name, or add the kind with `kubewright add kind`".to_owned(),
+        names => format!(": did you mean {}?", names.join(" or ")),
+    }
+}
