@@ -1,0 +1,217 @@
+//! The life of a project whose kind changes: it adds a version with a renamed and a split field, and a webhook; the running operator is
+//! upgraded, rolled back and upgraded again, what is stored is migrated, and the old version is removed. All the time 16 writers write
+//! objects of both versions.
+//!
+//! `releases` has the project's releases and how they are deployed, `writers` the load.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+mod releases;
+mod writers;
+
+use std::time::Duration;
+
+use kubewright_testkit::{Cluster, eventually};
+use kubewright_tests::{Project, new_object, on_both_servers};
+use releases::Releases;
+use serde_json::{Value, json};
+use writers::{ApiVersions, Writers};
+
+on_both_servers!(project_changes_its_kind_under_load);
+
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// How long the writers write between two changes of the operator.
+const LOAD: Duration = Duration::from_secs(2);
+
+fn project_changes_its_kind_under_load(cluster: &Cluster) {
+    let project = Project::scaffold("life", "Foo", &[]);
+    let mut releases = Releases::new(cluster, &project);
+    let first = releases.build();
+    releases.apply_manifests();
+    let old_operator = releases.start(&first);
+    let mut writers = Writers::start(cluster, ApiVersions::Old);
+    writers.run_for(LOAD);
+
+    // A version with a renamed and a split field, and a validator.
+    add_version_and_webhook(&project);
+    project.kubewright(&["generate"]).expect_success();
+    let second = releases.build();
+    releases.apply_manifests();
+    let new_operator = releases.start(&second);
+    wait_until_converted(cluster);
+    writers.write(ApiVersions::Both);
+    releases.stop(old_operator);
+    writers.run_for(LOAD);
+    wait_until_validated(cluster);
+
+    // Rollback of the operator: the old version is the stored one, so its clients need no conversion.
+    writers.write(ApiVersions::Old);
+    let old_operator = releases.start(&first);
+    releases.stop(new_operator);
+    writers.run_for(LOAD);
+    reconciles(cluster, "rolled-back");
+
+    let new_operator = releases.start(&second);
+    wait_until_converted(cluster);
+    writers.write(ApiVersions::Both);
+    releases.stop(old_operator);
+    writers.run_for(LOAD);
+
+    // All objects become ones of the new version.
+    project
+        .kubewright(&["migrate", "storage", "Foo", "--allow-dirty"])
+        .expect_success();
+    project.kubewright(&["generate"]).expect_success();
+    releases.apply_manifests();
+    let migrate = ["migrate", "storage", "Foo", "--cluster", "testkit"];
+    releases.command(&migrate);
+    let definition = new_object(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        "",
+        "foos.demo.dev",
+    );
+    let stored = cluster.get(&definition).unwrap().unwrap();
+    assert_eq!(stored["status"]["storedVersions"], json!(["v1"]));
+    writers.run_for(LOAD);
+
+    writers.write(ApiVersions::New);
+    releases.command(&[
+        "remove",
+        "version",
+        "Foo",
+        "v1alpha1",
+        "--cluster",
+        "testkit",
+        "--allow-dirty",
+    ]);
+    project.kubewright(&["generate"]).expect_success();
+    let third = releases.build();
+    let last_operator = releases.start(&third);
+    releases.replace_definition();
+    releases.stop(new_operator);
+    writers.run_for(LOAD);
+
+    let written = writers.stop();
+    for (name, writes, spec) in written {
+        let found = cluster
+            .get(&new_object("demo.dev/v1", "Foo", "default", &name))
+            .unwrap()
+            .unwrap();
+        assert_eq!(found["spec"], spec, "{name}");
+        // Each write changes the spec. A conversion, or the migration, that changed an object would count as well.
+        assert_eq!(found["metadata"]["generation"], writes, "{name}: {found}");
+        assert!(writes > 5, "{name} was written {writes} times");
+    }
+    reconciles(cluster, "last");
+    releases.stop(last_operator);
+}
+
+/// Waits until an object of the old version is read in the new one.
+fn wait_until_converted(cluster: &Cluster) {
+    eventually("the API server converts", TIMEOUT, || {
+        let read = cluster.list(&new_object("demo.dev/v1", "Foo", "default", ""));
+        read.map(drop).map_err(|error| error.to_string())
+    });
+}
+
+/// Waits until the validator of `add webhook` denies an object.
+fn wait_until_validated(cluster: &Cluster) {
+    let spec = json!({"app": "web", "instance": "refused", "size": 7});
+    let mut refused = object("demo.dev/v1", "refused", spec);
+    refused["metadata"]["labels"] = json!({"demo.dev/team": ""});
+    eventually("the validator denies", TIMEOUT, || {
+        let applied = cluster.apply(&refused);
+        match applied {
+            Err(error) if error.to_string().contains("name the team") => Ok(()),
+            other => Err(format!("{other:?}")),
+        }
+    });
+}
+
+/// Creates an object and waits for its Deployment.
+fn reconciles(cluster: &Cluster, name: &str) {
+    let (version, spec) = if name == "last" {
+        ("demo.dev/v1", json!({"app": "web", "instance": name, "size": 1}))
+    } else {
+        (
+            "demo.dev/v1alpha1",
+            json!({"deploymentName": format!("web-{name}"), "replicas": 1}),
+        )
+    };
+    cluster.apply(&object(version, name, spec)).unwrap();
+    let deployment = new_object("apps/v1", "Deployment", "default", &format!("web-{name}"));
+    eventually("the operator reconciles", TIMEOUT, || {
+        cluster.get(&deployment).unwrap().ok_or("no Deployment")
+    });
+}
+
+fn object(version: &str, name: &str, spec: Value) -> Value {
+    let mut object = new_object(version, "Foo", "default", name);
+    object["spec"] = spec;
+    object
+}
+
+/// Changes the code as a user would.
+fn add_version_and_webhook(project: &Project) {
+    project
+        .kubewright(&["add", "version", "Foo", "v1", "--allow-dirty"])
+        .expect_success();
+    let (new, old) = ("src/api/foo/v1.rs", "src/api/foo/v1alpha1.rs");
+    let name = "    pub deployment_name: String,\n";
+    let split = "    pub app: String,\n    /// The instance of the app.\n    pub instance: String,\n    /// A note.\n    \
+                 #[serde(default, skip_serializing_if = \"Option::is_none\")]\n    pub note: Option<String>,\n";
+    project.edit(new, name, split);
+    project.edit(new, "pub replicas: i32", "pub size: i32");
+    project.edit(new, ".spec.replicas", ".spec.size");
+    project.edit(
+        new,
+        "by_deployment = \"spec.deploymentName\"",
+        "by_app = \"spec.app\"",
+    );
+
+    let hub = "hub = super::v1::FooSpec";
+    let rules = "hub = super::v1::FooSpec, hub_only(app, from = app), hub_only(instance, from = instance), hub_only(note)";
+    project.edit(old, hub, rules);
+    project.edit(
+        old,
+        name,
+        &format!("    #[convert(dropped, from = deployment_name)]\n{name}"),
+    );
+    let replicas = "    pub replicas: i32";
+    project.edit(
+        old,
+        replicas,
+        &format!("    #[convert(renamed = \"size\")]\n{replicas}"),
+    );
+    let functions = "
+fn app(foo: &FooSpec) -> String {
+    foo.deployment_name.split('-').next().unwrap_or_default().to_owned()
+}
+
+fn instance(foo: &FooSpec) -> String {
+    foo.deployment_name.split_once('-').map_or_else(String::new, |(_, instance)| instance.to_owned())
+}
+
+fn deployment_name(foo: &super::v1::FooSpec) -> String {
+    format!(\"{}-{}\", foo.app, foo.instance)
+}
+";
+    let text = project.read(old);
+    project.edit(old, &text, &(text.clone() + functions));
+
+    let controller = "src/controllers/foo.rs";
+    project.edit(
+        controller,
+        "key.sibling(foo.spec.deployment_name.as_str())",
+        "key.sibling(format!(\"{}-{}\", foo.spec.app, foo.spec.instance))",
+    );
+    project.edit(controller, "foo.spec.deployment_name", "foo.spec.app");
+    for _ in 0..2 {
+        project.edit(controller, "foo.spec.replicas", "foo.spec.size");
+    }
+
+    project
+        .kubewright(&["add", "webhook", "Foo", "--validating", "--allow-dirty"])
+        .expect_success();
+}

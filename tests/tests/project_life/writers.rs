@@ -1,0 +1,164 @@
+//! Writers of objects of both versions. Each has an object of its own, and knows what it must hold.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use kube::{
+    Api,
+    api::{DynamicObject, Patch, PatchParams},
+    core::ApiResource,
+};
+use kubewright_testkit::{Cluster, client};
+use serde_json::{Value, json};
+use tokio::{runtime::Runtime, task::JoinHandle};
+
+const WRITERS: usize = 16;
+/// A writer that does not get this far in time is stuck.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The versions that are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ApiVersions {
+    Old,
+    Both,
+    New,
+}
+
+/// The running writers.
+pub(crate) struct Writers {
+    runtime: Runtime,
+    tasks: Vec<JoinHandle<Written>>,
+    load: Arc<Load>,
+}
+
+/// An object's name, its number of writes, and the spec that it must have in the new version.
+pub(crate) type Written = (String, u64, Value);
+
+struct Load {
+    versions: Mutex<ApiVersions>,
+    is_over: AtomicBool,
+    /// The writes of each writer.
+    writes: Vec<AtomicU64>,
+}
+
+impl Writers {
+    /// Creates the objects, and starts to write them.
+    pub(crate) fn start(cluster: &Cluster, versions: ApiVersions) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let client = runtime.block_on(async { client(cluster.admin().config().await.unwrap()).unwrap() });
+        let load = Arc::new(Load {
+            versions: Mutex::new(versions),
+            is_over: AtomicBool::new(false),
+            writes: (0..WRITERS).map(|_| AtomicU64::new(0)).collect(),
+        });
+        let tasks = (0..WRITERS).map(|number| runtime.spawn(write(client.clone(), load.clone(), number)));
+        let tasks = tasks.collect();
+        Self { runtime, tasks, load }
+    }
+
+    /// Changes the versions that are written, and waits until no writer writes another.
+    pub(crate) fn write(&mut self, versions: ApiVersions) {
+        *self.load.versions.lock().unwrap() = versions;
+        self.wait_for_writes();
+    }
+
+    /// Lets the writers write for this time, and at least once.
+    pub(crate) fn run_for(&mut self, time: Duration) {
+        thread::sleep(time);
+        self.wait_for_writes();
+    }
+
+    /// Ends the writers.
+    pub(crate) fn stop(self) -> Vec<Written> {
+        self.load.is_over.store(true, Ordering::Relaxed);
+        let tasks = self.tasks.into_iter();
+        tasks.map(|task| self.runtime.block_on(task).unwrap()).collect()
+    }
+
+    /// Waits until each writer has begun and ended a write. Panics if a write of one was refused.
+    fn wait_for_writes(&mut self) {
+        let count = |load: &Load| {
+            load.writes
+                .iter()
+                .map(|writes| writes.load(Ordering::Relaxed))
+                .collect::<Vec<_>>()
+        };
+        let (before, start) = (count(&self.load), Instant::now());
+        // The write that was under way, and one more.
+        while count(&self.load)
+            .iter()
+            .zip(&before)
+            .any(|(now, before)| *now < before + 2)
+        {
+            if let Some(ended) = self.tasks.iter().position(JoinHandle::is_finished) {
+                self.runtime.block_on(self.tasks.swap_remove(ended)).unwrap();
+            }
+            assert!(
+                start.elapsed() < TIMEOUT,
+                "writers are stuck: {:?}",
+                count(&self.load)
+            );
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Writes one object until the load is over. Any refusal is a panic.
+async fn write(client: kube::Client, load: Arc<Load>, number: usize) -> Written {
+    let name = format!("foo-{number}");
+    let api = |version: &str| -> Api<DynamicObject> {
+        let resource = ApiResource {
+            group: "demo.dev".to_owned(),
+            version: version.to_owned(),
+            api_version: format!("demo.dev/{version}"),
+            kind: "Foo".to_owned(),
+            plural: "foos".to_owned(),
+        };
+        Api::namespaced_with(client.clone(), "default", &resource)
+    };
+    let (old, new) = (api("v1alpha1"), api("v1"));
+    let object = json!({
+        "apiVersion": "demo.dev/v1alpha1", "kind": "Foo", "metadata": {"name": name},
+        "spec": {"deploymentName": format!("web-{name}"), "replicas": 0},
+    });
+    let created = old
+        .patch(&name, &PatchParams::apply("writer"), &Patch::Apply(&object))
+        .await;
+    created.unwrap_or_else(|error| panic!("{name} is not created: {error}"));
+    let mut writes = 1;
+    let mut spec = json!({"app": "web", "instance": name, "size": 0});
+    while !load.is_over.load(Ordering::Relaxed) {
+        let versions = *load.versions.lock().unwrap();
+        let is_new = match versions {
+            ApiVersions::Old => false,
+            ApiVersions::New => true,
+            ApiVersions::Both => writes % 2 == 0,
+        };
+        spec["size"] = json!(writes % 10);
+        let (api, change) = if is_new {
+            spec["note"] = json!(format!("note {writes}"));
+            (&new, json!({"size": spec["size"], "note": spec["note"]}))
+        } else {
+            (&old, json!({"replicas": spec["size"]}))
+        };
+        let patch = Patch::Merge(json!({ "spec": change }));
+        let written = api.patch(&name, &PatchParams::default(), &patch).await;
+        let written = written
+            .unwrap_or_else(|error| panic!("write {writes} of {name}, {versions:?}, is refused: {error}"));
+        let expected = if is_new {
+            spec.clone()
+        } else {
+            json!({"deploymentName": format!("web-{name}"), "replicas": spec["size"]})
+        };
+        assert_eq!(written.data["spec"], expected, "write {writes} of {name}");
+        writes += 1;
+        load.writes[number].store(writes, Ordering::Relaxed);
+    }
+    (name, writes, spec)
+}
