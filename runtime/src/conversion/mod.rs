@@ -127,6 +127,7 @@ pub use convert::{Convert, ConvertError};
 pub(crate) use converter::Converter;
 #[doc(hidden)]
 pub use review::Converters;
+pub(crate) use schema_at::equal;
 #[doc(hidden)]
 pub use version::Versioned;
 pub use versions::Versions;

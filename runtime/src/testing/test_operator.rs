@@ -23,6 +23,9 @@ use crate::{
 /// It runs without leader election, health checks and metrics, and installs no logger. Use [`Manager`] itself for an operator with flags
 /// or with another [`Clock`](crate::Clock).
 ///
+/// Without admission webhooks, it serves no conversion between versions: install the definition of the hub alone (`Foo::definition()`), and
+/// test the conversion with [`Harness::assert_conversions`].
+///
 /// # Failures
 ///
 /// An operator ends only when it is dropped. If it ends earlier, because [`Manager::run`] returned an error or panicked, the reason is
@@ -62,7 +65,10 @@ impl TestOperator {
                 "--health-bind-address=0",
                 "--metrics-bind-address=0",
             ])
-            .register(register);
+            .register(|setup| {
+                register(setup);
+                setup.leave_conversion_out();
+            });
         let failure = Arc::new(OnceLock::new());
         let reason = failure.clone();
         let task = tokio::spawn(async move {
@@ -83,7 +89,9 @@ impl TestOperator {
     /// # Panics
     /// If the registration has errors.
     pub fn permissions(register: impl FnOnce(&mut Setup)) -> Vec<Permission> {
-        valid(permissions_without_election(Harness::new(register).setup()))
+        let mut test = Harness::new(register);
+        test.setup.leave_conversion_out();
+        valid(permissions_without_election(&test.setup))
     }
 
     /// Returns the definitions in the manifests of an operator with this registration, for tests to install: one of each kind, with all
