@@ -1,6 +1,10 @@
 //! Errors of commands and their exit codes.
 
+mod version;
+
 use std::path::PathBuf;
+
+pub use version::VersionError;
 
 use crate::{
     cargo::CargoError,
@@ -51,6 +55,9 @@ pub enum Error {
         /// The violated rule.
         source: crate::names::NameError,
     },
+    /// A version cannot be added or removed.
+    #[error("{0}; nothing was written")]
+    Version(#[from] VersionError),
     /// See [`exit::STALE`].
     #[error("{0} stale: run `kubewright generate` and commit what it writes")]
     Stale(String),
@@ -138,6 +145,7 @@ impl Error {
             | Self::NotADirectory(_)
             | Self::DuplicateKind { .. }
             | Self::UnknownObjects(_)
+            | Self::Version(_)
             | Self::ModuleExists { .. } => exit::USAGE,
             Self::Project(_) | Self::Group { .. } => exit::PROJECT,
             Self::Stale(_) => exit::STALE,

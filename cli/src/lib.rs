@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`args`] and [`commands`]; [`plan`]; [`ownership`] (generated, managed and user files);
 //! [`project`], [`cargo`] and [`manifests`] (the operator's output, and the files made from it); [`samples`];
-//! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code); [`dev`] (build, apply and
+//! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code) and [`versions`] (where a kind's versions are); [`dev`] (build, apply and
 //! run on every change).
 //!
 //! stdout is for data (a plan, a diff, completions), stderr for messages. No command prompts. [`exit`] lists the exit
@@ -32,6 +32,7 @@ pub mod schema_diff;
 mod schema_type;
 mod similar;
 pub mod source;
+pub mod versions;
 pub mod yaml;
 
 use std::{io::Write, process::ExitCode};
@@ -39,7 +40,7 @@ use std::{io::Write, process::ExitCode};
 use clap::Parser;
 
 pub use context::Context;
-pub use error::Error;
+pub use error::{Error, VersionError};
 
 /// Parses the arguments, runs the command and reports its error. Returns the process's exit code.
 pub fn main() -> ExitCode {
@@ -75,6 +76,8 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
     match cli.command {
         args::Command::New(args) => commands::new::run(&args, context),
         args::Command::Add(args::Add::Kind(args)) => commands::add_kind::run(&args, context),
+        args::Command::Add(args::Add::Version(args)) => commands::add_version::run(&args, context),
+        args::Command::Remove(args::Remove::Version(args)) => commands::remove_version::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
         args::Command::Dev(args) => commands::dev::run(&args, context),
         args::Command::ApiServer(args) => commands::api_server::run(&args, context),

@@ -8,7 +8,7 @@ mod kind;
 mod project;
 mod render;
 
-pub use kind::{ApiModule, Controller, ControllerTest, Sample};
+pub use kind::{ApiModule, Controller, ControllerTest, Sample, VersionsModule, VersionsTest};
 pub use project::{
     ApiRoot, CargoToml, Ci, ControllersRoot, DeployKustomization, Dockerfile, Dockerignore, Gitignore, LibRs,
     MainRs, OperatorManifest, OperatorManifests, ProjectFile, Readme, RustToolchain,

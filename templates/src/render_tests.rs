@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     ApiModule, ApiRoot, CargoToml, Ci, Controller, ControllerTest, ControllersRoot, DeployKustomization,
     Dockerfile, Dockerignore, Gitignore, LibRs, MainRs, OperatorManifest, OperatorManifests, ProjectFile,
-    Readme, RustToolchain, Sample,
+    Readme, RustToolchain, Sample, VersionsModule, VersionsTest,
 };
 
 fn embedded(folder: &Dir<'_>, names: &mut BTreeSet<String>) {
@@ -36,6 +36,8 @@ fn every_template_has_a_context() {
         Readme::SOURCE,
         RustToolchain::SOURCE,
         Sample::SOURCE,
+        VersionsModule::SOURCE,
+        VersionsTest::SOURCE,
     ];
     assert_eq!(names, sources.iter().map(ToString::to_string).collect());
 }

@@ -1,16 +1,16 @@
 //! `kubewright add kind`: adds a kind with its controller, test and sample.
 
-use std::path::Path;
-
-use super::kind_files::{NewKind, built_in_note};
+use super::{
+    kind_files::{NewKind, built_in_note},
+    source_edits::{self, ApplyOptions, crate_name, edit},
+};
 use crate::{
     Context, Error,
     args::AddKind,
-    git,
     names::Group,
-    plan::{Plan, slashed},
+    plan::Plan,
     project::Project,
-    source::{self, InsertError, ProjectKind},
+    source::{self, ProjectKind},
 };
 
 /// Adds the kind. Existing files and lines are kept.
@@ -18,25 +18,16 @@ pub fn run(args: &AddKind, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let group = group(args, &project)?;
     let plan = plan(args, &group, &project, context)?;
-    let changed: Vec<_> = plan
-        .changes()
-        .filter(|change| change.before.is_some())
-        .map(|change| change.path.clone())
-        .collect();
-    if !args.allow_dirty {
-        let dirty = git::uncommitted(context, &project.root, &changed);
-        if !dirty.is_empty() {
-            return Err(Error::Uncommitted(dirty));
-        }
-    }
-    if args.dry_run {
-        return context.print(&plan.to_string());
-    }
-    if plan.is_empty() {
+    if plan.is_empty() && !args.dry_run {
         return context.message(format_args!("kind {} already exists, nothing to do", args.kind));
     }
-    plan.apply(&project.root)?;
-    context.message(plan.to_string().trim_end())?;
+    let options = ApplyOptions {
+        dry_run: args.dry_run,
+        allow_dirty: args.allow_dirty,
+    };
+    if !source_edits::apply(&plan, &project, options, context)? {
+        return Ok(());
+    }
     if let Some(note) = built_in_note(&args.kind, &group) {
         context.message(note)?;
     }
@@ -94,26 +85,17 @@ fn group(args: &AddKind, project: &Project) -> Result<Group, Error> {
     })
 }
 
-/// Returns the crate name of the package's library.
-fn crate_name(project: &Project) -> Result<String, Error> {
-    let text = project.read("Cargo.toml")?.unwrap_or_default();
-    let table = text.parse::<toml::Table>().unwrap_or_default();
-    let name = |section: &str| table.get(section)?.get("name")?.as_str();
-    let name = name("lib")
-        .or_else(|| name("package"))
-        .unwrap_or(&project.settings.name);
-    Ok(name.replace('-', "_"))
-}
-
 /// Returns whether exactly this kind exists. Another kind of the same name is an error, and so is a file at its path.
 fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error> {
-    for ProjectKind { path, kind: found } in source::project_kinds(&source::read_files(&project.root)?) {
-        if found.kind != new.kind.as_str() {
-            continue;
-        }
-        if found.group == new.group.as_str() && found.version == new.version.as_str() {
-            return Ok(true);
-        }
+    let mut kinds = source::project_kinds(&source::read_files(&project.root)?);
+    kinds.retain(|found| found.kind.kind == new.kind.as_str());
+    let is_new = |found: &ProjectKind| {
+        found.kind.group == new.group.as_str() && found.kind.version == new.version.as_str()
+    };
+    if kinds.iter().any(is_new) {
+        return Ok(true);
+    }
+    if let Some(ProjectKind { path, kind: found }) = kinds.into_iter().next() {
         return Err(Error::DuplicateKind {
             kind: found.kind,
             path,
@@ -128,28 +110,4 @@ fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error>
         }),
         None => Ok(false),
     }
-}
-
-/// Plans an edit of the first candidate file that exists.
-fn edit(
-    plan: &mut Plan,
-    project: &Project,
-    candidates: &[&str],
-    edit: &dyn Fn(&str) -> Result<String, InsertError>,
-) -> Result<(), Error> {
-    let mut path = Path::new(candidates[0]);
-    let mut before = None;
-    for candidate in candidates {
-        before = project.read(candidate)?;
-        if before.is_some() {
-            path = Path::new(candidate);
-            break;
-        }
-    }
-    let after = edit(before.as_deref().unwrap_or_default()).map_err(|error| InsertError::In {
-        path: slashed(path),
-        error: Box::new(error),
-    })?;
-    plan.write(path, before, after);
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The commands, one per file. Each makes a plan, then prints or applies it.
 
 pub mod add_kind;
+pub mod add_version;
 pub mod api_server;
 pub mod completions;
 mod dependency;
@@ -8,4 +9,7 @@ pub mod dev;
 pub mod generate;
 mod kind_files;
 pub mod new;
+pub mod remove_version;
 mod signals;
+mod source_edits;
+mod version_files;

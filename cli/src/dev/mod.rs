@@ -25,9 +25,11 @@ mod service_account;
 pub mod session;
 mod simulated_cluster;
 mod source_watcher;
+mod stored_versions;
 mod webhooks;
 
 pub use cluster::ClusterError;
 pub use console::{Console, Line};
 pub use object_filter::UnknownObjects;
 pub use session::Session;
+pub(crate) use stored_versions::stored_versions;

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use syn::{
-    Attribute, File, ItemMod, ItemStruct, LitStr,
-    meta::ParseNestedMeta,
+    Attribute, Expr, ExprLit, File, ItemMod, ItemStruct, Lit, LitStr,
     punctuated::Punctuated,
     visit::{self, Visit},
 };
@@ -70,27 +69,23 @@ fn kinds(file: &File) -> Vec<DefinedKind> {
     visitor.0
 }
 
-fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
-    Ok(Some(meta.value()?.parse::<LitStr>()?.value()))
-}
-
-fn kind(item: &ItemStruct) -> Option<DefinedKind> {
-    let (mut group, mut version, mut kind) = (None, None, None);
-    for attribute in item
-        .attrs
+/// Returns the string literals in `#[kube(…)]`, with their keys.
+pub(super) fn kube_literals(attributes: &[Attribute]) -> Vec<(String, LitStr)> {
+    let mut literals = Vec::new();
+    for attribute in attributes
         .iter()
         .filter(|attribute| attribute.path().is_ident("kube"))
     {
         // Ignore errors: kube-derive reports them.
         let _ = attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("group") {
-                group = text(&meta)?;
-            } else if meta.path.is_ident("version") {
-                version = text(&meta)?;
-            } else if meta.path.is_ident("kind") {
-                kind = text(&meta)?;
-            } else if meta.input.peek(syn::Token![=]) {
-                meta.value()?.parse::<syn::Expr>()?;
+            if meta.input.peek(syn::Token![=]) {
+                if let Expr::Lit(ExprLit {
+                    lit: Lit::Str(text), ..
+                }) = meta.value()?.parse()?
+                {
+                    let key = meta.path.get_ident().map(ToString::to_string);
+                    literals.push((key.unwrap_or_default(), text));
+                }
             } else if meta.input.peek(syn::token::Paren) {
                 let content;
                 syn::parenthesized!(content in meta.input);
@@ -99,16 +94,26 @@ fn kind(item: &ItemStruct) -> Option<DefinedKind> {
             Ok(())
         });
     }
+    literals
+}
+
+pub(super) fn kind(item: &ItemStruct) -> Option<DefinedKind> {
+    let literals = kube_literals(&item.attrs);
+    let text = |key: &str| {
+        let mut found = literals.iter().filter(|(name, _)| name == key);
+        Some(found.next_back()?.1.value())
+    };
     Some(DefinedKind {
-        group: group?,
-        version: version?,
-        kind: kind?,
+        group: text("group")?,
+        version: text("version")?,
+        kind: text("kind")?,
         line: item.ident.span().start().line,
-        is_own: derives_informer(&item.attrs) && !is_external(&item.attrs) && !is_conditional(&item.attrs),
+        is_own: derives(&item.attrs, "Informer") && !is_external(&item.attrs) && !is_conditional(&item.attrs),
     })
 }
 
-fn derives_informer(attributes: &[Attribute]) -> bool {
+/// Whether a derive of that name is in the attributes.
+pub(super) fn derives(attributes: &[Attribute], name: &str) -> bool {
     let paths = |attribute: &Attribute| {
         attribute
             .parse_args_with(Punctuated::<syn::Path, syn::Token![,]>::parse_terminated)
@@ -118,7 +123,7 @@ fn derives_informer(attributes: &[Attribute]) -> bool {
         .iter()
         .filter(|attribute| attribute.path().is_ident("derive"))
         .flat_map(paths)
-        .any(|path| path.segments.last().is_some_and(|last| last.ident == "Informer"))
+        .any(|path| path.segments.last().is_some_and(|last| last.ident == name))
 }
 
 fn is_external(attributes: &[Attribute]) -> bool {

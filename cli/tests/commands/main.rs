@@ -8,3 +8,4 @@ mod golden;
 mod new;
 mod reference;
 mod support;
+mod versions;

@@ -1,0 +1,78 @@
+//! What the commands that add to a project share: edits of its source, and how their plan is applied.
+
+use std::path::Path;
+
+use crate::{
+    Context, Error, git,
+    plan::{IoError, Plan, slashed},
+    project::Project,
+    source::InsertError,
+};
+
+/// Returns the crate name of the package's library.
+pub(super) fn crate_name(project: &Project) -> Result<String, IoError> {
+    let text = project.read("Cargo.toml")?.unwrap_or_default();
+    let table = text.parse::<toml::Table>().unwrap_or_default();
+    let name = |section: &str| table.get(section)?.get("name")?.as_str();
+    let name = name("lib")
+        .or_else(|| name("package"))
+        .unwrap_or(&project.settings.name);
+    Ok(name.replace('-', "_"))
+}
+
+/// Plans an edit of the first candidate file that exists. The edit of a file that does not exist gets an empty text.
+pub(super) fn edit(
+    plan: &mut Plan,
+    project: &Project,
+    candidates: &[&str],
+    edit: &dyn Fn(&str) -> Result<String, InsertError>,
+) -> Result<(), Error> {
+    let mut path = Path::new(candidates[0]);
+    let mut before = None;
+    for candidate in candidates {
+        before = project.read(candidate)?;
+        if before.is_some() {
+            path = Path::new(candidate);
+            break;
+        }
+    }
+    let after = edit(before.as_deref().unwrap_or_default()).map_err(|error| InsertError::In {
+        path: slashed(path),
+        error: Box::new(error),
+    })?;
+    plan.write(path, before, after);
+    Ok(())
+}
+
+/// How a plan is applied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ApplyOptions {
+    /// Print the plan only.
+    pub(super) dry_run: bool,
+    /// Also change files that have uncommitted changes.
+    pub(super) allow_dirty: bool,
+}
+
+/// Applies a plan and prints it. Returns whether something was written. Files that have uncommitted changes are not changed.
+pub(super) fn apply(
+    plan: &Plan,
+    project: &Project,
+    options: ApplyOptions,
+    context: &mut Context<'_>,
+) -> Result<bool, Error> {
+    let changed = plan.changes().filter(|change| change.before.is_some());
+    let changed: Vec<_> = changed.map(|change| change.path.clone()).collect();
+    if !options.allow_dirty {
+        let dirty = git::uncommitted(context, &project.root, &changed);
+        if !dirty.is_empty() {
+            return Err(Error::Uncommitted(dirty));
+        }
+    }
+    if options.dry_run {
+        context.print(&plan.to_string())?;
+        return Ok(false);
+    }
+    plan.apply(&project.root)?;
+    context.message(plan.to_string().trim_end())?;
+    Ok(true)
+}
