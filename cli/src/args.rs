@@ -26,12 +26,15 @@ pub struct Cli {
 pub enum Command {
     /// Create a project with a working operator
     New(New),
-    /// Add a kind to a project
+    /// Add a kind to a project, or a version to a kind
     #[command(subcommand)]
     Add(Add),
     /// Migrate what is stored of a kind
     #[command(subcommand)]
     Migrate(Migrate),
+    /// Remove a version of a kind
+    #[command(subcommand)]
+    Remove(Remove),
     /// Generate CRDs, roles, kustomizations and API documentation from the code
     Generate(Generate),
     /// Run the operator against an in-memory API server, and rebuild and restart it when the source changes
@@ -49,6 +52,15 @@ pub enum Add {
     Kind(AddKind),
     /// Add webhooks that validate or default the objects of a kind, with their test
     Webhook(AddWebhook),
+    /// Add a version to a kind: the version that the controllers use; the ones before are converted from and to it
+    Version(AddVersion),
+}
+
+/// Subcommands of `kubewright remove`.
+#[derive(Debug, Subcommand)]
+pub enum Remove {
+    /// Remove a version that is not stored any more
+    Version(RemoveVersion),
 }
 
 /// Arguments of `kubewright new`.
@@ -136,6 +148,42 @@ pub struct AddWebhook {
     /// Add a webhook that changes objects before they are validated
     #[arg(long)]
     pub defaulting: bool,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change files that have uncommitted changes
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// Arguments of `kubewright add version`.
+#[derive(Debug, Args)]
+pub struct AddVersion {
+    /// The kind
+    pub kind: String,
+    /// The new version, newer than the others
+    pub version: ApiVersion,
+    /// The version to copy: that which the controllers use [default: that one]
+    #[arg(long, value_name = "VERSION")]
+    pub from: Option<ApiVersion>,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change files that have uncommitted changes
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// Arguments of `kubewright remove version`.
+#[derive(Debug, Args)]
+pub struct RemoveVersion {
+    /// The kind
+    pub kind: String,
+    /// The version: not the one that the controllers use, and not the stored one
+    pub version: ApiVersion,
+    /// Also check that the cluster of this kubeconfig context has no objects that are stored in the version
+    #[arg(long, value_name = "CONTEXT")]
+    pub cluster: Option<String>,
     /// Print the planned changes and write nothing
     #[arg(long)]
     pub dry_run: bool,

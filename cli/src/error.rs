@@ -1,9 +1,11 @@
 //! Errors of commands and their exit codes.
 
+mod version;
 mod webhook;
 
 use std::path::PathBuf;
 
+pub use version::VersionError;
 pub use webhook::WebhookError;
 
 use crate::{
@@ -59,6 +61,9 @@ pub enum Error {
         /// The violated rule.
         source: crate::names::NameError,
     },
+    /// A version cannot be added or removed.
+    #[error("{0}; nothing was written")]
+    Version(#[from] VersionError),
     /// See [`exit::STALE`].
     #[error("{0} stale: run `kubewright generate` and commit what it writes")]
     Stale(String),
@@ -157,6 +162,7 @@ impl Error {
             | Self::NoVersions(_)
             | Self::Migration(MigrationError::UnknownKind { .. })
             | Self::Webhook(_)
+            | Self::Version(_)
             | Self::ModuleExists { .. } => exit::USAGE,
             Self::Project(_) | Self::Group { .. } => exit::PROJECT,
             Self::Stale(_) => exit::STALE,

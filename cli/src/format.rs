@@ -23,6 +23,15 @@ pub(crate) fn format_rust(context: &Context<'_>, texts: &[String]) -> Vec<String
     })
 }
 
+/// Returns an edited text, formatted if the text before was: edits leave lines that are too long or too short.
+pub(crate) fn keep_formatted(context: &Context<'_>, before: &str, edited: String) -> String {
+    let formatted = format_rust(context, &[before.to_owned(), edited.clone()]);
+    match <[String; 2]>::try_from(formatted) {
+        Ok([old, new]) if old == before => new,
+        _ => edited,
+    }
+}
+
 fn run_rustfmt(rustfmt: &std::path::Path, text: &str) -> Option<String> {
     let mut child = Command::new(rustfmt)
         .args(["--edition", "2024", "--emit", "stdout"])

@@ -6,8 +6,8 @@
 //!
 //! Read in this order: [`args`] and [`commands`]; [`plan`]; [`ownership`] (generated, managed and user files);
 //! [`project`], [`cargo`] and [`manifests`] (the operator's output, and the files made from it); [`samples`];
-//! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code); [`dev`] (build, apply and
-//! run on every change); [`migration`] (what a cluster stores).
+//! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code) and [`versions`] (where a kind's versions are); [`dev`]
+//! (build, apply and run on every change); [`migration`] (what a cluster stores).
 //!
 //! stdout is for data (a plan, a diff, completions), stderr for messages. No command prompts. [`exit`] lists the exit
 //! codes.
@@ -33,6 +33,7 @@ pub mod schema_diff;
 mod schema_type;
 mod similar;
 pub mod source;
+pub mod versions;
 pub mod yaml;
 
 use std::{io::Write, process::ExitCode};
@@ -40,7 +41,7 @@ use std::{io::Write, process::ExitCode};
 use clap::Parser;
 
 pub use context::Context;
-pub use error::{Error, WebhookError};
+pub use error::{Error, VersionError, WebhookError};
 
 /// Parses the arguments, runs the command and reports its error. Returns the process's exit code.
 pub fn main() -> ExitCode {
@@ -80,6 +81,8 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
             commands::migrate_storage::run(&args, context)
         }
         args::Command::Add(args::Add::Webhook(args)) => commands::add_webhook::run(&args, context),
+        args::Command::Add(args::Add::Version(args)) => commands::add_version::run(&args, context),
+        args::Command::Remove(args::Remove::Version(args)) => commands::remove_version::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
         args::Command::Dev(args) => commands::dev::run(&args, context),
         args::Command::ApiServer(args) => commands::api_server::run(&args, context),

@@ -77,3 +77,47 @@ pub struct Sample<'a> {
 impl Template for Sample<'_> {
     const SOURCE: &'static str = "kind/sample.yaml.hbs";
 }
+
+/// `src/api/<module>/mod.rs`: the versions of a kind.
+#[derive(Debug, Clone, Serialize)]
+pub struct VersionsModule<'a> {
+    /// The kind, in UpperCamelCase.
+    pub kind: &'a str,
+    /// The versions, sorted.
+    pub modules: [&'a str; 2],
+    /// The version that controllers use.
+    pub hub: &'a str,
+    /// The version before it.
+    pub other: &'a str,
+    /// Why the other version is stored.
+    pub stored_comment: [String; 2],
+}
+
+impl Template for VersionsModule<'_> {
+    const SOURCE: &'static str = "kind/versions.rs.hbs";
+}
+
+/// `tests/<module>_versions.rs`: tests of the conversion.
+#[derive(Debug, Clone, Serialize)]
+pub struct VersionsTest<'a> {
+    /// The crate name in Rust code.
+    pub crate_name: &'a str,
+    /// The path of the kind's module in the crate.
+    pub path: &'a str,
+    /// The API group.
+    pub group: &'a str,
+    /// The kind, in UpperCamelCase.
+    pub kind: &'a str,
+    /// The version that controllers use.
+    pub hub: &'a str,
+    /// The version before it.
+    pub other: &'a str,
+    /// The spec of a sample in both versions, as JSON. None leaves the example out.
+    pub spec: Option<&'a str>,
+    /// A field of the sample that the example compares.
+    pub field: Option<&'a str>,
+}
+
+impl Template for VersionsTest<'_> {
+    const SOURCE: &'static str = "kind/versions_test.rs.hbs";
+}

@@ -9,7 +9,7 @@ mod project;
 mod render;
 mod webhook;
 
-pub use kind::{ApiModule, Controller, ControllerTest, Sample};
+pub use kind::{ApiModule, Controller, ControllerTest, Sample, VersionsModule, VersionsTest};
 pub use project::{
     ApiRoot, CargoToml, Ci, ControllersRoot, DeployKustomization, Dockerfile, Dockerignore, Gitignore, LibRs,
     MainRs, OperatorManifest, OperatorManifests, ProjectFile, Readme, RustToolchain,

@@ -4,7 +4,8 @@ use super::*;
 use crate::{
     ApiModule, ApiRoot, CargoToml, Ci, Controller, ControllerTest, ControllersRoot, DeployKustomization,
     Dockerfile, Dockerignore, Gitignore, LibRs, MainRs, OperatorManifest, OperatorManifests, ProjectFile,
-    Readme, RustToolchain, Sample, WebhookDefaulter, WebhookModule, WebhookTest, WebhookValidator,
+    Readme, RustToolchain, Sample, VersionsModule, VersionsTest, WebhookDefaulter, WebhookModule,
+    WebhookTest, WebhookValidator,
 };
 
 fn embedded(folder: &Dir<'_>, names: &mut BTreeSet<String>) {
@@ -36,6 +37,8 @@ fn every_template_has_a_context() {
         Readme::SOURCE,
         RustToolchain::SOURCE,
         Sample::SOURCE,
+        VersionsModule::SOURCE,
+        VersionsTest::SOURCE,
         WebhookDefaulter::SOURCE,
         WebhookModule::SOURCE,
         WebhookTest::SOURCE,

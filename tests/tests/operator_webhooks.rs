@@ -5,6 +5,7 @@
 
 use std::{net::TcpListener, time::Duration};
 
+use http::Method;
 use kubewright::tokio_util::sync::CancellationToken;
 use kubewright::{
     Convert, CustomKind, CustomResource, Informer, Manager,
@@ -224,4 +225,29 @@ fn operator_keeps_its_certificate_converts_validates_and_migrates(cluster: &Clus
     stop.cancel();
     runtime.block_on(running).unwrap().unwrap();
     cluster.delete(&validating).unwrap();
+
+    // The last other version is removed. An apply leaves the bundle that the operator wrote, which is refused without a webhook: the
+    // definition is replaced, as `kubewright remove version` prints it.
+    let mut single = json!(TestOperator::definitions(|setup| _ = setup.versions::<v1::Cup>())[0]);
+    assert_eq!(single["spec"]["conversion"], Value::Null);
+    let refused = format!("{:?}", cluster.apply(&single).unwrap_err());
+    let reasons = [
+        "spec.conversion.strategy: Required value",
+        "spec.conversion.webhookClientConfig: Forbidden",
+    ];
+    assert!(reasons.iter().all(|reason| refused.contains(reason)), "{refused}");
+    let current = cluster.get(&single).unwrap().unwrap();
+    single["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"].clone();
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/cups.served.dev";
+    let replaced = cluster
+        .request(Method::PUT, path, "application/json", Some(&single))
+        .unwrap();
+    assert_eq!(replaced["spec"]["conversion"], json!({"strategy": "None"}));
+    single["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("resourceVersion");
+    cluster.apply(&single).unwrap();
+    let read = cluster.get(&cup("v1", "first", &json!({}))).unwrap().unwrap();
+    assert_eq!(read["spec"], json!({"size": 3, "color": "red"}));
 }

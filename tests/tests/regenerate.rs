@@ -139,8 +139,13 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
         "a second run changed files: {}",
         again.stderr
     );
+    change_versions(&project);
     project.cargo(&["fmt", "--check"]).expect_success();
     let tested = project.test_with_clippy().stdout;
+    for test in ["conversion_loses_nothing", "v1alpha1_is_converted"] {
+        let passed = tested.matches(&format!("test {test} ... ok")).count();
+        assert_eq!(passed, 2, "{test}: {tested}");
+    }
     assert_eq!(
         tested.matches("api_server_calls_the_webhooks ... ok").count(),
         2,
@@ -184,9 +189,10 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     let deployed = DeployedProject::new(cluster, &project, "growing");
     cluster.create_namespace("growing").expect("a namespace");
     let operator = deployed.start("only", &[]);
-    for kind in ["Seed", "Plant", "Tree"] {
+    // The API server cannot call this operator to convert the third kind.
+    for (kind, version) in [("Seed", "v1beta1"), ("Tree", "v1alpha1")] {
         let name = kind.to_lowercase();
-        let mut object = new_object("demo.dev/v1alpha1", kind, "growing", &name);
+        let mut object = new_object(&format!("demo.dev/{version}"), kind, "growing", &name);
         object["spec"] = json!({"deploymentName": name, "replicas": 1});
         cluster.apply(&object).expect("the object is accepted");
         eventually(&format!("{kind} is reconciled"), Duration::from_mins(1), || {
@@ -206,6 +212,131 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
         .audit()
         .expect("an audit log")
         .assert_nothing_forbidden(deployed.user());
+    stored_version_is_not_removed(cluster, &project);
+}
+
+/// Adds versions: that of Tree is a copy, and those of Plant differ. Seed's old one is removed again.
+fn change_versions(project: &Project) {
+    for kind in ["Seed", "Plant", "Tree"] {
+        project
+            .kubewright(&["add", "version", kind, "v1beta1"])
+            .expect_success();
+    }
+    project
+        .kubewright(&["add", "version", "Plant", "v1"])
+        .expect_success();
+    let field = "    /// The colour of the plant.\n    #[serde(default, skip_serializing_if = \"Option::is_none\")]\n    \
+                 pub colour: Option<String>,\n    /// The desired number of replicas.";
+    project.edit(
+        "src/api/plant/v1.rs",
+        "    /// The desired number of replicas.",
+        field,
+    );
+    for version in ["v1alpha1", "v1beta1"] {
+        let file = format!("src/api/plant/{version}.rs");
+        project.edit(
+            &file,
+            "super::v1::PlantSpec)",
+            "super::v1::PlantSpec, hub_only(colour))",
+        );
+    }
+    project.edit(
+        "tests/plant.rs",
+        "        replicas: 3,",
+        "        colour: None,\n        replicas: 3,",
+    );
+    project.edit(
+        "tests/plant_versions.rs",
+        "\"demo.dev/v1beta1\"",
+        "\"demo.dev/v1\"",
+    );
+    project.edit("tests/plant_versions.rs", "\"v1beta1\"", "\"v1\"");
+
+    let early = project
+        .kubewright(&["remove", "version", "Seed", "v1alpha1"])
+        .expect_failure();
+    assert!(
+        early.stderr.contains("kubewright migrate storage Seed"),
+        "{}",
+        early.stderr
+    );
+    project.edit(
+        "src/api/seed/mod.rs",
+        ".stored::<v1alpha1::Seed>",
+        ".stored::<v1beta1::Seed>",
+    );
+    project
+        .kubewright(&["remove", "version", "Seed", "v1alpha1"])
+        .expect_success();
+
+    project.kubewright(&["generate"]).expect_success();
+    project.kubewright(&["generate", "--check"]).expect_success();
+    let definitions = read_manifests(&project.root().join("manifests/crds"));
+    for (plural, versions, is_converted) in [
+        ("seeds", &["v1beta1"][..], false),
+        ("plants", &["v1", "v1alpha1", "v1beta1"], true),
+        ("trees", &["v1alpha1", "v1beta1"], false),
+    ] {
+        let name = format!("{plural}.demo.dev");
+        let definition = definitions
+            .iter()
+            .find(|found| found["metadata"]["name"] == *name);
+        let spec = &definition.expect("a definition")["spec"];
+        let all = spec["versions"].as_array().expect("versions");
+        let mut names: Vec<_> = all
+            .iter()
+            .filter_map(|version| version["name"].as_str())
+            .collect();
+        names.sort_unstable();
+        assert_eq!(names, versions);
+        let deprecated = all.iter().filter(|version| version["deprecated"] == true);
+        assert_eq!(deprecated.count(), versions.len() - 1, "{spec}");
+        assert_eq!(
+            spec["conversion"]["strategy"] == "Webhook",
+            is_converted,
+            "{spec}"
+        );
+    }
+    assert!(project.read("manifests/Kustomization").contains("- webhooks\n"));
+}
+
+/// `remove version --cluster` reads the definition in the cluster.
+fn stored_version_is_not_removed(cluster: &Cluster, project: &Project) {
+    let remove = |kind: &str, version: &str| {
+        let command = [
+            "remove",
+            "version",
+            kind,
+            version,
+            "--cluster",
+            "testkit",
+            "--dry-run",
+        ];
+        let mut removal = Project::command(project.root(), &command)
+            .env("KUBECONFIG", cluster.admin().kubeconfig())
+            .start()
+            .expect("it starts");
+        let ended = removal
+            .wait(Duration::from_mins(1))
+            .expect("it runs")
+            .expect("it ends");
+        (ended.success(), removal.log())
+    };
+    project.edit(
+        "src/api/tree/mod.rs",
+        ".stored::<v1alpha1::Tree>",
+        ".stored::<v1beta1::Tree>",
+    );
+    let (removed, log) = remove("Tree", "v1alpha1");
+    assert!(
+        !removed && log.contains("run `kubewright migrate storage Tree --cluster testkit` first"),
+        "{log}"
+    );
+    let (removed, log) = remove("Plant", "v1beta1");
+    assert!(
+        removed && log.contains("delete src/api/plant/v1beta1.rs"),
+        "{log}"
+    );
 }
 
 #[test]

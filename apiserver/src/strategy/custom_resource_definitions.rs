@@ -84,6 +84,7 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
         }
     }
     check_versions(object, &mut causes);
+    check_conversion(&spec["conversion"], &mut causes);
     check_names(&spec["names"], &mut causes);
     check_approval(object, &mut causes);
     if let Some(old) = old {
@@ -108,6 +109,46 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
         }
     }
     causes
+}
+
+fn check_conversion(conversion: &Value, causes: &mut Vec<Cause>) {
+    let webhook = &conversion["webhook"];
+    let (config, versions) = (&webhook["clientConfig"], &webhook["conversionReviewVersions"]);
+    // kube-apiserver's internal types have these fields in `conversion`.
+    let (config_path, versions_path) = (
+        "spec.conversion.webhookClientConfig",
+        "spec.conversion.conversionReviewVersions",
+    );
+    let has_versions = versions.as_array().is_some_and(|versions| !versions.is_empty());
+    let strategy = &conversion["strategy"];
+    match strategy.as_str() {
+        None | Some("") => causes.push(Cause::required("spec.conversion.strategy", "")),
+        Some("None" | "Webhook") => {}
+        Some(_) => {
+            let known = ["None", "Webhook"];
+            causes.push(Cause::not_supported("spec.conversion.strategy", strategy, &known));
+        }
+    }
+    if strategy == "Webhook" {
+        if config.is_null() {
+            let why = "required when strategy is set to Webhook";
+            causes.push(Cause::required(config_path, why));
+        } else if config["url"].is_string() == config["service"].is_object() {
+            let why = "exactly one of url or service is required";
+            causes.push(Cause::required(config_path, why));
+        }
+        if !has_versions {
+            causes.push(Cause::required(versions_path, ""));
+        }
+        return;
+    }
+    let why = "should not be set when strategy is not set to Webhook";
+    if !config.is_null() {
+        causes.push(Cause::forbidden(config_path, why));
+    }
+    if has_versions {
+        causes.push(Cause::forbidden(versions_path, why));
+    }
 }
 
 /// Upper limit of the length of a deprecation warning, in bytes.
@@ -357,5 +398,64 @@ fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) {
         let field = format!("{path}.subresources.scale.labelSelectorPath");
         let reason = "should be a json path under either .spec or .status";
         causes.push(Cause::invalid(field, &scale["labelSelectorPath"], reason));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conversion_has_a_webhook_exactly_with_its_strategy() {
+        let config = json!({ "url": "https://a.dev" });
+        let webhook = json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
+        let forbidden = "Forbidden: should not be set when strategy is not set to Webhook";
+        let [strategy, client, versions] = ["strategy", "webhookClientConfig", "conversionReviewVersions"];
+        let table = [
+            (json!({ "strategy": "None" }), vec![]),
+            (json!({ "strategy": "Webhook", "webhook": webhook }), vec![]),
+            (
+                json!({ "strategy": "None", "webhook": webhook }),
+                vec![(client, forbidden), (versions, forbidden)],
+            ),
+            (
+                json!({ "strategy": "", "webhook": { "clientConfig": { "caBundle": "LS0=" } } }),
+                vec![(strategy, "Required value"), (client, forbidden)],
+            ),
+            (
+                json!({ "strategy": "Other" }),
+                vec![(
+                    strategy,
+                    "Unsupported value: \"Other\": supported values: \"None\", \"Webhook\"",
+                )],
+            ),
+            (
+                json!({ "strategy": "Webhook" }),
+                vec![
+                    (client, "Required value: required when strategy is set to Webhook"),
+                    (versions, "Required value"),
+                ],
+            ),
+            (
+                json!({ "strategy": "Webhook", "webhook": { "clientConfig": {}, "conversionReviewVersions": ["v1"] } }),
+                vec![(
+                    client,
+                    "Required value: exactly one of url or service is required",
+                )],
+            ),
+        ];
+        for (conversion, expected) in table {
+            let mut causes = vec![];
+            check_conversion(&conversion, &mut causes);
+            let found: Vec<String> = causes
+                .iter()
+                .map(|cause| format!("{}: {}", cause.to_json()["field"], cause.to_json()["message"]))
+                .collect();
+            let expected: Vec<String> = expected
+                .iter()
+                .map(|(field, message)| format!("\"spec.conversion.{field}\": {}", json!(message)))
+                .collect();
+            assert_eq!(found, expected, "{conversion}");
+        }
     }
 }

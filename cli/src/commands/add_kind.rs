@@ -87,13 +87,15 @@ fn group(args: &AddKind, project: &Project) -> Result<Group, Error> {
 
 /// Returns whether exactly this kind exists. Another kind of the same name is an error, and so is a file at its path.
 fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error> {
-    for ProjectKind { path, kind: found } in source::project_kinds(&source::read_files(&project.root)?) {
-        if found.kind != new.kind.as_str() {
-            continue;
-        }
-        if found.group == new.group.as_str() && found.version == new.version.as_str() {
-            return Ok(true);
-        }
+    let mut kinds = source::project_kinds(&source::read_files(&project.root)?);
+    kinds.retain(|found| found.kind.kind == new.kind.as_str());
+    let is_new = |found: &ProjectKind| {
+        found.kind.group == new.group.as_str() && found.kind.version == new.version.as_str()
+    };
+    if kinds.iter().any(is_new) {
+        return Ok(true);
+    }
+    if let Some(ProjectKind { path, kind: found }) = kinds.into_iter().next() {
         return Err(Error::DuplicateKind {
             kind: found.kind,
             path,

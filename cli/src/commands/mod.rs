@@ -1,6 +1,7 @@
 //! The commands, one per file. Each makes a plan, then prints or applies it.
 
 pub mod add_kind;
+pub mod add_version;
 pub mod add_webhook;
 pub mod api_server;
 mod built_in_examples;
@@ -11,7 +12,9 @@ pub mod generate;
 mod kind_files;
 pub mod migrate_storage;
 pub mod new;
+pub mod remove_version;
 mod signals;
 mod source_edits;
+mod version_files;
 mod webhook_files;
 mod webhook_target;

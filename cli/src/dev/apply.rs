@@ -89,6 +89,7 @@ impl Applier {
 
     /// Applies a CRD and waits until it is established.
     pub(super) async fn apply_crd(&mut self, crd: &Value) -> Result<(), ClusterError> {
+        self.remove_conversion(crd).await?;
         self.apply(crd).await?;
         let (resource, _) = self.resolve_kind(crd).await?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -112,6 +113,29 @@ impl Applier {
             );
             Err(ClusterError::UnexpectedState(message))
         })
+    }
+
+    /// Removes the conversion webhook of a CRD that has none any more: an apply leaves the CA bundle that the operator wrote, and the API server
+    /// refuses that without a webhook.
+    async fn remove_conversion(&mut self, crd: &Value) -> Result<(), ClusterError> {
+        let is_converted = |crd: &Value| crd["spec"]["conversion"]["strategy"] == "Webhook";
+        if is_converted(crd) || !self.read(crd).await?.is_some_and(|found| is_converted(&found)) {
+            return Ok(());
+        }
+        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+        let patch = json!({"spec": {"conversion": {"strategy": "None", "webhook": null}}});
+        let params = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patched = self
+            .api(crd)
+            .await?
+            .patch(name, &params, &Patch::Merge(&patch))
+            .await;
+        patched
+            .map(drop)
+            .map_err(|source| ClusterError::request(format!("remove the conversion of {name}"), source))
     }
 
     /// Deletes a CRD, and with it all objects of its kind. A missing CRD is not an error.
@@ -184,4 +208,52 @@ fn is_established(crd: &Value) -> bool {
         .into_iter()
         .flatten()
         .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use kubewright_apiserver::HousekeepingTask;
+
+    use super::*;
+    use crate::dev::cluster::Cluster;
+
+    #[tokio::test]
+    async fn conversion_with_the_bundle_of_the_operator_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let cluster = Cluster::embedded(folder.path(), &HousekeepingTask::ALL)
+            .await
+            .unwrap();
+        let mut applier = Applier::new(cluster.client.clone());
+        let webhook = json!({"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/convert"}});
+        let mut crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "backups.demo.dev"},
+            "spec": {
+                "group": "demo.dev", "names": {"kind": "Backup", "plural": "backups"}, "scope": "Namespaced",
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+                "conversion": {"strategy": "Webhook", "webhook": webhook},
+            },
+        });
+        applier.apply_crd(&crd).await.unwrap();
+        let bundle = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "LS0="}}}}});
+        let api = applier.api(&crd).await.unwrap();
+        let operator = PatchParams {
+            field_manager: Some("operator".to_owned()),
+            ..PatchParams::default()
+        };
+        api.patch("backups.demo.dev", &operator, &Patch::Merge(&bundle))
+            .await
+            .unwrap();
+        crd["spec"].as_object_mut().unwrap().remove("conversion");
+        let refused = applier.apply(&crd).await.unwrap_err().to_string();
+        assert!(
+            refused.contains("spec.conversion.strategy: Required value"),
+            "{refused}"
+        );
+
+        applier.apply_crd(&crd).await.unwrap();
+        let found = applier.read(&crd).await.unwrap().unwrap();
+        assert_eq!(found["spec"]["conversion"], json!({"strategy": "None"}));
+        cluster.stop().await;
+    }
 }

@@ -209,15 +209,18 @@ fn check(manifests: &Manifests, document: &Value) -> Vec<Problem> {
     validate::object(&version["schema"]["openAPIV3Schema"], document)
 }
 
-/// Returns a minimal object of the kind, in its storage version.
+/// Returns a minimal object of the kind, in its storage version, or in a newer one if that is deprecated.
 fn sample(kind: &KindManifest, crd: &Value) -> Value {
     let versions = crd["spec"]["versions"]
         .as_array()
         .map(Vec::as_slice)
         .unwrap_or_default();
-    let version = versions
-        .iter()
-        .find(|version| version["storage"] == true)
+    let is_current = |version: &&Value| version["deprecated"] != true;
+    let stored = versions.iter().find(|version| version["storage"] == true);
+    let version = stored
+        .filter(is_current)
+        .or_else(|| versions.iter().find(is_current))
+        .or(stored)
         .or(versions.first());
     let version = version.unwrap_or(&Value::Null);
     let mut metadata = json!({"name": format!("example-{}", kind.kind.to_ascii_lowercase())});

@@ -33,6 +33,26 @@ impl<'a> SourceText<'a> {
         range.start + self.offset..range.end + self.offset
     }
 
+    /// Returns the tokens of the text, whose ranges [`range`](Self::range) returns.
+    pub(super) fn tokens(&self) -> proc_macro2::TokenStream {
+        self.text[self.offset..].parse().unwrap_or_default()
+    }
+
+    /// Returns the number of the line of a position.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.text[..at].matches('\n').count() + 1
+    }
+
+    /// Returns the text with ranges replaced, which do not overlap.
+    pub(super) fn replace(&self, mut edits: Vec<(Range<usize>, String)>) -> String {
+        edits.sort_by_key(|(range, _)| range.start);
+        let mut text = self.text.to_owned();
+        for (range, new) in edits.into_iter().rev() {
+            text.replace_range(range, &new);
+        }
+        text
+    }
+
     pub(super) fn newline(&self) -> &'static str {
         if self.text.contains("\r\n") { "\r\n" } else { "\n" }
     }

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use syn::{
-    Attribute, File, ItemMod, ItemStruct, LitStr,
-    meta::ParseNestedMeta,
+    Attribute, Expr, ExprLit, File, ItemMod, ItemStruct, Lit, LitStr,
     punctuated::Punctuated,
     visit::{self, Visit},
 };
@@ -74,53 +73,69 @@ fn kinds(file: &File) -> Vec<DefinedKind> {
     visitor.0
 }
 
-fn text(meta: &ParseNestedMeta<'_>) -> syn::Result<Option<String>> {
-    Ok(Some(meta.value()?.parse::<LitStr>()?.value()))
+/// Returns the string literals in `#[kube(…)]`, with their keys.
+pub(super) fn kube_literals(attributes: &[Attribute]) -> Vec<(String, LitStr)> {
+    let entries = kube_entries(attributes).into_iter();
+    entries
+        .filter_map(|(key, literal)| Some((key, literal?)))
+        .collect()
 }
 
-fn kind(item: &ItemStruct) -> Option<DefinedKind> {
-    let (mut group, mut version, mut kind, mut namespaced) = (None, None, None, false);
-    for attribute in item
-        .attrs
+/// Returns the keys in `#[kube(…)]`, with their string literals.
+fn kube_entries(attributes: &[Attribute]) -> Vec<(String, Option<LitStr>)> {
+    let mut entries = Vec::new();
+    for attribute in attributes
         .iter()
         .filter(|attribute| attribute.path().is_ident("kube"))
     {
         // Ignore errors: kube-derive reports them.
         let _ = attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("group") {
-                group = text(&meta)?;
-            } else if meta.path.is_ident("version") {
-                version = text(&meta)?;
-            } else if meta.path.is_ident("kind") {
-                kind = text(&meta)?;
-            } else if meta.path.is_ident("namespaced") {
-                namespaced = true;
-            } else if meta.input.peek(syn::Token![=]) {
-                meta.value()?.parse::<syn::Expr>()?;
+            let key = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+            let mut literal = None;
+            if meta.input.peek(syn::Token![=]) {
+                if let Expr::Lit(ExprLit {
+                    lit: Lit::Str(text), ..
+                }) = meta.value()?.parse()?
+                {
+                    literal = Some(text);
+                }
             } else if meta.input.peek(syn::token::Paren) {
                 let content;
                 syn::parenthesized!(content in meta.input);
                 content.parse::<proc_macro2::TokenStream>()?;
             }
+            entries.push((key, literal));
             Ok(())
         });
     }
+    entries
+}
+
+pub(super) fn kind(item: &ItemStruct) -> Option<DefinedKind> {
+    let literals = kube_literals(&item.attrs);
+    let text = |key: &str| {
+        let mut found = literals.iter().filter(|(name, _)| name == key);
+        Some(found.next_back()?.1.value())
+    };
     Some(DefinedKind {
-        group: group?,
-        version: version?,
-        kind: kind?,
+        group: text("group")?,
+        version: text("version")?,
+        kind: text("kind")?,
         line: item.ident.span().start().line,
-        namespaced,
+        namespaced: kube_entries(&item.attrs)
+            .iter()
+            .any(|(key, _)| key == "namespaced"),
         fields: item
             .fields
             .iter()
             .filter_map(|field| Some(field.ident.as_ref()?.to_string()))
             .collect(),
-        is_own: derives_informer(&item.attrs) && !is_external(&item.attrs) && !is_conditional(&item.attrs),
+        is_own: derives(&item.attrs, "Informer") && !is_external(&item.attrs) && !is_conditional(&item.attrs),
     })
 }
 
-fn derives_informer(attributes: &[Attribute]) -> bool {
+/// Whether a derive of that name is in the attributes.
+pub(super) fn derives(attributes: &[Attribute], name: &str) -> bool {
     let paths = |attribute: &Attribute| {
         attribute
             .parse_args_with(Punctuated::<syn::Path, syn::Token![,]>::parse_terminated)
@@ -130,7 +145,7 @@ fn derives_informer(attributes: &[Attribute]) -> bool {
         .iter()
         .filter(|attribute| attribute.path().is_ident("derive"))
         .flat_map(paths)
-        .any(|path| path.segments.last().is_some_and(|last| last.ident == "Informer"))
+        .any(|path| path.segments.last().is_some_and(|last| last.ident == name))
 }
 
 fn is_external(attributes: &[Attribute]) -> bool {

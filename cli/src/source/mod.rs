@@ -2,14 +2,23 @@
 //!
 //! Each function takes a text and returns it with one more line, or unchanged if the line exists. All other bytes are
 //! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`, `webhooks` a further webhook.
+//!
+//! For the versions of a kind: `tokens` moves and renames modules, `old_version` edits a version's file (`converted_types` finds what it
+//! converts), `registration` the calls that register the versions, `registration_call` the controller that calls them, and
+//! `stored_version` which version is stored.
 
+mod converted_types;
 mod files;
 mod insertion;
 mod items;
 mod kinds;
 mod manager_calls;
 mod nested_options;
+mod old_version;
+mod registration;
+mod registration_call;
 mod stored_version;
+mod tokens;
 mod webhooks;
 
 pub use files::{SourceFile, read_files};
@@ -17,7 +26,13 @@ pub use items::{declare_module, export_in_prelude, export_type, import_type};
 pub use kinds::{DefinedKind, ProjectKind, project_kinds};
 pub use manager_calls::register;
 pub use nested_options::{NestedOption, nested_options};
+pub use old_version::{change_hub, derive_conversion, file_module, set_version, unconverted};
+pub use registration::{
+    RegisteredVersions, add_hub, export_hub_in_prelude, registered_versions, remove_version, stored_comment,
+};
+pub use registration_call::{REGISTER, call_registration};
 pub use stored_version::{StoredVersion, stored_version};
+pub use tokens::{literal_lines, module_lines, move_down, rename_module};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookType, add_webhook, registered_webhooks};
 
 /// A line cannot be inserted.

@@ -11,3 +11,4 @@ mod migrate_storage;
 mod new;
 mod reference;
 mod support;
+mod versions;

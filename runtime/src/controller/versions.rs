@@ -61,6 +61,13 @@ impl Setup {
         self
     }
 
+    /// Does not serve the conversion: for tests, whose definitions have one version.
+    pub(crate) fn leave_conversion_out(&mut self) {
+        self.versions
+            .iter_mut()
+            .for_each(|versions| versions.is_served = false);
+    }
+
     /// Returns the kinds with several versions.
     pub(crate) fn registered_versions(&self) -> &[RegisteredVersions] {
         &self.versions

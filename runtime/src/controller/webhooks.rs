@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Setup;
 use crate::{
     Kind,
+    conversion::RegisteredVersions,
     webhooks::{
         AdmissionHandler, Defaulter, Validator, WebhookBuilder, WebhookManifests, Webhooks,
         configurations::default_namespace,
@@ -52,7 +53,7 @@ impl Setup {
 
     /// Whether there is something that the API server calls: a webhook, or the conversion between versions.
     pub(crate) fn is_called(&self) -> bool {
-        !self.webhooks.all.is_empty() || !self.versions.is_empty()
+        !self.webhooks.all.is_empty() || self.versions.iter().any(RegisteredVersions::is_called)
     }
 
     /// Returns the webhook configurations and the Service, as `manifests` prints them; none if the API server calls nothing.

@@ -74,6 +74,12 @@ impl Converter {
         [&*self.hub.name].into_iter().chain(others)
     }
 
+    /// Returns the schema of the objects of a version; null if it has none.
+    pub(crate) fn schema(&self, name: &str) -> &Value {
+        let other = self.other(name).map(|other| &other.version);
+        other.unwrap_or(&self.hub).schema().0.unwrap_or(&Value::Null)
+    }
+
     /// Converts an object of one of the versions to a version. Counts annotations that it ignores.
     pub(super) fn convert(
         &self,

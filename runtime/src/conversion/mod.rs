@@ -129,6 +129,7 @@ pub use convert::{Convert, ConvertError};
 pub(crate) use converter::Converter;
 #[doc(hidden)]
 pub use review::Converters;
+pub(crate) use schema_at::equal;
 pub use storage_migration::{StorageMigration, StorageMigrationError};
 #[doc(hidden)]
 pub use version::Versioned;

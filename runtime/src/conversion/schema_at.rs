@@ -93,7 +93,7 @@ fn drop_null_fields(fields: &mut Map<String, Value>, original: Option<&Value>, s
 }
 
 /// Whether two values are equal, with numbers by value: the API server writes 1.0 as 1.
-pub(super) fn equal(one: &Value, other: &Value) -> bool {
+pub(crate) fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(a), Value::Number(b)) => {
             a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())

@@ -17,6 +17,8 @@ pub(crate) struct RegisteredVersions {
     pub(crate) converter: Converter,
     /// The version that the API server stores.
     pub(crate) stored: String,
+    /// Whether the operator serves the conversion.
+    pub(crate) is_served: bool,
     errors: Vec<VersionError>,
 }
 
@@ -76,6 +78,7 @@ impl RegisteredVersions {
         Self {
             converter: Converter::of::<H>(),
             stored: H::info().version.into_owned(),
+            is_served: true,
             errors: Vec::new(),
         }
     }
@@ -88,6 +91,11 @@ impl RegisteredVersions {
             version: self.stored.clone(),
         });
         self.errors.iter().cloned().chain(unknown)
+    }
+
+    /// Whether the API server calls the operator to convert: a hub alone needs no conversion.
+    pub(crate) fn is_called(&self) -> bool {
+        self.is_served && self.converter.versions().nth(1).is_some()
     }
 
     /// Whether `info` is one of the versions.

@@ -32,7 +32,8 @@ const NAME: &str = "test";
 /// It runs without leader election, health checks and metrics, and installs no logger. Use [`Manager`] itself for an operator with flags
 /// or with another [`Clock`](crate::Clock).
 ///
-/// Its webhooks listen on a port of this machine: see [`webhooks`](Self::webhooks).
+/// Its admission webhooks listen on a port of this machine: see [`webhooks`](Self::webhooks). It serves no conversion between versions: install
+/// the definition of the hub alone (`Foo::definition()`), and test the conversion with [`Harness::assert_conversions`].
 ///
 /// # Failures
 ///
@@ -82,6 +83,7 @@ impl TestOperator {
             ])
             .register(move |setup| {
                 register(setup);
+                setup.leave_conversion_out();
                 sender.send_replace(Some(called_by_url(setup, port, &namespace)));
             });
         let failure = Arc::new(OnceLock::new());
@@ -121,7 +123,9 @@ impl TestOperator {
     /// # Panics
     /// If the registration has errors.
     pub fn permissions(register: impl FnOnce(&mut Setup)) -> Vec<Permission> {
-        valid(permissions_without_election(Harness::new(register).setup()))
+        let mut test = Harness::new(register);
+        test.setup.leave_conversion_out();
+        valid(permissions_without_election(&test.setup))
     }
 
     /// Returns the definitions in the manifests of an operator with this registration, for tests to install: one of each kind, with all

@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{convert, converters, kinds, random::Random};
+use super::{convert, converters, kinds};
 use crate::{
     CustomKind,
     conversion::{Converters, schema_at::equal},
+    testing::random_object::Random,
 };
 
 /// The versions, and their schemas, made once.
@@ -81,7 +82,7 @@ fn edit(object: &mut Value, other: &Value, random: &mut Random) {
 proptest! {
     #[test]
     fn object_converted_there_and_back_is_equal(seed: u64, from in 0..3_usize, to in 0..3_usize) {
-        let mut random = Random::new(seed);
+        let mut random = Random::new(seed).with_unknown_fields();
         let original = object(VERSIONS[from], &mut random);
         let there = convert(&CONVERTERS, &original, VERSIONS[to]);
         assert_equal(&without_annotations(&original), &without_annotations(&there), "metadata");
@@ -92,7 +93,7 @@ proptest! {
 
     #[test]
     fn edits_in_a_version_are_never_undone(seed: u64, from in 0..3_usize, to in 0..3_usize) {
-        let mut random = Random::new(seed);
+        let mut random = Random::new(seed).with_unknown_fields();
         let original = object(VERSIONS[from], &mut random);
         let mut edited = convert(&CONVERTERS, &original, VERSIONS[to]);
         edit(&mut edited, &object(VERSIONS[to], &mut random), &mut random);
@@ -104,7 +105,7 @@ proptest! {
 
     #[test]
     fn edits_of_other_fields_lose_nothing(seed: u64) {
-        let mut random = Random::new(seed);
+        let mut random = Random::new(seed).with_unknown_fields();
         let original = object("v1", &mut random);
         let mut edited = convert(&CONVERTERS, &original, "v1alpha1");
         edited["spec"]["name"] = json!("edited");
@@ -116,7 +117,7 @@ proptest! {
 
     #[test]
     fn values_stay_with_their_element(seed: u64) {
-        let mut random = Random::new(seed);
+        let mut random = Random::new(seed).with_unknown_fields();
         let original = object("v1", &mut random);
         let mut edited = convert(&CONVERTERS, &original, "v1alpha1");
         if let Some(Value::Array(ports)) = edited["spec"].get_mut("ports") {
@@ -138,7 +139,7 @@ proptest! {
     /// Annotations can be written by any client: those of other objects, and nonsense.
     #[test]
     fn foreign_annotations_never_prevent_a_conversion(seed: u64, text in ".{0,40}") {
-        let mut random = Random::new(seed);
+        let mut random = Random::new(seed).with_unknown_fields();
         let one = convert(&CONVERTERS, &object("v1", &mut random), "v1alpha1");
         let mut other = convert(&CONVERTERS, &object("v1", &mut random), "v1alpha1");
         let key = "conversion.kubewright.dev/v1";

@@ -2,7 +2,6 @@
 
 mod kinds;
 mod lossless;
-mod random;
 mod restoring;
 mod review;
 

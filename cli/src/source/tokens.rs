@@ -1,0 +1,232 @@
+//! Names in a file's tokens, in macros and attributes as well: for a module that moves, is renamed, or is removed.
+
+use proc_macro2::{Delimiter, Ident, Literal, TokenStream, TokenTree};
+
+use super::{InsertError, insertion::SourceText};
+
+/// Returns the text of a module's file after the module moved one level down: paths that leave the module get one more `super`.
+pub fn move_down(text: &str) -> Result<String, InsertError> {
+    let source = SourceText::parse(text)?;
+    let mut edits = Vec::new();
+    Scope::default().visit(source.tokens(), &mut |name| {
+        let is_first = name.ident == "super" && name.parent.is_none_or(|parent| parent == "self");
+        if is_first && name.supers > name.scope.modules {
+            let start = source.range(name.ident).start;
+            let new = if name.scope.is_visibility {
+                "in super::"
+            } else {
+                "super::"
+            };
+            edits.push((start..start, new.to_owned()));
+        }
+    });
+    attribute_literals(source.tokens(), false, &mut |literal| {
+        if literal.to_string().starts_with("\"super::") {
+            // After the quote.
+            let start = source.range(literal).start + 1;
+            edits.push((start..start, "super::".to_owned()));
+        }
+    });
+    Ok(source.replace(edits))
+}
+
+/// Visits the literals in attributes, which may be paths: `#[serde(with = "super::text")]`. Inline modules are left out.
+fn attribute_literals(tokens: TokenStream, is_attribute: bool, visitor: &mut dyn FnMut(&Literal)) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) if !is_module(&tokens[..at]) => {
+                let starts = matches!(&tokens[..at], [.., TokenTree::Punct(punct)] if punct.as_char() == '#');
+                attribute_literals(group.stream(), is_attribute || starts, visitor);
+            }
+            TokenTree::Literal(literal) if is_attribute => visitor(literal),
+            _ => {}
+        }
+    }
+}
+
+/// Whether the tokens end with `mod name`.
+fn is_module(tokens: &[TokenTree]) -> bool {
+    matches!(tokens, [.., TokenTree::Ident(word), TokenTree::Ident(_)] if *word == "mod")
+}
+
+/// Returns the text with another name of a module in all paths.
+pub fn rename_module(text: &str, old: &str, new: &str) -> Result<String, InsertError> {
+    let source = SourceText::parse(text)?;
+    let mut edits = Vec::new();
+    Scope::default().visit(source.tokens(), &mut |name| {
+        if name.ident == old {
+            edits.push((source.range(name.ident), new.to_owned()));
+        }
+    });
+    Ok(source.replace(edits))
+}
+
+/// Returns the lines that name the module `name` of the module `parent`; with no parent, of any module. A text that does not parse has none:
+/// rustc reports it.
+pub fn module_lines(text: &str, parent: Option<&str>, name: &str) -> Vec<usize> {
+    let Ok(source) = SourceText::parse(text) else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    Scope::default().visit(source.tokens(), &mut |found| {
+        let is_of_parent = |parent: &str| found.parent.is_some_and(|module| module == parent);
+        if found.ident == name && parent.is_none_or(is_of_parent) {
+            lines.push(source.line(source.range(found.ident).start));
+        }
+    });
+    lines.dedup();
+    lines
+}
+
+/// Returns the lines with a string literal.
+pub fn literal_lines(text: &str, value: &str) -> Vec<usize> {
+    fn find(tokens: TokenStream, value: &str, lines: &mut Vec<usize>) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => find(group.stream(), value, lines),
+                TokenTree::Literal(literal) => {
+                    let text = syn::parse_str::<syn::LitStr>(&literal.to_string());
+                    if text.is_ok_and(|text| text.value() == value) {
+                        lines.push(literal.span().start().line);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut lines = Vec::new();
+    find(text.parse().unwrap_or_default(), value, &mut lines);
+    lines.dedup();
+    lines
+}
+
+/// An identifier, and where it is.
+struct Name<'a> {
+    ident: &'a Ident,
+    /// The segment before it in its path.
+    parent: Option<&'a Ident>,
+    /// The count of `super`s in the path from here on.
+    supers: usize,
+    scope: &'a Scope,
+}
+
+/// The tokens of a group.
+#[derive(Clone, Default)]
+struct Scope {
+    /// The path that its paths continue: imports in braces.
+    base: Option<Ident>,
+    /// The count of inline modules around it.
+    modules: usize,
+    /// Whether it is the group of `pub(super)`.
+    is_visibility: bool,
+}
+
+impl Scope {
+    fn visit(&self, tokens: TokenStream, visitor: &mut dyn FnMut(&Name<'_>)) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut parent = self.base.clone();
+        for (at, token) in tokens.iter().enumerate() {
+            match token {
+                TokenTree::Ident(ident) => {
+                    visitor(&Name {
+                        ident,
+                        parent: parent.as_ref(),
+                        supers: supers(&tokens[at..]),
+                        scope: self,
+                    });
+                    parent = is_path_separator(&tokens[at + 1..]).then(|| ident.clone());
+                }
+                TokenTree::Group(group) => {
+                    let is_brace = group.delimiter() == Delimiter::Brace;
+                    let scope = Self {
+                        base: parent.take().filter(|_| is_brace),
+                        modules: self.modules + usize::from(is_brace && is_module(&tokens[..at])),
+                        is_visibility: matches!(&tokens[..at], [.., TokenTree::Ident(word)] if *word == "pub")
+                            && group.stream().into_iter().count() == 1,
+                    };
+                    scope.visit(group.stream(), visitor);
+                }
+                TokenTree::Punct(punct) if punct.as_char() == ':' => {}
+                TokenTree::Punct(punct) if punct.as_char() == ',' => parent.clone_from(&self.base),
+                _ => parent = None,
+            }
+        }
+    }
+}
+
+/// Whether `::` follows.
+fn is_path_separator(tokens: &[TokenTree]) -> bool {
+    let is_colon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
+    matches!(tokens, [first, second, ..] if is_colon(first) && is_colon(second))
+}
+
+/// Returns the length of the chain of `super`s.
+fn supers(mut tokens: &[TokenTree]) -> usize {
+    let mut count = 0;
+    while let [TokenTree::Ident(ident), rest @ ..] = tokens
+        && *ident == "super"
+    {
+        count += 1;
+        tokens = if is_path_separator(rest) { &rest[2..] } else { &[] };
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_out_of_a_moved_module_get_one_more_super() {
+        let cases = [
+            ("use super::a;", "use super::super::a;"),
+            ("use super::super::a;", "use super::super::super::a;"),
+            ("use self::super::a;", "use self::super::super::a;"),
+            ("use {b::c, super::a};", "use {b::c, super::super::a};"),
+            (
+                "fn f() { vec![super::a::<super::B>()]; }",
+                "fn f() { vec![super::super::a::<super::super::B>()]; }",
+            ),
+            (
+                "pub(super) struct A(pub(in super::b) u8);",
+                "pub(in super::super) struct A(pub(in super::super::b) u8);",
+            ),
+            (
+                "mod tests { use super::*; use super::super::b; pub(super) fn f() {} }",
+                "mod tests { use super::*; use super::super::super::b; pub(super) fn f() {} }",
+            ),
+            (
+                "#[a(with = super::b)] struct A; // super::c",
+                "#[a(with = super::super::b)] struct A; // super::c",
+            ),
+            (
+                "#[serde(with = \"super::b\")] struct A;",
+                "#[serde(with = \"super::super::b\")] struct A;",
+            ),
+            ("const A: &str = \"super::a\";", "const A: &str = \"super::a\";"),
+        ];
+        for (before, after) in cases {
+            assert_eq!(move_down(before).unwrap(), after);
+        }
+    }
+
+    #[test]
+    fn modules_are_renamed_in_paths_and_attributes() {
+        let text = "use super::v1beta1;\n#[convert(hub = super::v1beta1::A)] // v1beta1\nstruct A { x: v1beta1::B }\n";
+        assert_eq!(
+            rename_module(text, "v1beta1", "v1").unwrap(),
+            "use super::v1;\n#[convert(hub = super::v1::A)] // v1beta1\nstruct A { x: v1::B }\n"
+        );
+    }
+
+    #[test]
+    fn modules_are_found_where_their_parent_is_named() {
+        let text = "use crate::api::{\n    bar::v1alpha1,\n    foo::{v1, v1alpha1},\n};\nfn f() {\n    x!(foo::v1alpha1::Foo);\n    \
+                    k8s::v1alpha1::A { foo: v1alpha1 };\n}\n";
+        assert_eq!(module_lines(text, Some("foo"), "v1alpha1"), [3, 6]);
+        assert_eq!(module_lines(text, None, "v1alpha1"), [2, 3, 6, 7]);
+        assert!(module_lines(text, Some("foo"), "v2").is_empty());
+        assert_eq!(literal_lines("f(\"a\");\nx!(b, [\"a\", \"b\"]);\n", "a"), [1, 2]);
+    }
+}

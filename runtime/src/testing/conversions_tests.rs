@@ -1,0 +1,137 @@
+use std::{panic, panic::AssertUnwindSafe};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::*;
+use crate::{controller::Setup, testing::TestOperator};
+
+mod v1 {
+    use super::*;
+    use crate::{CustomResource, Informer};
+
+    #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v1", kind = "Foo", namespaced)]
+    pub(super) struct FooSpec {
+        pub(super) name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub(super) color: Option<String>,
+        pub(super) size: i32,
+    }
+}
+
+mod v1alpha1 {
+    use super::*;
+    use crate::{Convert, CustomResource, Informer};
+
+    #[derive(CustomResource, Informer, Convert, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v1alpha1", kind = "Foo", namespaced)]
+    #[convert(crate = crate, hub = v1::FooSpec, hub_only(color))]
+    pub(super) struct FooSpec {
+        #[convert(renamed = "name")]
+        title: String,
+        #[convert(with = number)]
+        #[schemars(regex(pattern = "^[1-9][0-9]{0,5}$"))]
+        size: String,
+    }
+
+    mod number {
+        #[expect(clippy::needless_pass_by_value, reason = "the derive passes values")]
+        pub(super) fn to_hub(text: String) -> Result<i32, std::num::ParseIntError> {
+            text.parse()
+        }
+
+        pub(super) fn from_hub(number: i32) -> String {
+            number.to_string()
+        }
+    }
+}
+
+mod v1beta1 {
+    use super::*;
+    use crate::{Convert, CustomResource, Informer};
+
+    /// What was forgotten: names that are no numbers.
+    #[derive(CustomResource, Informer, Convert, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v1beta1", kind = "Foo", namespaced)]
+    #[convert(crate = crate, hub = v1::FooSpec, hub_only(color))]
+    pub(super) struct FooSpec {
+        #[convert(with = number)]
+        name: i64,
+        size: i32,
+    }
+
+    mod number {
+        pub(super) fn to_hub(number: i64) -> String {
+            number.to_string()
+        }
+
+        #[expect(clippy::needless_pass_by_value, reason = "the derive passes values")]
+        pub(super) fn from_hub(text: String) -> Result<i64, std::num::ParseIntError> {
+            text.parse()
+        }
+    }
+}
+
+fn panic_of(register: fn(&mut Setup)) -> String {
+    let test = Harness::new(register);
+    let result = panic::catch_unwind(AssertUnwindSafe(|| test.assert_conversions(50)));
+    crate::panics::message(&*result.unwrap_err()).to_owned()
+}
+
+#[tokio::test]
+async fn lossless_conversion_passes() {
+    let test = Harness::new(|setup| _ = setup.versions::<v1::Foo>().other::<v1alpha1::Foo>());
+    test.assert_conversions(200);
+}
+
+#[tokio::test]
+async fn objects_that_do_not_convert_are_shown_with_their_versions() {
+    let message = panic_of(|setup| _ = setup.versions::<v1::Foo>().other::<v1beta1::Foo>());
+    assert!(
+        message.starts_with("Foo (demo.dev), v1 to v1beta1 and back, case "),
+        "{message}"
+    );
+    assert!(message.contains("spec.name: "), "{message}");
+    assert!(message.contains("restrict the schema of v1,"), "{message}");
+    assert!(message.contains("\"apiVersion\": \"demo.dev/v1\""), "{message}");
+}
+
+#[tokio::test]
+async fn nothing_to_convert_is_a_failure() {
+    assert!(panic_of(|setup| _ = setup.versions::<v1::Foo>()).contains("no version is converted"));
+    assert!(panic_of(|_| {}).contains("delete this test"));
+}
+
+/// Definitions in tests have one version, and a hub alone needs no conversion.
+#[tokio::test]
+async fn neither_test_operators_nor_single_versions_serve_conversion() {
+    let two: fn(&mut Setup) = |setup| _ = setup.versions::<v1::Foo>().other::<v1alpha1::Foo>();
+    assert!(Harness::new(two).setup().webhook_manifests().is_some());
+    assert_eq!(TestOperator::permissions(two), []);
+    let one = Harness::new(|setup| _ = setup.versions::<v1::Foo>());
+    assert!(one.setup().webhook_manifests().is_none());
+}
+
+#[test]
+fn first_difference_is_named_by_its_path() {
+    let found = |one: &Value, other: &Value| {
+        let found = first_difference(Some(one), Some(other), String::new());
+        found.map(|(path, before, after)| (path, before.cloned(), after.cloned()))
+    };
+    let one = json!({"a": {"b": [1, {"c": 1.0}]}, "d": null});
+    assert_eq!(found(&one, &json!({"d": null, "a": {"b": [1, {"c": 1}]}})), None);
+    let difference = |path: &str, before, after| Some((path.to_owned(), before, after));
+    assert_eq!(
+        found(&one, &json!({"a": {"b": [1, {"c": 2}]}, "d": null})),
+        difference("a.b[1].c", Some(json!(1.0)), Some(json!(2)))
+    );
+    assert_eq!(
+        found(&one, &json!({"a": {"b": [1, {"c": 1}]}})),
+        difference("d", Some(Value::Null), None)
+    );
+    assert_eq!(
+        found(&json!([1]), &json!([1, 2])),
+        difference("[1]", None, Some(json!(2)))
+    );
+}

@@ -1,0 +1,335 @@
+//! Random objects of a schema.
+
+use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
+use serde_json::{Map, Value, json};
+
+/// Longest list, map or repetition, unless the schema wants a longer one.
+const MAX_ITEMS: usize = 3;
+
+/// Values of formats that the API server checks.
+const FORMATS: [(&str, &str); 11] = [
+    ("byte", "aGk="),
+    ("cidr", "10.0.0.0/8"),
+    ("date", "2026-01-02"),
+    ("date-time", "2026-01-02T03:04:05Z"),
+    ("duration", "5m"),
+    ("email", "a@example.com"),
+    ("hostname", "example.com"),
+    ("ipv4", "10.0.0.1"),
+    ("ipv6", "::1"),
+    ("uri", "https://example.com/a"),
+    ("uuid", "9b2c1f0e-7d3a-4c58-8f61-2a4b6c8d0e1f"),
+];
+
+/// A generator of values: the same seed gives the same values.
+pub(crate) struct Random {
+    state: u64,
+    has_unknown_fields: bool,
+}
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            state: seed,
+            has_unknown_fields: false,
+        }
+    }
+
+    /// Adds fields to some objects that the schema does not have, as if the API server did not prune them.
+    #[cfg(test)]
+    pub(crate) fn with_unknown_fields(mut self) -> Self {
+        self.has_unknown_fields = true;
+        self
+    }
+
+    /// Returns a number below `limit` (splitmix64).
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % limit as u64).unwrap_or_default()
+    }
+
+    pub(crate) fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shuffle<T>(&mut self, elements: &mut [T]) {
+        for last in (1..elements.len()).rev() {
+            elements.swap(last, self.below(last + 1));
+        }
+    }
+
+    /// Returns a value that the schema accepts. CEL rules, `not` and `allOf` are not evaluated.
+    pub(crate) fn value(&mut self, schema: &Value) -> Value {
+        if schema["nullable"] == true && self.one_in(3) {
+            return Value::Null;
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            let values: Vec<_> = values.iter().filter(|value| !value.is_null()).collect();
+            return if values.is_empty() {
+                Value::Null
+            } else {
+                (*self.pick(&values)).clone()
+            };
+        }
+        let is_int_or_string = schema["x-kubernetes-int-or-string"] == true;
+        match schema["type"].as_str() {
+            Some("object") => self.object(schema),
+            Some("array") => self.array(schema),
+            Some("string") => self.string(schema).into(),
+            Some("integer") => self.integer(schema).into(),
+            Some("number") => self.number(schema),
+            Some("boolean") => self.one_in(2).into(),
+            // Quantities are strings in Rust.
+            _ if is_int_or_string && (schema.get("pattern").is_some() || self.one_in(2)) => {
+                self.string(schema).into()
+            }
+            _ if is_int_or_string => self.integer(schema).into(),
+            _ => self.anything(3),
+        }
+    }
+
+    fn object(&mut self, schema: &Value) -> Value {
+        if let Some(values) = schema
+            .get("additionalProperties")
+            .filter(|values| values.is_object())
+        {
+            let keys = ["x", "y", "z/w"].map(str::to_owned).into_iter();
+            let keys = keys.chain((3..).map(|number| format!("key-{number}")));
+            let count = self.count(schema, "minProperties", "maxProperties");
+            let entries = keys.take(count).map(|key| (key, self.value(values)));
+            return entries.collect::<Map<_, _>>().into();
+        }
+        // An enum with data: one of its variants.
+        let variants = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
+        let variant = match variants {
+            Some(variants) if !variants.is_empty() => Some(self.pick(variants)),
+            _ => None,
+        };
+        let mut fields = Map::new();
+        let required = strings(&schema["required"]);
+        let of_variant = variant.map_or_else(Vec::new, |variant| strings(&variant["required"]));
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            let is_required = required.contains(&&**name) || of_variant.contains(&&**name);
+            let narrowed = variant.and_then(|variant| variant["properties"].get(name));
+            let is_optional = variant.is_none() || narrowed.is_some();
+            if is_required || (is_optional && self.one_in(2)) {
+                let narrowed = narrowed.filter(|narrowed| narrowed["enum"].is_array());
+                fields.insert(name.clone(), self.value(narrowed.unwrap_or(property)));
+            }
+        }
+        if schema["x-kubernetes-embedded-resource"] == true {
+            for (name, value) in [
+                ("apiVersion", json!("v1")),
+                ("kind", json!("ConfigMap")),
+                ("metadata", json!({"name": "a"})),
+            ] {
+                fields.insert(name.to_owned(), value);
+            }
+        }
+        if schema["x-kubernetes-preserve-unknown-fields"] == true
+            && let Value::Object(unknown) = self.anything(3)
+        {
+            for (name, value) in unknown {
+                fields.entry(name).or_insert(value);
+            }
+        }
+        if self.has_unknown_fields && variant.is_none() && self.one_in(8) {
+            fields.insert("unknown".to_owned(), self.anything(2));
+        }
+        fields.into()
+    }
+
+    fn array(&mut self, schema: &Value) -> Value {
+        let keys = strings(&schema["x-kubernetes-list-map-keys"]);
+        let is_set = schema["x-kubernetes-list-type"] == "set" || schema["uniqueItems"] == true;
+        let mut elements: Vec<Value> = Vec::new();
+        let count = self.count(schema, "minItems", "maxItems");
+        // Equal elements are left out, and are likely.
+        for _ in 0..count * 4 {
+            let element = self.value(&schema["items"]);
+            let has_key = |other: &Value| keys.iter().all(|key| other[key] == element[key]);
+            let is_equal =
+                |other: &Value| (is_set && *other == element) || (!keys.is_empty() && has_key(other));
+            if elements.len() < count && !elements.iter().any(is_equal) {
+                elements.push(element);
+            }
+        }
+        elements.into()
+    }
+
+    /// Returns a count within two limits of the schema.
+    fn count(&mut self, schema: &Value, least: &str, most: &str) -> usize {
+        let limit = |key: &str| schema[key].as_u64().and_then(|limit| usize::try_from(limit).ok());
+        let least = limit(least).unwrap_or(0);
+        let most = limit(most)
+            .unwrap_or(usize::MAX)
+            .min(least.saturating_add(MAX_ITEMS));
+        least + self.below(most.saturating_sub(least) + 1)
+    }
+
+    fn string(&mut self, schema: &Value) -> String {
+        let limit = |key: &str| schema[key].as_u64().and_then(|limit| usize::try_from(limit).ok());
+        let (least, most) = (
+            limit("minLength").unwrap_or(0),
+            limit("maxLength").unwrap_or(usize::MAX),
+        );
+        if let Some(pattern) = schema["pattern"].as_str()
+            && let Ok(pattern) = regex_syntax::parse(pattern)
+        {
+            // More repetitions until it is long enough.
+            for longest in (0..32).map(|attempt| MAX_ITEMS + attempt * attempt) {
+                let mut text = String::new();
+                let is_written = self.matching(&pattern, longest, &mut text).is_some();
+                if is_written && (least..=most).contains(&text.chars().count()) {
+                    return text;
+                }
+            }
+        }
+        let format = schema["format"].as_str();
+        if let Some((_, value)) = FORMATS.iter().find(|(name, _)| Some(*name) == format) {
+            return (*value).to_owned();
+        }
+        let text = *self.pick(&["", "a", "b", "c:1"]);
+        let padding = std::iter::repeat_n('x', least.saturating_sub(text.len()));
+        text.chars().chain(padding).take(most).collect()
+    }
+
+    /// Writes a string that matches. None if there is none of a simple form.
+    fn matching(&mut self, pattern: &Hir, longest: usize, text: &mut String) -> Option<()> {
+        match pattern.kind() {
+            HirKind::Empty | HirKind::Look(_) => Some(()),
+            HirKind::Literal(literal) => {
+                text.push_str(std::str::from_utf8(&literal.0).ok()?);
+                Some(())
+            }
+            HirKind::Class(Class::Unicode(class)) => {
+                let printable: Vec<char> = (' '..='~')
+                    .filter(|c| {
+                        class
+                            .ranges()
+                            .iter()
+                            .any(|range| (range.start()..=range.end()).contains(c))
+                    })
+                    .collect();
+                let other = class.ranges().first().map(ClassUnicodeRange::start);
+                text.push(if printable.is_empty() {
+                    other?
+                } else {
+                    *self.pick(&printable)
+                });
+                Some(())
+            }
+            HirKind::Class(Class::Bytes(class)) => {
+                text.push(char::from(class.ranges().first()?.start()));
+                Some(())
+            }
+            HirKind::Repetition(repetition) => {
+                let least = usize::try_from(repetition.min).ok()?;
+                let most = repetition.max.and_then(|max| usize::try_from(max).ok());
+                let most = most.unwrap_or(usize::MAX).min(least.saturating_add(longest));
+                let count = least + self.below(most - least + 1);
+                (0..count).try_for_each(|_| self.matching(&repetition.sub, MAX_ITEMS, text))
+            }
+            HirKind::Capture(capture) => self.matching(&capture.sub, longest, text),
+            HirKind::Concat(parts) => parts
+                .iter()
+                .try_for_each(|part| self.matching(part, longest, text)),
+            HirKind::Alternation(parts) => {
+                let part = self.pick(parts);
+                self.matching(part, longest, text)
+            }
+        }
+    }
+
+    fn integer(&mut self, schema: &Value) -> i64 {
+        let (least, most) = match schema["format"].as_str() {
+            Some("int8") => (i8::MIN.into(), i8::MAX.into()),
+            Some("int16") => (i16::MIN.into(), i16::MAX.into()),
+            Some("int32") => (i32::MIN.into(), i32::MAX.into()),
+            Some("uint8") => (0, u8::MAX.into()),
+            Some("uint16") => (0, u16::MAX.into()),
+            Some("uint32") => (0, u32::MAX.into()),
+            Some("uint" | "uint64") => (0, i64::MAX),
+            _ => (i64::MIN, i64::MAX),
+        };
+        let excluded = |key: &str| i64::from(schema[key] == true);
+        let least = bound(&schema["minimum"]).map_or(least, |bound| {
+            bound.saturating_add(excluded("exclusiveMinimum")).max(least)
+        });
+        let most = bound(&schema["maximum"]).map_or(most, |bound| {
+            bound.saturating_sub(excluded("exclusiveMaximum")).min(most)
+        });
+        let small = i64::try_from(self.below(3)).unwrap_or_default();
+        let value = match self.below(8) {
+            0 => least,
+            1 => most,
+            _ => small.saturating_add(least.max(0)),
+        };
+        let value = value.clamp(least, most.max(least));
+        match bound(&schema["multipleOf"]) {
+            Some(step) if step > 0 => {
+                let multiple = value.saturating_sub(value.rem_euclid(step));
+                if multiple < least {
+                    multiple.saturating_add(step)
+                } else {
+                    multiple
+                }
+            }
+            _ => value,
+        }
+    }
+
+    fn number(&mut self, schema: &Value) -> Value {
+        let value: f64 = *self.pick(&[1.0, 1.5, 0.25]);
+        let least = schema["minimum"].as_f64().unwrap_or(f64::MIN);
+        let most = schema["maximum"].as_f64().unwrap_or(f64::MAX);
+        let value = value.clamp(least, most.max(least));
+        // As the API server writes it.
+        #[expect(clippy::cast_possible_truncation, reason = "whole and small")]
+        if value.fract() == 0.0 && value.abs() < 1e9 {
+            return (value as i64).into();
+        }
+        value.into()
+    }
+
+    /// Returns an object without a schema.
+    fn anything(&mut self, depth: usize) -> Value {
+        let mut fields = Map::new();
+        for name in ["name", "k", "l"] {
+            let value = match self.below(5) {
+                0 => Value::Null,
+                1 if depth > 0 => self.anything(depth - 1),
+                2 if depth > 0 => json!([self.anything(depth - 1), self.anything(depth - 1)]),
+                3 => json!(self.below(3)),
+                _ => continue,
+            };
+            fields.insert(name.to_owned(), value);
+        }
+        fields.into()
+    }
+}
+
+/// Returns a limit of integers, which schemas may have as a float.
+#[expect(clippy::cast_possible_truncation, reason = "saturates")]
+fn bound(limit: &Value) -> Option<i64> {
+    limit
+        .as_i64()
+        .or_else(|| limit.as_f64().map(|limit| limit as i64))
+}
+
+fn strings(values: &Value) -> Vec<&str> {
+    let values = values.as_array().into_iter().flatten();
+    values.filter_map(Value::as_str).collect()
+}
+
+#[cfg(test)]
+#[path = "random_object_tests.rs"]
+mod tests;
