@@ -13,7 +13,7 @@ pub use crate::{
     testing::request_diff::assert_requests,
     webhooks::certificates::{
         BundleTarget, CertificateKeeper, CertificateSource, RotationTiming, ServerNames, ServingCertificate,
-        client_verifier, secret_manifest,
+        secret_manifest,
     },
     workqueue::metrics::{NoQueueMetrics, QueueMetrics},
 };

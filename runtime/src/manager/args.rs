@@ -59,6 +59,10 @@ pub(super) struct ManagerArgs {
     #[arg(long, env = "WEBHOOK_CERT_DIR", value_name = "FOLDER")]
     pub(super) webhook_cert_dir: Option<PathBuf>,
 
+    /// File with CA certificates: webhooks answer only clients with a certificate that one of these CAs signed. Read at the start
+    #[arg(long, env = "WEBHOOK_CLIENT_CA_FILE", value_name = "FILE")]
+    pub(super) webhook_client_ca_file: Option<PathBuf>,
+
     /// Serve /debug/kubewright, a page on caches and queues, beside /metrics. Default: true if metrics are served on a loopback address
     #[arg(long, env = "DEBUG_PAGE", value_name = "BOOL", num_args = 0..=1, require_equals = true,
           default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]

@@ -34,7 +34,11 @@ use crate::{
     client::{Connection, Fence},
     controller::{ControllerRunner, HealthCheck, RegisteredComponents, Runnable, Setup},
     events::{EventWriter, Recorder},
-    webhooks::{add_conversion, server::Routes},
+    webhooks::{
+        add_conversion,
+        certificates::client_verifier,
+        server::{Routes, ServerTls},
+    },
     workqueue::WorkQueue,
 };
 
@@ -283,12 +287,13 @@ impl Operator {
             self.webhooks
                 .certificate
                 .resolver(name, &self.connection, in_cluster, self.clock, folder);
+        let client_ca = self.args.webhook_client_ca_file;
         let started = async {
             if self.webhooks.exist {
                 let address = self.args.webhook_bind_address;
-                servers
-                    .start_webhooks(address, in_cluster, certificate, routes)
-                    .await?;
+                let clients = client_verifier(client_ca.as_deref()).map_err(Error::Tls)?;
+                let tls = ServerTls { certificate, clients };
+                servers.start_webhooks(address, in_cluster, tls, routes).await?;
             }
             if is_one_server {
                 let both = |address: SocketAddr| either(health, metrics(address));

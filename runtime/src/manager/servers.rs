@@ -4,7 +4,6 @@ use std::{net::SocketAddr, sync::Arc};
 
 use http::StatusCode;
 use parking_lot::Mutex;
-use rustls::server::ResolvesServerCert;
 use tokio::{
     net::TcpListener,
     time::{Duration, Instant},
@@ -28,7 +27,7 @@ use crate::{
     webhooks::{
         certificates::CertificateKeeper,
         configurations::DEFAULT_PORT,
-        server::{Routes, WebhookServer},
+        server::{Routes, ServerTls, WebhookServer},
     },
 };
 
@@ -87,7 +86,7 @@ impl ManagerServers {
         &mut self,
         address: Option<BindAddress>,
         in_cluster: bool,
-        certificate: Arc<dyn ResolvesServerCert>,
+        tls: ServerTls,
         routes: Routes,
     ) -> Result<(), Error> {
         let (what, flag) = ("webhooks", "--webhook-bind-address");
@@ -98,8 +97,8 @@ impl ManagerServers {
         let Some((listener, _)) = listen(what, flag, address, in_cluster, DEFAULT_PORT).await? else {
             return Ok(());
         };
-        let server = WebhookServer::new(listener, certificate, routes)
-            .map_err(|error| Error::Tls(error.to_string()))?;
+        let server =
+            WebhookServer::new(listener, tls, routes).map_err(|error| Error::Tls(error.to_string()))?;
         let stop = self.stop.clone();
         self.group.spawn(what, async move {
             server.run(stop).await;

@@ -14,7 +14,7 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rustls::server::ResolvesServerCert;
+use rustls::server::{ResolvesServerCert, danger::ClientCertVerifier};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -101,18 +101,21 @@ struct Shared {
     body_bytes: Arc<Semaphore>,
 }
 
+/// The certificates of both sides.
+pub(crate) struct ServerTls {
+    /// May return another certificate for later connections.
+    pub(crate) certificate: Arc<dyn ResolvesServerCert>,
+    pub(crate) clients: Arc<dyn ClientCertVerifier>,
+}
+
 impl WebhookServer {
-    /// Makes a server. The resolver may return another certificate for later connections.
-    pub(crate) fn new(
-        listener: TcpListener,
-        certificate: Arc<dyn ResolvesServerCert>,
-        routes: Routes,
-    ) -> Result<Self, rustls::Error> {
+    /// Makes a server.
+    pub(crate) fn new(listener: TcpListener, tls: ServerTls, routes: Routes) -> Result<Self, rustls::Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_cert_resolver(certificate);
+            .with_client_cert_verifier(tls.clients)
+            .with_cert_resolver(tls.certificate);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
             listener,

@@ -10,6 +10,7 @@ use prometheus_client::{encoding::text::encode, registry::Registry};
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _},
+    server::WebPkiClientVerifier,
     sign::{CertifiedKey, SingleCertAndKey},
 };
 use serde_json::json;
@@ -24,7 +25,7 @@ use crate::{
     controller::{FixedArgs, Setup},
     events::Recorder,
     testing::ScriptedApi,
-    webhooks::{AdmissionError, AdmissionRequest, Validation, Validator},
+    webhooks::{AdmissionError, AdmissionRequest, Validation, Validator, certificates::client_verifier},
 };
 
 /// Answers with what a function returns.
@@ -43,6 +44,7 @@ where
 struct TestServer {
     address: SocketAddr,
     connector: TlsConnector,
+    roots: RootCertStore,
     stop: CancellationToken,
     running: JoinHandle<()>,
     metrics: WebhookMetrics,
@@ -50,6 +52,14 @@ struct TestServer {
 
 impl TestServer {
     async fn start(add: impl FnOnce(&mut Routes, &WebhookMetrics)) -> Self {
+        Self::start_for(WebPkiClientVerifier::no_client_auth(), add).await
+    }
+
+    /// Starts a server for clients with these certificates. Its own client has none.
+    async fn start_for(
+        clients: Arc<dyn ClientCertVerifier>,
+        add: impl FnOnce(&mut Routes, &WebhookMetrics),
+    ) -> Self {
         let rcgen::CertifiedKey { cert, signing_key } =
             rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -61,18 +71,20 @@ impl TestServer {
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
-            .with_root_certificates(roots)
+            .with_root_certificates(roots.clone())
             .with_no_client_auth();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (mut routes, metrics) = (Routes::default(), WebhookMetrics::default());
         add(&mut routes, &metrics);
-        let resolver = Arc::new(SingleCertAndKey::from(certified));
-        let server = WebhookServer::new(listener, resolver, routes).unwrap();
+        let certificate = Arc::new(SingleCertAndKey::from(certified));
+        let tls = ServerTls { certificate, clients };
+        let server = WebhookServer::new(listener, tls, routes).unwrap();
         let stop = CancellationToken::new();
         Self {
             address,
             connector: TlsConnector::from(Arc::new(config)),
+            roots,
             running: tokio::spawn(server.run(stop.clone())),
             stop,
             metrics,
@@ -146,6 +158,38 @@ async fn paths_select_handlers_and_unknown_ones_are_answered_with_the_known() {
     let expected = "no webhook has the path \"/other\": the paths are /broken, /echo, /panic, /slow\n";
     assert_eq!((code, &*text), (404, expected));
     assert_eq!(server.send("GET /echo", "").await.0, 405);
+}
+
+#[tokio::test]
+async fn client_without_a_certificate_of_the_client_ca_gets_no_answer() {
+    let rcgen::CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed(vec!["api-server".to_owned()]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ca.crt");
+    std::fs::write(&file, cert.pem()).unwrap();
+    let clients = client_verifier(Some(&file)).unwrap();
+    let mut server = TestServer::start_for(clients, |routes, metrics| {
+        let echo = |body: Bytes| async move { Ok(body.to_vec()) };
+        routes.add("/echo".to_owned(), Arc::new(Answering(echo)), metrics);
+    })
+    .await;
+
+    let mut stream = server.connect().await;
+    let sent = stream
+        .write_all(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+        .await;
+    let answer = stream.read_to_end(&mut Vec::new()).await;
+    assert!(sent.and(answer.map(drop)).is_err());
+
+    let key = PrivateKeyDer::from_pem_slice(signing_key.serialize_pem().as_bytes()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(server.roots.clone())
+        .with_client_auth_cert(vec![cert.der().clone()], key)
+        .unwrap();
+    server.connector = TlsConnector::from(Arc::new(config));
+    assert_eq!(server.post("/echo", "{}").await, (200, "{}".to_owned()));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Verification of the API server's client certificate.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use rustls::{
     RootCertStore,
@@ -8,10 +8,19 @@ use rustls::{
     server::{WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 
-/// Requires a client certificate that one of these CAs signed; `certificates` is PEM. The error is a message.
+/// Requires a client certificate that one of the CAs in a PEM file signed; without a file, none is required. The error is a message.
 ///
 /// An API server sends a client certificate to webhooks only if its admission configuration names one.
-pub fn client_verifier(certificates: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, String> {
+pub fn client_verifier(file: Option<&Path>) -> Result<Arc<dyn ClientCertVerifier>, String> {
+    let Some(file) = file else {
+        return Ok(WebPkiClientVerifier::no_client_auth());
+    };
+    let failed = |reason: String| format!("--webhook-client-ca-file {}: {reason}", file.display());
+    let certificates = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
+    signed_by(&certificates).map_err(failed)
+}
+
+fn signed_by(certificates: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, String> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(certificates) {
         let certificate = certificate.map_err(|error| format!("the client CA is no valid PEM: {error}"))?;
@@ -46,7 +55,7 @@ mod tests {
     #[test]
     fn only_certificates_of_the_ca_are_accepted() {
         let (own, foreign) = (authority(), authority());
-        let verifier = client_verifier(own.pem().as_bytes()).unwrap();
+        let verifier = signed_by(own.pem().as_bytes()).unwrap();
         assert!(verifier.client_auth_mandatory());
         let accepts = |issuer| {
             let mut params = CertificateParams::default();
@@ -60,8 +69,18 @@ mod tests {
     }
 
     #[test]
+    fn unreadable_file_is_named() {
+        assert!(!client_verifier(None).unwrap().offer_client_auth());
+        let error = client_verifier(Some(Path::new("/no/such/ca.pem"))).err().unwrap();
+        assert!(
+            error.starts_with("--webhook-client-ca-file /no/such/ca.pem: No such file"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn mistakes_are_named() {
-        let message = |pem: &str| client_verifier(pem.as_bytes()).err().unwrap();
+        let message = |pem: &str| signed_by(pem.as_bytes()).err().unwrap();
         assert_eq!(message("garbage"), "the client CA has no PEM block CERTIFICATE");
         let broken = "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n";
         assert!(message(broken).starts_with("the client CA is no valid PEM"));
