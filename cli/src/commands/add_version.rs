@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use kubewright_templates::{VersionsModule, render};
 
 use super::{
-    source_edits::{self, ApplyOptions, edit},
+    source_edits::{self, ApplyOptions},
     version_files::{NewVersion, plan_samples, plan_test},
 };
 use crate::{
@@ -74,12 +74,13 @@ impl NewVersion<'_, '_> {
         }
         // As `add kind`: lines that were deleted are inserted again.
         let module = self.kind.module();
-        edit(
-            &mut plan,
-            self.project,
-            &["src/api/mod.rs", "src/api.rs"],
-            &|text| source::export_hub_in_prelude(text, &module, self.version),
-        )?;
+        for path in ["src/api/mod.rs", "src/api.rs"].map(Path::new) {
+            if let Some(text) = self.project.read(path)? {
+                let exported = source::export_hub_in_prelude(&text, &module, self.version);
+                let exported = exported.map_err(|error| in_file(path, error))?;
+                plan.write(path, Some(text), exported);
+            }
+        }
         self.plan_call(&mut plan)?;
         Ok(plan)
     }

@@ -407,7 +407,9 @@ fn kind_of_any_file_gets_versions() {
         "        .run()",
         "        .register(shop::things::bar::register_versions)\n        .run()",
     );
+    std::fs::remove_file(project.cwd.join("src/api/mod.rs")).unwrap();
     project.kubewright("add version Bar v1").expect(0);
+    assert!(!project.cwd.join("src/api/mod.rs").exists());
     assert!(
         project
             .read("src/things/bar/mod.rs")

@@ -1,25 +1,9 @@
 //! Random objects of a schema.
 
-use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 use serde_json::{Map, Value, json};
 
 /// Longest list, map or repetition, unless the schema wants a longer one.
-const MAX_ITEMS: usize = 3;
-
-/// Values of formats that the API server checks.
-const FORMATS: [(&str, &str); 11] = [
-    ("byte", "aGk="),
-    ("cidr", "10.0.0.0/8"),
-    ("date", "2026-01-02"),
-    ("date-time", "2026-01-02T03:04:05Z"),
-    ("duration", "5m"),
-    ("email", "a@example.com"),
-    ("hostname", "example.com"),
-    ("ipv4", "10.0.0.1"),
-    ("ipv6", "::1"),
-    ("uri", "https://example.com/a"),
-    ("uuid", "9b2c1f0e-7d3a-4c58-8f61-2a4b6c8d0e1f"),
-];
+pub(super) const MAX_ITEMS: usize = 3;
 
 /// A generator of values: the same seed gives the same values.
 pub(crate) struct Random {
@@ -55,7 +39,7 @@ impl Random {
         self.below(count) == 0
     }
 
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
@@ -173,80 +157,6 @@ impl Random {
             .unwrap_or(usize::MAX)
             .min(least.saturating_add(MAX_ITEMS));
         least + self.below(most.saturating_sub(least) + 1)
-    }
-
-    fn string(&mut self, schema: &Value) -> String {
-        let limit = |key: &str| schema[key].as_u64().and_then(|limit| usize::try_from(limit).ok());
-        let (least, most) = (
-            limit("minLength").unwrap_or(0),
-            limit("maxLength").unwrap_or(usize::MAX),
-        );
-        if let Some(pattern) = schema["pattern"].as_str()
-            && let Ok(pattern) = regex_syntax::parse(pattern)
-        {
-            // More repetitions until it is long enough.
-            for longest in (0..32).map(|attempt| MAX_ITEMS + attempt * attempt) {
-                let mut text = String::new();
-                let is_written = self.matching(&pattern, longest, &mut text).is_some();
-                if is_written && (least..=most).contains(&text.chars().count()) {
-                    return text;
-                }
-            }
-        }
-        let format = schema["format"].as_str();
-        if let Some((_, value)) = FORMATS.iter().find(|(name, _)| Some(*name) == format) {
-            return (*value).to_owned();
-        }
-        let text = *self.pick(&["", "a", "b", "c:1"]);
-        let padding = std::iter::repeat_n('x', least.saturating_sub(text.len()));
-        text.chars().chain(padding).take(most).collect()
-    }
-
-    /// Writes a string that matches. None if there is none of a simple form.
-    fn matching(&mut self, pattern: &Hir, longest: usize, text: &mut String) -> Option<()> {
-        match pattern.kind() {
-            HirKind::Empty | HirKind::Look(_) => Some(()),
-            HirKind::Literal(literal) => {
-                text.push_str(std::str::from_utf8(&literal.0).ok()?);
-                Some(())
-            }
-            HirKind::Class(Class::Unicode(class)) => {
-                let printable: Vec<char> = (' '..='~')
-                    .filter(|c| {
-                        class
-                            .ranges()
-                            .iter()
-                            .any(|range| (range.start()..=range.end()).contains(c))
-                    })
-                    .collect();
-                let other = class.ranges().first().map(ClassUnicodeRange::start);
-                text.push(if printable.is_empty() {
-                    other?
-                } else {
-                    *self.pick(&printable)
-                });
-                Some(())
-            }
-            HirKind::Class(Class::Bytes(class)) => {
-                text.push(char::from(class.ranges().first()?.start()));
-                Some(())
-            }
-            HirKind::Repetition(repetition) => {
-                let least = usize::try_from(repetition.min).ok()?;
-                let most = repetition.max.and_then(|max| usize::try_from(max).ok());
-                let most = most.unwrap_or(usize::MAX).min(least.saturating_add(longest));
-                let count = least + self.below(most - least + 1);
-                (0..count).try_for_each(|_| self.matching(&repetition.sub, MAX_ITEMS, text))
-            }
-            HirKind::Capture(capture) => self.matching(&capture.sub, longest, text),
-            HirKind::Concat(parts) => parts
-                .iter()
-                .try_for_each(|part| self.matching(part, longest, text)),
-            HirKind::Alternation(parts) => {
-                let part = self.pick(parts);
-                self.matching(part, longest, text)
-            }
-        }
     }
 
     fn integer(&mut self, schema: &Value) -> i64 {

@@ -211,6 +211,14 @@ fn deployment_name(foo: &super::v1::FooSpec) -> String {
         project.edit(controller, "foo.spec.replicas", "foo.spec.size");
     }
 
+    let sample = "manifests/samples/foo.yaml";
+    project.edit(
+        sample,
+        "deploymentName: example-foo",
+        "app: example\n  instance: foo",
+    );
+    project.edit(sample, "replicas:", "size:");
+
     project
         .kubewright(&["add", "webhook", "Foo", "--validating", "--allow-dirty"])
         .expect_success();
