@@ -11,7 +11,7 @@ use rustls::{
 /// Requires a client certificate that one of the CAs in a PEM file signed; without a file, none is required. The error is a message.
 ///
 /// An API server sends a client certificate to webhooks only if its admission configuration names one.
-pub fn client_verifier(file: Option<&Path>) -> Result<Arc<dyn ClientCertVerifier>, String> {
+pub(crate) fn client_verifier(file: Option<&Path>) -> Result<Arc<dyn ClientCertVerifier>, String> {
     let Some(file) = file else {
         return Ok(WebPkiClientVerifier::no_client_auth());
     };

@@ -26,7 +26,7 @@ mod serving;
 mod validity;
 
 pub use bundles::BundleTarget;
-pub use client_ca::client_verifier;
+pub(crate) use client_ca::client_verifier;
 pub use keeper::{CertificateKeeper, CertificateSource, secret_manifest};
 pub(crate) use pem::certified_key;
 pub use rotation::RotationTiming;
