@@ -164,5 +164,7 @@ pub mod prelude {
         controller_reference, is_controlled_by,
     };
     pub use crate::events::{EventType, Recorder};
-    pub use crate::{CustomResource, Informer, Kind, Manager, NamespacedName, Projection};
+    pub use crate::{
+        ApplyConfiguration, CustomResource, Informer, Kind, Manager, NamespacedName, Projection,
+    };
 }

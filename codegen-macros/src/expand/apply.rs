@@ -24,7 +24,11 @@ pub(super) fn expand(applied: &AppliedStruct) -> TokenStream {
     let documentation = format!("The fields of [`{ident}`] that an operator applies: those that are set.");
     let declarations = fields.iter().map(declaration);
     let setters = fields.iter().filter_map(setter);
-    let value = if fields.is_empty() { quote!(_) } else { quote!(value) };
+    let value = if fields.is_empty() {
+        quote!(_)
+    } else {
+        quote!(value)
+    };
     let values = fields.iter().map(|field| {
         let (ident, value) = (&field.ident, from_original(field));
         quote!(#ident: #value)
@@ -46,7 +50,7 @@ pub(super) fn expand(applied: &AppliedStruct) -> TokenStream {
             #krate::serde::Serialize, #krate::serde::Deserialize,
         )]
         #[serde(crate = #serde_path #(, #serde)*)]
-        #[allow(clippy::all, clippy::pedantic)]
+        #[allow(dead_code, clippy::all, clippy::pedantic)]
         #vis struct #apply {
             #(#declarations,)*
         }
@@ -77,11 +81,14 @@ pub(super) fn expand(applied: &AppliedStruct) -> TokenStream {
 /// Returns the types with what they need: without these, the compiler does not say what is missing.
 fn required_types(applied: &AppliedStruct) -> Vec<TokenStream> {
     let krate = &applied.krate;
-    let fields = applied.fields.iter().filter_map(|field| match innermost(&field.ty) {
-        AppliedValue::Nested { ty, .. } => Some(required(krate, "NestedType", ty)),
-        AppliedValue::Whole(ty) => nested_type(ty).map(|ty| required(krate, "WholeType", ty)),
-        AppliedValue::Container { .. } => None,
-    });
+    let fields = applied
+        .fields
+        .iter()
+        .filter_map(|field| match innermost(&field.ty) {
+            AppliedValue::Nested { ty, .. } => Some(required(krate, "NestedType", ty)),
+            AppliedValue::Whole(ty) => nested_type(ty).map(|ty| required(krate, "WholeType", ty)),
+            AppliedValue::Container { .. } => None,
+        });
     let status = applied.kind.as_ref().and_then(|kind| kind.status.as_ref());
     let status = status.map(|(status, _)| required(krate, "NestedType", &parse_quote!(#status)));
     fields.chain(status).collect()
@@ -121,8 +128,8 @@ fn declaration(field: &AppliedField) -> TokenStream {
         return quote!(#docs #[serde(#(#serde),*)] #vis #ident: #ty);
     }
     let with = field.with.as_ref().map(|with| quote!(with = #with, default,));
-    let skip_if = (!field.is_flattened)
-        .then(|| quote!(skip_serializing_if = "::core::option::Option::is_none"));
+    let skip_if =
+        (!field.is_flattened).then(|| quote!(skip_serializing_if = "::core::option::Option::is_none"));
     quote! {
         #docs
         #[serde(#(#serde,)* #with #skip_if)]

@@ -60,10 +60,7 @@ impl<K: Resource<DynamicType = ()>, Spec, Status> ObjectApply<K, Spec, Status> {
 
     /// An intent for the object with this name, such as [`NamespacedName::sibling`] returns.
     pub fn named(name: &NamespacedName) -> Self {
-        Self::with_name(
-            name.namespace().map(str::to_owned),
-            Some(name.name().to_owned()),
-        )
+        Self::with_name(name.namespace().map(str::to_owned), Some(name.name().to_owned()))
     }
 
     fn with_name(namespace: Option<String>, name: Option<String>) -> Self {

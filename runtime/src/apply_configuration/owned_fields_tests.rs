@@ -73,7 +73,10 @@ fn extracts_what_client_go_extracts() {
 fn updates_are_not_extracted() {
     let mut update = entry("mgr1", "", &json!({"f:spec": {"f:replicas": {}}}));
     update["operation"] = "Update".into();
-    assert_eq!(extracted(json!({"spec": {"replicas": 1}}), &[update], "mgr1", ""), json!({}));
+    assert_eq!(
+        extracted(json!({"spec": {"replicas": 1}}), &[update], "mgr1", ""),
+        json!({})
+    );
 }
 
 #[test]
@@ -105,13 +108,20 @@ fn elements_of_lists_are_found_by_keys_values_and_index() {
             "atomic": [{"x": 1}, {"y": 2}],
         },
     });
-    assert_eq!(extracted(object, &[entry("mgr1", "", &fields)], "mgr1", ""), expected);
+    assert_eq!(
+        extracted(object, &[entry("mgr1", "", &fields)], "mgr1", ""),
+        expected
+    );
 }
 
 #[test]
 fn an_owned_empty_map_stays_empty_when_others_own_its_fields() {
     let object = json!({"spec": {"labels": {"a": "1"}, "atomic": {"a": "1"}}});
-    let mine = entry("mgr1", "", &json!({"f:spec": {"f:labels": {}, "f:atomic": {".": {}}}}));
+    let mine = entry(
+        "mgr1",
+        "",
+        &json!({"f:spec": {"f:labels": {}, "f:atomic": {".": {}}}}),
+    );
     let others = entry("mgr2", "", &json!({"f:spec": {"f:labels": {"f:a": {}}}}));
     let expected = json!({"spec": {"labels": {}, "atomic": {"a": "1"}}});
     assert_eq!(extracted(object, &[mine, others], "mgr1", ""), expected);
@@ -130,7 +140,11 @@ fn sets_that_do_not_fit_the_object_own_nothing() {
         json!({"f:spec": {"f:map": {"i:0": {}}}}),
     ] {
         let managed_fields = [entry("mgr1", "", &fields)];
-        assert_eq!(extracted(object.clone(), &managed_fields, "mgr1", ""), json!({}), "{fields}");
+        assert_eq!(
+            extracted(object.clone(), &managed_fields, "mgr1", ""),
+            json!({}),
+            "{fields}"
+        );
     }
 }
 
@@ -144,7 +158,9 @@ fn intent() -> impl Strategy<Value = Value> {
         let item = (name.clone(), inner.clone());
         prop_oneof![
             prop::collection::btree_map(name.clone(), inner, 0..3).prop_map(|fields| {
-                let fields = fields.into_iter().map(|(name, value)| (format!("map-{name}"), value));
+                let fields = fields
+                    .into_iter()
+                    .map(|(name, value)| (format!("map-{name}"), value));
                 Value::Object(fields.collect())
             }),
             prop::collection::btree_map(name.clone(), item, 1..3).prop_map(|items| {
@@ -166,7 +182,9 @@ fn merged(one: &Value, other: &Value) -> Value {
         (Value::Object(one), Value::Object(other)) => {
             let mut merged = one.clone();
             for (name, value) in other {
-                let value = one.get(name).map_or_else(|| value.clone(), |before| merged_field(name, before, value));
+                let value = one
+                    .get(name)
+                    .map_or_else(|| value.clone(), |before| merged_field(name, before, value));
                 merged.insert(name.clone(), value);
             }
             Value::Object(merged)
@@ -177,11 +195,18 @@ fn merged(one: &Value, other: &Value) -> Value {
 
 fn merged_field(name: &str, one: &Value, other: &Value) -> Value {
     let (Value::Array(one), Value::Array(other)) = (one, other) else {
-        return if name.starts_with("atomic") { other.clone() } else { merged(one, other) };
+        return if name.starts_with("atomic") {
+            other.clone()
+        } else {
+            merged(one, other)
+        };
     };
     let mut list = one.clone();
     for item in other {
-        match list.iter_mut().find(|before| before["name"] == item["name"] && (name == "items" || *before == item)) {
+        match list
+            .iter_mut()
+            .find(|before| before["name"] == item["name"] && (name == "items" || *before == item))
+        {
             Some(before) => *before = merged(before, item),
             None => list.push(item.clone()),
         }
@@ -193,7 +218,9 @@ fn merged_field(name: &str, one: &Value, other: &Value) -> Value {
 fn field_set(name: &str, value: &Value) -> Value {
     match value {
         Value::Object(fields) if !name.starts_with("atomic") => {
-            let nodes = fields.iter().map(|(name, value)| (format!("f:{name}"), field_set(name, value)));
+            let nodes = fields
+                .iter()
+                .map(|(name, value)| (format!("f:{name}"), field_set(name, value)));
             Value::Object(nodes.collect())
         }
         Value::Array(items) => {
