@@ -219,3 +219,7 @@ impl<K: Kind, Spec: Serialize, Status: Serialize> Serialize for ObjectApply<K, S
         object.end()
     }
 }
+
+#[cfg(test)]
+#[path = "object_tests.rs"]
+mod tests;
