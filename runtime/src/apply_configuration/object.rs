@@ -117,13 +117,13 @@ impl<K: Resource<DynamicType = ()>, Spec, Status> ObjectApply<K, Spec, Status> {
 
     /// Returns the fields that the field manager owns by [`apply`](crate::client::TypedClient::apply), with their values in `object`.
     ///
-    /// The field manager of an operator is its name. An intent without fields means that it owns none. Applying the result again
-    /// changes nothing; apply it after a change to keep the other fields of the last intent.
+    /// The field manager of an operator is its name. Applying the result again changes nothing; change it and apply it to keep the other
+    /// fields of the last intent. It has no fields if the manager owns none.
     ///
     /// # Errors
     ///
-    /// An object without `metadata.managedFields` is refused: informers' caches drop them, so read the object with a client. So is one
-    /// of whose values with `#[apply(leaf)]` or of another type without optional fields the manager owns only a part.
+    /// - The object has no `metadata.managedFields`. Informers' caches drop them: read the object with a client.
+    /// - Of a value that is applied as a whole the manager owns only a part, and the rest is required.
     pub fn extract(object: &K, field_manager: &str) -> Result<Self, serde_json::Error>
     where
         K: Serialize,
