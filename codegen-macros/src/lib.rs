@@ -35,3 +35,9 @@ pub fn projection(input: TokenStream) -> TokenStream {
 pub fn convert(input: TokenStream) -> TokenStream {
     expand::convert(&parse_macro_input!(input as DeriveInput)).into()
 }
+
+#[doc = include_str!("apply_configuration.md")]
+#[proc_macro_derive(ApplyConfiguration, attributes(apply, kube, serde))]
+pub fn apply_configuration(input: TokenStream) -> TokenStream {
+    expand::apply_configuration(&parse_macro_input!(input as DeriveInput)).into()
+}

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use quote::ToTokens;
 use syn::{DeriveInput, ItemEnum, ItemStruct, visit::Visit};
 
-/// The expansions of every type that derives `Informer`, `Projection` or `Convert`.
+/// The expansions of every type that derives one of the derives.
 #[derive(Default)]
 struct Expansions(Vec<syn::File>);
 
@@ -22,10 +22,11 @@ impl<'ast> Visit<'ast> for Expansions {
 impl Expansions {
     fn add(&mut self, input: &DeriveInput) {
         type Expand = fn(&DeriveInput) -> proc_macro2::TokenStream;
-        let derives: [(&str, Expand); 3] = [
+        let derives: [(&str, Expand); 4] = [
             ("Informer", crate::expand::informer),
             ("Projection", crate::expand::projection),
             ("Convert", crate::expand::convert),
+            ("ApplyConfiguration", crate::expand::apply_configuration),
         ];
         for (name, expand) in derives {
             let is_derive = |attribute: &&syn::Attribute| attribute.path().is_ident("derive");

@@ -105,6 +105,7 @@
 #[cfg(test)]
 extern crate self as kubewright;
 
+mod apply_configuration;
 pub mod cache;
 pub mod client;
 mod clock;
@@ -134,12 +135,13 @@ pub mod webhooks;
 pub mod workqueue;
 mod yaml;
 
+pub use apply_configuration::ObjectApply;
 pub use clock::Clock;
 pub use kind::{ApiResource, CustomKind, Kind, Projection, Scope, View, WithScale, WithStatus};
 pub use namespaced_name::{NamespacedName, NamespacedNameError};
 
 pub use kube::CustomResource;
-pub use kubewright_macros::{Convert, Informer, Projection};
+pub use kubewright_macros::{ApplyConfiguration, Convert, Informer, Projection};
 
 pub use manager::{
     error::{Error, Result},
@@ -162,5 +164,7 @@ pub mod prelude {
         controller_reference, is_controlled_by,
     };
     pub use crate::events::{EventType, Recorder};
-    pub use crate::{CustomResource, Informer, Kind, Manager, NamespacedName, Projection};
+    pub use crate::{
+        ApplyConfiguration, CustomResource, Informer, Kind, Manager, NamespacedName, Projection,
+    };
 }

@@ -1,5 +1,6 @@
 //! The derives that the types in a custom resource need. The expansion of `#[derive(Informer)]` requires them, so that a missing one is an
-//! error with its name, at the type; without that, the compiler lists all types that implement the trait.
+//! error with its name, at the type; without that, the compiler lists all types that implement the trait. So does that of
+//! `#[derive(ApplyConfiguration)]`.
 
 use std::{fmt::Debug, marker::PhantomData};
 
@@ -14,6 +15,19 @@ pub struct SerdeType<T: DerivesDeserialize + DerivesSerialize>(PhantomData<T>);
 
 /// Requires the derive from which the schema is generated.
 pub struct SchemaType<T: DerivesJsonSchema>(PhantomData<T>);
+
+/// Requires that a type is applied by fields.
+pub struct NestedType<T: HasApplyConfiguration>(PhantomData<T>);
+
+/// Requires what a type needs that is applied as a whole.
+pub struct WholeType<T: DerivesPartialEq>(PhantomData<T>);
+
+/// A type with `#[derive(ApplyConfiguration)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no apply configuration",
+    label = "add `ApplyConfiguration` to the derives of `{Self}`"
+)]
+pub trait HasApplyConfiguration {}
 
 // Each trait is that of the derive under a name of ours, since only the trait's crate can write its error. `do_not_recommend` makes the
 // compiler report our trait rather than the other one.
@@ -50,6 +64,16 @@ pub trait DerivesSerialize {}
     note = "a type of another crate needs that crate's schemars feature, or `#[schemars(with = \"…\")]` on the field"
 )]
 pub trait DerivesJsonSchema {}
+
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is applied as a whole and does not implement `PartialEq`",
+    label = "add `PartialEq` to the derives of `{Self}`",
+    note = "a struct with `#[derive(ApplyConfiguration)]` does not need it: `#[apply(nested)]` on the field applies its fields"
+)]
+pub trait DerivesPartialEq {}
+
+#[diagnostic::do_not_recommend]
+impl<T: PartialEq> DerivesPartialEq for T {}
 
 #[diagnostic::do_not_recommend]
 impl<T: Clone> DerivesClone for T {}

@@ -30,4 +30,7 @@ mod derive_examples {
 
     #[doc = include_str!("../../codegen-macros/src/convert.md")]
     struct Convert;
+
+    #[doc = include_str!("../../codegen-macros/src/apply_configuration.md")]
+    struct ApplyConfiguration;
 }

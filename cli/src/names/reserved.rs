@@ -38,6 +38,7 @@ const TYPES: &[&str] = &[
     "Action",
     "All",
     "Apply",
+    "ApplyConfiguration",
     "ApplyStatus",
     "AsMut",
     "AsRef",
@@ -156,7 +157,7 @@ const VARIABLES: &[&str] = &[
     "status",
 ];
 
-/// Suffixes of the types that belong to a kind; the derive generates all but the first two and the last.
+/// Suffixes of the types that belong to a kind; the derives generate all but the first two and the last.
 const KIND_TYPE_SUFFIXES: &[&str] = &[
     "Spec",
     "Status",
@@ -164,6 +165,9 @@ const KIND_TYPE_SUFFIXES: &[&str] = &[
     "Lister",
     "Informer",
     "Informers",
+    "Apply",
+    "SpecApply",
+    "StatusApply",
     "Controller",
 ];
 

@@ -1,6 +1,7 @@
 //! Parsed attributes, not yet validated. Those of `Informer` are in [`kube`] and [`informer`], and [`serde`] for the types of indexes;
-//! those of `Projection` in [`projection`], those of `Convert` in [`convert`].
+//! those of `Projection` in [`projection`], those of `Convert` in [`convert`], those of `ApplyConfiguration` in [`apply`].
 
+mod apply;
 mod convert;
 mod informer;
 mod kube;
@@ -11,6 +12,7 @@ use darling::{Error, FromDeriveInput, error::Accumulator};
 use syn::{Data, DeriveInput};
 
 pub(crate) use self::{
+    apply::{AppliedFieldAttrs, ApplyAttrs, SerdeKeys},
     convert::{ConvertAttrs, ConvertRuleAttrs, HubOnly, MissingValue, WithFunctions},
     informer::{IndexEntry, InformerAttrs},
     kube::{KubeAttrs, SchemaMode},

@@ -2,6 +2,7 @@
 //!
 //! Spans of names point at their attribute and are resolved at the call site, so that lints treat the code as macro code.
 
+mod apply;
 mod client;
 mod conversion;
 mod factory;
@@ -16,7 +17,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens as _, format_ident};
 use syn::DeriveInput;
 
-use crate::model::{Conversion, Model, Projection};
+use crate::model::{AppliedStruct, Conversion, Model, Projection};
 
 /// Expands `Informer` to the compile errors and the items of the kind. Items are generated despite errors, to avoid follow-up errors.
 pub(crate) fn informer(input: &DeriveInput) -> TokenStream {
@@ -44,6 +45,15 @@ pub(crate) fn convert(input: &DeriveInput) -> TokenStream {
     let items = conversion
         .as_ref()
         .map(|conversion| conversion::expand(conversion, errors.is_some()));
+    [errors, items].into_iter().flatten().collect()
+}
+
+/// Expands `ApplyConfiguration` to the compile errors, and the struct without the fields that have one.
+pub(crate) fn apply_configuration(input: &DeriveInput) -> TokenStream {
+    let mut errors = Error::accumulator();
+    let applied = AppliedStruct::of(input, &mut errors);
+    let errors = errors.finish().err().map(Error::write_errors);
+    let items = applied.as_ref().map(apply::expand);
     [errors, items].into_iter().flatten().collect()
 }
 

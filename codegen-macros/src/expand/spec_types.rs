@@ -25,7 +25,7 @@ pub(super) fn expand(model: &Model) -> TokenStream {
 }
 
 /// Returns the type with its requirement, at the type's span.
-fn required(krate: &Path, requirement: &str, ty: &Type) -> TokenStream {
+pub(super) fn required(krate: &Path, requirement: &str, ty: &Type) -> TokenStream {
     let requirement = proc_macro2::Ident::new(requirement, ty.span());
     let krate = respanned(krate, ty);
     quote_spanned!(ty.span()=> #krate::spec_types::#requirement<#ty>)

@@ -3,13 +3,13 @@
 use k8s_openapi::api::batch::v1::JobTemplateSpec;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use kubewright::{CustomResource, Informer};
+use kubewright::{ApplyConfiguration, CustomResource, Informer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 // ANCHOR: spec
 /// The desired state of a CronJob.
-#[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(CustomResource, Informer, ApplyConfiguration, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "batch.tutorial.kubebuilder.io",
     version = "v1",
@@ -61,7 +61,7 @@ pub enum ConcurrencyPolicy {
 
 // ANCHOR: status
 /// The observed state of a CronJob.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(ApplyConfiguration, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CronJobStatus {
     /// The Jobs that have not finished.

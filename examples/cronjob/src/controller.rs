@@ -13,10 +13,8 @@ use kube::{
 };
 use kubewright::{Clock, prelude::*};
 
-use serde_json::json;
-
 use crate::{
-    api::{CronJob, CronJobClient, CronJobInformers, CronJobLister},
+    api::{CronJob, CronJobApply, CronJobClient, CronJobInformers, CronJobLister},
     plan::{Plan, SCHEDULED_AT, Step, plan},
     schedule::Schedule,
 };
@@ -176,8 +174,7 @@ impl CronJobController {
         if cron_job.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        let metadata = json!({"name": cron_job.metadata.name, "namespace": cron_job.metadata.namespace});
-        let intent = json!({"metadata": metadata, "status": status});
+        let intent = CronJobApply::of(cron_job).status(status);
         self.cron_job_status.apply_status(&intent).await?;
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! The kind `Bucket` of `storage.example.com`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kubewright::{CustomResource, Informer};
+use kubewright::{ApplyConfiguration, CustomResource, Informer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The desired state of a bucket.
-#[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(CustomResource, Informer, ApplyConfiguration, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(
     group = "storage.example.com",
     version = "v1",
@@ -28,7 +28,7 @@ pub struct BucketSpec {
 }
 
 /// The observed state of a bucket.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(ApplyConfiguration, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BucketStatus {
     /// The bucket's identifier at the service.

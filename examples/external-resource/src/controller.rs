@@ -4,10 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kubewright::{controller::finalizer, prelude::*};
-use serde_json::json;
 
 use crate::{
-    api::{Bucket, BucketClient, BucketInformers, BucketLister},
+    api::{Bucket, BucketApply, BucketClient, BucketInformers, BucketLister},
     storage::{Storage, StorageError, StoredBucket},
 };
 
@@ -117,8 +116,7 @@ impl BucketController {
         if bucket.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        let metadata = json!({"name": bucket.metadata.name, "namespace": bucket.metadata.namespace});
-        let intent = json!({"metadata": metadata, "status": status});
+        let intent = BucketApply::of(bucket).status(status);
         self.bucket_writer.apply_status(&intent).await?;
         Ok(())
     }

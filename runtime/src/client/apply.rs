@@ -71,8 +71,8 @@ impl<K: Kind, V> TypedClient<K, V> {
     /// Server-side apply: sets the fields of `object`, with the operator as their field manager, and creates the object if it is missing.
     ///
     /// Fields of an earlier apply that this one lacks are removed, unless others own them. `object` is the intent, anything that serializes
-    /// to the fields that the operator wants to own, with `metadata.name`: `json!`, a struct of your own, or `K` itself if all its
-    /// serialized fields are intended. `apiVersion` and `kind` are added.
+    /// to the fields that the operator wants to own, with `metadata.name`: an [`ObjectApply`](crate::ObjectApply) of
+    /// `#[derive(ApplyConfiguration)]`, `json!`, or `K` itself if all its serialized fields are intended. `apiVersion` and `kind` are added.
     ///
     /// With force, as Kubernetes advises for controllers: a field that another manager owns is taken over, because a conflict would occur
     /// again at every reconcile. [`ApplyOptions::without_force`] is the alternative.

@@ -7,7 +7,6 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::core::ObjectMeta;
 use kubewright::prelude::*;
-use kubewright::serde_json::json;
 
 use crate::api::prelude::*;
 
@@ -106,9 +105,8 @@ impl FooController {
         if foo.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        // Only what the operator owns: the name, and the status.
-        let metadata = json!({"name": foo.metadata.name, "namespace": foo.metadata.namespace});
-        let intent = json!({"metadata": metadata, "status": status});
+        // Only what the operator owns: the status.
+        let intent = FooApply::of(foo).status(status);
         self.foo_status.apply_status(&intent).await?;
         Ok(())
     }

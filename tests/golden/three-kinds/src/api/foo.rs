@@ -3,12 +3,14 @@
 //! Doc comments become the descriptions in `kubectl explain foos`. Run `kubewright generate` after a change.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kubewright::{CustomResource, Informer};
+use kubewright::{ApplyConfiguration, CustomResource, Informer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The desired state.
-#[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(
+    CustomResource, Informer, ApplyConfiguration, Clone, Debug, Deserialize, Serialize, JsonSchema,
+)]
 #[kube(
     group = "demo.dev",
     version = "v1alpha1",
@@ -40,7 +42,9 @@ pub struct FooSpec {
 }
 
 /// The observed state.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(
+    ApplyConfiguration, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub struct FooStatus {
     /// The number of available replicas of the Deployment.

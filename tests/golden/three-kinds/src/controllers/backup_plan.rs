@@ -7,7 +7,6 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::core::ObjectMeta;
 use kubewright::prelude::*;
-use kubewright::serde_json::json;
 
 use crate::api::prelude::*;
 
@@ -116,10 +115,8 @@ impl BackupPlanController {
         if backup_plan.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        // Only what the operator owns: the name, and the status.
-        let metadata =
-            json!({"name": backup_plan.metadata.name, "namespace": backup_plan.metadata.namespace});
-        let intent = json!({"metadata": metadata, "status": status});
+        // Only what the operator owns: the status.
+        let intent = BackupPlanApply::of(backup_plan).status(status);
         self.backup_plan_status.apply_status(&intent).await?;
         Ok(())
     }

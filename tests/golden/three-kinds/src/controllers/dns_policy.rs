@@ -7,7 +7,6 @@ use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::core::ObjectMeta;
 use kubewright::prelude::*;
-use kubewright::serde_json::json;
 
 use crate::api::prelude::*;
 
@@ -117,9 +116,8 @@ impl DNSPolicyController {
         if dns_policy.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        // Only what the operator owns: the name, and the status.
-        let metadata = json!({"name": dns_policy.metadata.name});
-        let intent = json!({"metadata": metadata, "status": status});
+        // Only what the operator owns: the status.
+        let intent = DNSPolicyApply::of(dns_policy).status(status);
         self.dns_policy_status.apply_status(&intent).await?;
         Ok(())
     }
