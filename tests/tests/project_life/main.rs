@@ -44,13 +44,16 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     writers.run_for(LOAD);
     wait_until_validated(cluster);
 
-    // Rollback of the operator: the old version is the stored one, so its clients need no conversion.
+    // Rollback: the old version is the stored one. Without the old definition the API server would call the webhook for writes of the old
+    // version as well, to track the fields that clients of the new one own.
     writers.write(ApiVersions::Old);
+    releases.replace_definition(&first);
     let old_operator = releases.start(&first);
     releases.stop(new_operator);
     writers.run_for(LOAD);
     reconciles(cluster, "rolled-back");
 
+    releases.apply_manifests();
     let new_operator = releases.start(&second);
     wait_until_converted(cluster);
     writers.write(ApiVersions::Both);
@@ -88,7 +91,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     project.kubewright(&["generate"]).expect_success();
     let third = releases.build();
     let last_operator = releases.start(&third);
-    releases.replace_definition();
+    releases.replace_definition(&third);
     releases.stop(new_operator);
     writers.run_for(LOAD);
 

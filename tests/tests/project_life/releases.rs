@@ -35,6 +35,8 @@ pub(crate) struct Release {
     binary: PathBuf,
     /// Whether it has webhooks.
     is_called: bool,
+    /// The definitions in its manifests.
+    definitions: Vec<Value>,
 }
 
 /// A running replica of a release.
@@ -63,7 +65,11 @@ impl<'a> Releases<'a> {
         let binary = self.project.root().join(format!("{NAME}-{}.built", self.built));
         fs::rename(self.project.build(), &binary).unwrap();
         let is_called = self.project.root().join("manifests/webhooks").exists();
-        Release { binary, is_called }
+        Release {
+            binary,
+            is_called,
+            definitions: self.objects("crds"),
+        }
     }
 
     /// Applies the project's manifests, but for the Deployment.
@@ -79,9 +85,9 @@ impl<'a> Releases<'a> {
         }
     }
 
-    /// As `kubectl replace` does with the definition.
-    pub(crate) fn replace_definition(&self) {
-        for mut definition in self.objects("crds") {
+    /// As `kubectl replace` does with the definition of a release.
+    pub(crate) fn replace_definition(&self, release: &Release) {
+        for mut definition in release.definitions.clone() {
             let found = self.cluster.get(&definition).unwrap().unwrap();
             definition["metadata"]["resourceVersion"] = found["metadata"]["resourceVersion"].clone();
             let name = definition["metadata"]["name"].as_str().unwrap();
