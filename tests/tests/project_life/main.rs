@@ -48,6 +48,12 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     // version as well, to track the fields that clients of the new one own.
     writers.write(ApiVersions::Old);
     releases.replace_definition(&first);
+    eventually("the new version is not served", TIMEOUT, || {
+        match cluster.list(&new_object("demo.dev/v1", "Foo", "default", "")) {
+            Err(_) => Ok(()),
+            Ok(_) => Err("it is served"),
+        }
+    });
     let old_operator = releases.start(&first);
     releases.stop(new_operator);
     writers.run_for(LOAD);
