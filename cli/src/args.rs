@@ -26,7 +26,7 @@ pub struct Cli {
 pub enum Command {
     /// Create a project with a working operator
     New(New),
-    /// Add a kind to a project, or a version to a kind
+    /// Add a kind or a controller to a project, or webhooks or a version to a kind
     #[command(subcommand)]
     Add(Add),
     /// Migrate what is stored of a kind
@@ -50,6 +50,8 @@ pub enum Command {
 pub enum Add {
     /// Add a kind with its controller, test and sample
     Kind(AddKind),
+    /// Add a controller of a kind that exists, with its test
+    Controller(AddController),
     /// Add webhooks that validate or default the objects of a kind, with their test
     Webhook(AddWebhook),
     /// Add a version to a kind: the version that the controllers use; the ones before are converted from and to it
@@ -133,6 +135,22 @@ pub struct MigrateStorage {
     pub dry_run: bool,
     /// Also change files that have uncommitted changes
     #[arg(long, conflicts_with = "cluster")]
+    pub allow_dirty: bool,
+}
+
+/// Arguments of `kubewright add controller`.
+#[derive(Debug, Args)]
+pub struct AddController {
+    /// A kind of Kubernetes, or one of the project without a controller, as in `Node`, `Deployment.apps/v1` or `Foo`
+    pub kind: KindReference,
+    /// A kind whose objects belong to those of the kind: a change enqueues the owner (may be repeated)
+    #[arg(long, value_name = "KIND")]
+    pub owns: Vec<KindReference>,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change files that have uncommitted changes
+    #[arg(long)]
     pub allow_dirty: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Finds the kinds that a project's files define.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use syn::{
-    Attribute, Expr, ExprLit, File, ItemMod, ItemStruct, Lit, LitStr,
+    Attribute, Expr, ExprLit, File, Item, ItemMod, ItemStruct, Lit, LitStr,
     punctuated::Punctuated,
     visit::{self, Visit},
 };
@@ -48,6 +48,18 @@ pub fn project_kinds(files: &[SourceFile]) -> Vec<ProjectKind> {
         })
     };
     files.iter().flat_map(of_file).collect()
+}
+
+/// Returns the file and line of a struct that the files define outside of inline modules.
+pub fn defined_type<'a>(files: &'a [SourceFile], name: &str) -> Option<(&'a Path, usize)> {
+    files.iter().find_map(|file| {
+        let structs = file.syntax.items.iter().filter_map(|item| match item {
+            Item::Struct(item) => Some(&item.ident),
+            _ => None,
+        });
+        let found = structs.into_iter().find(|ident| *ident == name)?;
+        Some((file.path.as_path(), found.span().start().line))
+    })
 }
 
 /// Returns all kinds of a file.

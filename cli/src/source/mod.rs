@@ -23,7 +23,7 @@ mod webhooks;
 
 pub use files::{SourceFile, read_files};
 pub use items::{declare_module, export_in_prelude, export_type, import_type};
-pub use kinds::{DefinedKind, ProjectKind, project_kinds};
+pub use kinds::{DefinedKind, ProjectKind, defined_type, project_kinds};
 pub use manager_calls::register;
 pub use nested_options::{NestedOption, nested_options};
 pub use old_version::{change_hub, derive_conversion, file_module, set_version, unconverted};
