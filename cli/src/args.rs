@@ -32,7 +32,7 @@ pub enum Command {
     /// Migrate what is stored of a kind
     #[command(subcommand)]
     Migrate(Migrate),
-    /// Remove a version of a kind
+    /// Remove a kind, or a version of a kind
     #[command(subcommand)]
     Remove(Remove),
     /// Generate CRDs, roles, kustomizations and API documentation from the code
@@ -61,6 +61,8 @@ pub enum Add {
 /// Subcommands of `kubewright remove`.
 #[derive(Debug, Subcommand)]
 pub enum Remove {
+    /// Remove a kind with its controller, webhooks, tests and samples
+    Kind(RemoveKind),
     /// Remove a version that is not stored any more
     Version(RemoveVersion),
 }
@@ -188,6 +190,19 @@ pub struct AddVersion {
     #[arg(long)]
     pub dry_run: bool,
     /// Also change files that have uncommitted changes
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// Arguments of `kubewright remove kind`.
+#[derive(Debug, Args)]
+pub struct RemoveKind {
+    /// The kind
+    pub kind: String,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change and delete files that have uncommitted changes
     #[arg(long)]
     pub allow_dirty: bool,
 }

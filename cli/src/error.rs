@@ -50,7 +50,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// `add webhook` or `add controller` refuses.
+    /// `add webhook`, `add controller` or `remove kind` refuses.
     #[error("{0}; nothing was written")]
     Kind(#[from] KindError),
     /// The group in `kubewright.toml` is not valid for new kinds.

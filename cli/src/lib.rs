@@ -83,6 +83,7 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::Add(args::Add::Controller(args)) => commands::add_controller::run(&args, context),
         args::Command::Add(args::Add::Webhook(args)) => commands::add_webhook::run(&args, context),
         args::Command::Add(args::Add::Version(args)) => commands::add_version::run(&args, context),
+        args::Command::Remove(args::Remove::Kind(args)) => commands::remove_kind::run(&args, context),
         args::Command::Remove(args::Remove::Version(args)) => commands::remove_version::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
         args::Command::Dev(args) => commands::dev::run(&args, context),

@@ -1,4 +1,4 @@
-//! Why `add webhook` or `add controller` refuses.
+//! Why `add webhook`, `add controller` or `remove kind` refuses.
 
 use std::path::PathBuf;
 
@@ -70,6 +70,14 @@ pub enum KindError {
         kind: String,
         /// The owned kind.
         owned: String,
+    },
+    /// Something else names the kind that is to be removed.
+    #[error("{kind} is in use:\n{}\nchange or delete these first", .places.join("\n"))]
+    InUse {
+        /// The kind.
+        kind: String,
+        /// Files and lines.
+        places: Vec<String>,
     },
     /// A file to write exists and has other contents.
     #[error("{} already exists and is not about `{name}`: rename the file", slashed(.path))]

@@ -1,5 +1,7 @@
 //! Names in a file's tokens, in macros and attributes as well: for a module that moves, is renamed, or is removed.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Delimiter, Ident, Literal, TokenStream, TokenTree};
 
 use super::{InsertError, insertion::SourceText};
@@ -75,6 +77,31 @@ pub fn module_lines(text: &str, parent: Option<&str>, name: &str) -> Vec<usize> 
             lines.push(source.line(source.range(found.ident).start));
         }
     });
+    lines.dedup();
+    lines
+}
+
+/// Returns the lines that have one of the names, or call the method. A text that does not parse has none: rustc reports it.
+pub fn name_lines(text: &str, names: &BTreeSet<String>, method: &str) -> Vec<usize> {
+    fn find(tokens: TokenStream, names: &BTreeSet<String>, method: &str, lines: &mut Vec<usize>) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for (at, token) in tokens.iter().enumerate() {
+            match token {
+                TokenTree::Group(group) => find(group.stream(), names, method, lines),
+                TokenTree::Ident(ident) => {
+                    let is_call = *ident == method
+                        && matches!(&tokens[..at], [.., TokenTree::Punct(punct)] if punct.as_char() == '.')
+                        && matches!(&tokens[at + 1..], [TokenTree::Group(_), ..]);
+                    if is_call || names.contains(&ident.to_string()) {
+                        lines.push(ident.span().start().line);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut lines = Vec::new();
+    find(text.parse().unwrap_or_default(), names, method, &mut lines);
     lines.dedup();
     lines
 }
@@ -227,6 +254,9 @@ mod tests {
         assert_eq!(module_lines(text, Some("foo"), "v1alpha1"), [3, 6]);
         assert_eq!(module_lines(text, None, "v1alpha1"), [2, 3, 6, 7]);
         assert!(module_lines(text, Some("foo"), "v2").is_empty());
+        let names = BTreeSet::from(["v1".to_owned(), "x".to_owned()]);
+        assert_eq!(name_lines(text, &names, "f"), [3, 6]);
+        assert_eq!(name_lines("a.b.f;\na\n.f()", &names, "f"), [3]);
         assert_eq!(literal_lines("f(\"a\");\nx!(b, [\"a\", \"b\"]);\n", "a"), [1, 2]);
     }
 }

@@ -11,5 +11,6 @@ mod golden;
 mod migrate_storage;
 mod new;
 mod reference;
+mod remove_kind;
 mod support;
 mod versions;
