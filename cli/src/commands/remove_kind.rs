@@ -111,7 +111,8 @@ impl Removal<'_, '_> {
             let edited = source::unregister(text, &self.name_of("Controller"))?;
             source::unregister(&edited, &self.name_of("Webhook"))
         })?;
-        places.extend(self.uses(&plan)?);
+        let method = plural(&snake_case(&self.kind.kind));
+        places.extend(uses::of_deleted(self.project, &plan, self.sources, &method)?);
         places.extend(self.remove_samples(&mut plan)?);
         Ok((plan, places))
     }
@@ -188,64 +189,6 @@ impl Removal<'_, '_> {
             }
         }
         Ok(false)
-    }
-
-    /// Returns the places in code that name the kind after the plan was applied, or a file in the folder of a deleted module.
-    fn uses(&self, plan: &Plan) -> Result<Vec<String>, Error> {
-        let deleted: BTreeSet<&Path> = plan
-            .changes()
-            .filter(|change| change.after.is_none())
-            .map(|change| change.path.as_path())
-            .collect();
-        let (gone, kept): (Vec<_>, Vec<_>) = self
-            .sources
-            .iter()
-            .partition(|file| deleted.contains(file.path.as_path()));
-        let visible = |files: &[&SourceFile]| -> BTreeSet<String> {
-            files
-                .iter()
-                .flat_map(|file| source::visible_names(&file.syntax))
-                .collect()
-        };
-        // A name that another file defines as well means that one: the kind's is named with its module there.
-        let mut names = visible(&gone);
-        names.retain({
-            let kept = visible(&kept);
-            move |name| !kept.contains(name)
-        });
-        let method = plural(&snake_case(&self.kind.kind));
-        let modules: BTreeSet<PathBuf> = deleted.iter().map(|path| path.with_extension("")).collect();
-        uses::in_code(self.project, plan, &|path, text| {
-            if modules.iter().any(|module| path.starts_with(module)) {
-                return vec![1];
-            }
-            let mut lines = source::name_lines(text, &names, &method);
-            for module in &modules {
-                lines.extend(self.module_lines(module, path, text));
-            }
-            lines.sort_unstable();
-            lines.dedup();
-            lines
-        })
-    }
-
-    /// Returns the lines of a file that name a deleted module.
-    fn module_lines(&self, module: &Path, path: &Path, text: &str) -> Vec<usize> {
-        let name = module.file_name().unwrap_or_default().to_string_lossy();
-        let parent = module.parent().unwrap_or(Path::new(""));
-        if name != *self.module || !module.starts_with("src") {
-            return Vec::new();
-        }
-        let is_parent = path.parent() == Some(parent) && path.file_stem().is_some_and(|stem| stem == "mod");
-        if is_parent || path == parent.with_extension("rs") {
-            return source::module_lines(text, None, &name);
-        }
-        let parent_name = parent.file_name().unwrap_or_default().to_string_lossy();
-        let mut lines = source::module_lines(text, Some(&parent_name), &name);
-        if path.starts_with(parent) {
-            lines.extend(source::module_lines(text, Some("super"), &name));
-        }
-        lines
     }
 
     /// Plans the deletion of the kind's samples. Returns the places of those in files with other objects.

@@ -218,6 +218,25 @@ fn other_uses_are_listed() {
     );
     std::fs::remove_dir_all(project.cwd.join("src/controllers/bar")).unwrap();
     restore();
+    // A kind in another place than that of `add kind`.
+    project.write("src/bar.rs", &project.read("src/api/bar.rs"));
+    std::fs::remove_file(project.cwd.join("src/api/bar.rs")).unwrap();
+    project.edit("src/lib.rs", "pub mod api;", "pub mod api;\npub mod bar;");
+    project.edit("src/api/mod.rs", "pub mod bar;\n", "");
+    project.edit("src/api/mod.rs", "super::bar::*", "super::super::bar::*");
+    in_use(&project, &["src/api/mod.rs:7"]);
+    project.edit("src/api/mod.rs", "super::super::bar", "crate::bar");
+    in_use(&project, &["src/api/mod.rs:7"]);
+    project.edit("src/api/mod.rs", "    pub use crate::bar::*;\n", "");
+    project.edit(
+        "src/controllers/bar.rs",
+        "use crate::api::prelude::*;",
+        "use crate::bar::*;",
+    );
+    project.edit("tests/bar.rs", "api::prelude::*", "bar::*");
+    project.kubewright("remove kind Bar").expect(0);
+    restore();
+    std::fs::remove_file(project.cwd.join("src/bar.rs")).unwrap_or_default();
     // A type of the same name in another file is not the kind's.
     project.edit("src/api/bar.rs", "/// ", "pub enum Colour { Red }\n/// ");
     project.edit("src/api/foo.rs", "/// ", "pub enum Colour { Red }\n/// ");
