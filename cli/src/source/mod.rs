@@ -35,7 +35,7 @@ pub use registration::{
 pub use registration_call::{REGISTER, call_registration};
 pub use removal::{remove_module, unregister};
 pub use stored_version::{StoredVersion, stored_version};
-pub use tokens::{literal_lines, module_lines, move_down, name_lines, rename_module};
+pub use tokens::{literal_lines, module_lines, move_down, name_lines, rename_module, replace_literals};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookType, add_webhook, registered_webhooks};
 
 /// A line cannot be inserted.

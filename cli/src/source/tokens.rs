@@ -108,24 +108,38 @@ pub fn name_lines(text: &str, names: &BTreeSet<String>, method: &str) -> Vec<usi
 
 /// Returns the lines with a string literal.
 pub fn literal_lines(text: &str, value: &str) -> Vec<usize> {
-    fn find(tokens: TokenStream, value: &str, lines: &mut Vec<usize>) {
-        for token in tokens {
-            match token {
-                TokenTree::Group(group) => find(group.stream(), value, lines),
-                TokenTree::Literal(literal) => {
-                    let text = syn::parse_str::<syn::LitStr>(&literal.to_string());
-                    if text.is_ok_and(|text| text.value() == value) {
-                        lines.push(literal.span().start().line);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
     let mut lines = Vec::new();
-    find(text.parse().unwrap_or_default(), value, &mut lines);
+    literals(text.parse().unwrap_or_default(), value, &mut |literal| {
+        lines.push(literal.span().start().line);
+    });
     lines.dedup();
     lines
+}
+
+/// Returns the text with another value of a string literal.
+pub fn replace_literals(text: &str, old: &str, new: &str) -> Result<String, InsertError> {
+    let source = SourceText::parse(text)?;
+    let mut edits = Vec::new();
+    literals(source.tokens(), old, &mut |literal| {
+        edits.push((source.range(literal), format!("{new:?}")));
+    });
+    Ok(source.replace(edits))
+}
+
+/// Visits the string literals with that value.
+fn literals(tokens: TokenStream, value: &str, visitor: &mut dyn FnMut(&Literal)) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => literals(group.stream(), value, visitor),
+            TokenTree::Literal(literal) => {
+                let text = syn::parse_str::<syn::LitStr>(&literal.to_string());
+                if text.is_ok_and(|text| text.value() == value) {
+                    visitor(&literal);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// An identifier, and where it is.
@@ -257,6 +271,8 @@ mod tests {
         let names = BTreeSet::from(["v1".to_owned(), "x".to_owned()]);
         assert_eq!(name_lines(text, &names, "f"), [3, 6]);
         assert_eq!(name_lines("a.b.f;\na\n.f()", &names, "f"), [3]);
+        let replaced = replace_literals("x!(\"a\", [\"b\", r\"a\"]); // \"a\"\n", "a", "c");
+        assert_eq!(replaced.unwrap(), "x!(\"c\", [\"b\", \"c\"]); // \"a\"\n");
         assert_eq!(literal_lines("f(\"a\");\nx!(b, [\"a\", \"b\"]);\n", "a"), [1, 2]);
     }
 }
