@@ -26,13 +26,13 @@ pub struct Cli {
 pub enum Command {
     /// Create a project with a working operator
     New(New),
-    /// Add a kind to a project, or a version to a kind
+    /// Add a kind or a controller to a project, or webhooks or a version to a kind
     #[command(subcommand)]
     Add(Add),
     /// Migrate what is stored of a kind
     #[command(subcommand)]
     Migrate(Migrate),
-    /// Remove a version of a kind
+    /// Remove a kind, or a version of a kind
     #[command(subcommand)]
     Remove(Remove),
     /// Generate CRDs, roles, kustomizations and API documentation from the code
@@ -50,6 +50,8 @@ pub enum Command {
 pub enum Add {
     /// Add a kind with its controller, test and sample
     Kind(AddKind),
+    /// Add a controller of a kind that exists, with its test
+    Controller(AddController),
     /// Add webhooks that validate or default the objects of a kind, with their test
     Webhook(AddWebhook),
     /// Add a version to a kind: the version that the controllers use; the ones before are converted from and to it
@@ -59,6 +61,8 @@ pub enum Add {
 /// Subcommands of `kubewright remove`.
 #[derive(Debug, Subcommand)]
 pub enum Remove {
+    /// Remove a kind with its controller, webhooks, tests and samples
+    Kind(RemoveKind),
     /// Remove a version that is not stored any more
     Version(RemoveVersion),
 }
@@ -136,6 +140,22 @@ pub struct MigrateStorage {
     pub allow_dirty: bool,
 }
 
+/// Arguments of `kubewright add controller`.
+#[derive(Debug, Args)]
+pub struct AddController {
+    /// A kind of Kubernetes, or one of the project without a controller, as in `Node`, `Deployment.apps/v1` or `Foo`
+    pub kind: KindReference,
+    /// A kind whose objects belong to those of the kind: a change enqueues the owner (may be repeated)
+    #[arg(long, value_name = "KIND")]
+    pub owns: Vec<KindReference>,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change files that have uncommitted changes
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
 /// Arguments of `kubewright add webhook`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags")]
@@ -170,6 +190,19 @@ pub struct AddVersion {
     #[arg(long)]
     pub dry_run: bool,
     /// Also change files that have uncommitted changes
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// Arguments of `kubewright remove kind`.
+#[derive(Debug, Args)]
+pub struct RemoveKind {
+    /// The kind
+    pub kind: String,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change and delete files that have uncommitted changes
     #[arg(long)]
     pub allow_dirty: bool,
 }

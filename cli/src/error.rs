@@ -1,12 +1,12 @@
 //! Errors of commands and their exit codes.
 
+mod kind;
 mod version;
-mod webhook;
 
 use std::path::PathBuf;
 
+pub use kind::KindError;
 pub use version::VersionError;
-pub use webhook::WebhookError;
 
 use crate::{
     cargo::CargoError,
@@ -50,9 +50,9 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// `add webhook` refuses.
-    #[error(transparent)]
-    Webhook(#[from] WebhookError),
+    /// `add webhook`, `add controller` or `remove kind` refuses.
+    #[error("{0}; nothing was written")]
+    Kind(#[from] KindError),
     /// The group in `kubewright.toml` is not valid for new kinds.
     #[error("invalid `group` {group:?} in kubewright.toml: {source}; change it there, or pass --group")]
     Group {
@@ -161,7 +161,7 @@ impl Error {
             | Self::UnknownObjects(_)
             | Self::NoVersions(_)
             | Self::Migration(MigrationError::UnknownKind { .. })
-            | Self::Webhook(_)
+            | Self::Kind(_)
             | Self::Version(_)
             | Self::ModuleExists { .. } => exit::USAGE,
             Self::Project(_) | Self::Group { .. } => exit::PROJECT,

@@ -41,7 +41,7 @@ use std::{io::Write, process::ExitCode};
 use clap::Parser;
 
 pub use context::Context;
-pub use error::{Error, VersionError, WebhookError};
+pub use error::{Error, KindError, VersionError};
 
 /// Parses the arguments, runs the command and reports its error. Returns the process's exit code.
 pub fn main() -> ExitCode {
@@ -80,8 +80,10 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::Migrate(args::Migrate::Storage(args)) => {
             commands::migrate_storage::run(&args, context)
         }
+        args::Command::Add(args::Add::Controller(args)) => commands::add_controller::run(&args, context),
         args::Command::Add(args::Add::Webhook(args)) => commands::add_webhook::run(&args, context),
         args::Command::Add(args::Add::Version(args)) => commands::add_version::run(&args, context),
+        args::Command::Remove(args::Remove::Kind(args)) => commands::remove_kind::run(&args, context),
         args::Command::Remove(args::Remove::Version(args)) => commands::remove_version::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
         args::Command::Dev(args) => commands::dev::run(&args, context),

@@ -258,7 +258,7 @@ pub(crate) fn snake_case(camel: &str) -> String {
 }
 
 /// Returns the plural by kube-derive's rules, so that the scaffold matches the derived names.
-fn plural(word: &str) -> String {
+pub(crate) fn plural(word: &str) -> String {
     let consonant_y = |stem: &str| !stem.is_empty() && !stem.ends_with(['a', 'e', 'i', 'o', 'u']);
     if word.ends_with(['s', 'x', 'z']) || word.ends_with("ch") || word.ends_with("sh") {
         format!("{word}es")

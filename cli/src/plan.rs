@@ -140,7 +140,7 @@ impl Plan {
     /// Applies all changes below `root`, or none.
     ///
     /// New texts are first written to temporary files beside their targets, and renamed when all are written. If a
-    /// rename fails, the ones before it are undone.
+    /// rename fails, the ones before it are undone. Folders that only had deleted files are deleted, too.
     pub fn apply(&self, root: &Path) -> Result<(), IoError> {
         let mut staged = StagedFiles::default();
         for change in self.changes.values() {
@@ -154,6 +154,19 @@ impl Plan {
                     restore(&root.join(&undone.path), undone.before.as_deref());
                 }
                 return Err(error);
+            }
+        }
+        for change in self.changes.values().filter(|change| change.after.is_none()) {
+            let folders = change
+                .path
+                .ancestors()
+                .skip(1)
+                .filter(|path| !path.as_os_str().is_empty());
+            for folder in folders {
+                // Fails if the folder has other files.
+                if fs::remove_dir(root.join(folder)).is_err() {
+                    break;
+                }
             }
         }
         Ok(())

@@ -148,8 +148,8 @@ pub use manager::{
     manager::Manager,
 };
 
-/// Re-exports of the crates whose types appear in public signatures, in the versions that this library uses.
-pub use {clap, k8s_openapi, kube, prometheus_client, schemars, serde, serde_json, tokio_util};
+/// Re-exports of the crates whose types appear in public signatures, and of the one for logs, in the versions that this library uses.
+pub use {clap, k8s_openapi, kube, prometheus_client, schemars, serde, serde_json, tokio_util, tracing};
 
 /// The imports of an operator's files: `use kubewright::prelude::*;`.
 pub mod prelude {

@@ -1,14 +1,16 @@
 //! The templates of the scaffold: handlebars files, embedded in the binary, each with a typed context.
 //!
-//! Templates have no logic except conditional blocks. Nothing is escaped: callers validate names before rendering.
+//! Templates have no logic except conditional blocks and lists. Nothing is escaped: callers validate names before rendering.
 //!
-//! `project`, `kind` and `webhook` define the contexts; the templates are in `files/`.
+//! `project`, `kind`, `controller` and `webhook` define the contexts; the templates are in `files/`.
 
+mod controller;
 mod kind;
 mod project;
 mod render;
 mod webhook;
 
+pub use controller::{ExistingKindController, ExistingKindTest, OwnedKind};
 pub use kind::{ApiModule, Controller, ControllerTest, Sample, VersionsModule, VersionsTest};
 pub use project::{
     ApiRoot, CargoToml, Ci, ControllersRoot, DeployKustomization, Dockerfile, Dockerignore, Gitignore, LibRs,

@@ -17,11 +17,17 @@ on_both_servers!(
     added_kinds_compile_and_reconcile
 );
 
-/// The webhooks that are added to a project: the second one of the Pods by a command of its own.
-const WEBHOOKS: [&[&str]; 3] = [
-    &["Plant", "--validating", "--defaulting"],
-    &["Pod", "--validating"],
-    &["Pod", "--defaulting"],
+/// What is added to a project: the second webhook of the Pods by a command of its own, and a controller of a kind that lost its own.
+const ADDED: [&[&str]; 9] = [
+    &["kind", "Plant"],
+    &["kind", "Tree"],
+    &["controller", "Node", "--owns", "Pod", "--owns", "Plant"],
+    &["controller", "Rock", "--owns", "Deployment"],
+    &["controller", "Event.events.k8s.io"],
+    &["webhook", "Plant", "--validating", "--defaulting"],
+    &["webhook", "Pod", "--validating"],
+    &["webhook", "Pod", "--defaulting"],
+    &["kind", "Rock"],
 ];
 
 fn struct_change_reaches_the_api_server(cluster: &Cluster) {
@@ -109,13 +115,18 @@ fn struct_change_reaches_the_api_server(cluster: &Cluster) {
 
 fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     let project = Project::scaffold("growing", "Seed", &[]);
-    for kind in ["Plant", "Tree"] {
-        project.kubewright(&["add", "kind", kind]).expect_success();
+    project.kubewright(&["add", "kind", "Rock"]).expect_success();
+    for file in ["src/controllers/rock.rs", "tests/rock.rs"] {
+        fs::remove_file(project.root().join(file)).expect("the file is removed");
     }
-    for webhooks in WEBHOOKS {
-        let command = [&["add", "webhook"], webhooks].concat();
-        project.kubewright(&command).expect_success();
-    }
+    let add_all = || {
+        for arguments in ADDED {
+            let command = [&["add"], arguments].concat();
+            project.kubewright(&command).expect_success();
+        }
+    };
+    add_all();
+    kind_is_removed_without_a_trace(&project);
     let once = project.files();
     project.kubewright(&["generate"]).expect_success();
     let generated = project.files();
@@ -125,13 +136,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
             "generate changed {file}"
         );
     }
-    for kind in ["Plant", "Tree"] {
-        project.kubewright(&["add", "kind", kind]).expect_success();
-    }
-    for webhooks in WEBHOOKS {
-        let command = [&["add", "webhook"], webhooks].concat();
-        project.kubewright(&command).expect_success();
-    }
+    add_all();
     let again = project.kubewright(&["generate"]).expect_success();
     assert_eq!(
         project.files(),
@@ -145,6 +150,10 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     for test in ["conversion_loses_nothing", "v1alpha1_is_converted"] {
         let passed = tested.matches(&format!("test {test} ... ok")).count();
         assert_eq!(passed, 2, "{test}: {tested}");
+    }
+    for test in ["existing_objects_are_read", "deleted_objects_are_ignored"] {
+        let passed = tested.matches(&format!("test {test} ... ok")).count();
+        assert_eq!(passed, 3, "{test}: {tested}");
     }
     assert_eq!(
         tested.matches("api_server_calls_the_webhooks ... ok").count(),
@@ -172,6 +181,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     );
 
     // The setting of the certificate reaches the real operator's manifests.
+    let with_versions = project.files();
     let setting = ("certificates = \"own\"", "certificates = \"cert-manager\"");
     project.edit("kubewright.toml", setting.0, setting.1);
     project.kubewright(&["generate"]).expect_success();
@@ -184,7 +194,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     }
     project.edit("kubewright.toml", setting.1, setting.0);
     project.kubewright(&["generate"]).expect_success();
-    assert_eq!(project.files(), generated);
+    assert!(project.files() == with_versions, "the settings left traces");
 
     let deployed = DeployedProject::new(cluster, &project, "growing");
     cluster.create_namespace("growing").expect("a namespace");
@@ -213,6 +223,20 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
         .expect("an audit log")
         .assert_nothing_forbidden(deployed.user());
     stored_version_is_not_removed(cluster, &project);
+}
+
+/// `remove kind` removes what the other commands wrote.
+fn kind_is_removed_without_a_trace(project: &Project) {
+    let before = project.files();
+    for command in [
+        &["add", "kind", "Moss"][..],
+        &["add", "webhook", "Moss", "--validating", "--defaulting"],
+        &["add", "version", "Moss", "v1"],
+        &["remove", "kind", "Moss"],
+    ] {
+        project.kubewright(command).expect_success();
+    }
+    assert_eq!(project.files(), before);
 }
 
 /// Adds versions: that of Tree is a copy, and those of Plant differ. Seed's old one is removed again.

@@ -2,7 +2,7 @@
 
 use super::{
     kind_files::{NewKind, built_in_note},
-    source_edits::{self, ApplyOptions, crate_name, edit},
+    source_edits::{self, ApplyOptions, Registered, crate_name, edit},
 };
 use crate::{
     Context, Error,
@@ -58,19 +58,13 @@ fn plan(args: &AddKind, group: &Group, project: &Project, context: &Context<'_>)
         let text = source::declare_module(text, module)?;
         source::export_in_prelude(&text, module)
     })?;
-    edit(
-        &mut plan,
-        project,
-        &["src/controllers/mod.rs", "src/controllers.rs"],
-        &|text| {
-            let text = source::declare_module(text, module)?;
-            source::export_type(&text, module, controller)
-        },
-    )?;
-    edit(&mut plan, project, &["src/main.rs"], &|text| {
-        let text = source::import_type(text, &format!("{crate_name}::controllers"), controller)?;
-        source::register(&text, controller)
-    })?;
+    let registered = Registered {
+        folder: "controllers",
+        doc: "",
+        module,
+        name: controller,
+    };
+    source_edits::register(&mut plan, project, &registered)?;
     Ok(plan)
 }
 

@@ -6,7 +6,7 @@ use kubewright_templates::{VersionsModule, render};
 
 use super::{
     source_edits::{self, ApplyOptions},
-    version_files::{NewVersion, plan_samples, plan_test},
+    version_files::{NewVersion, plan_samples, plan_test, plan_tests_of_hub},
 };
 use crate::{
     Context, Error,
@@ -68,6 +68,7 @@ impl NewVersion<'_, '_> {
             self.plan_module(&mut plan)?;
             let example = plan_samples(self, &mut plan)?;
             plan_test(self, &mut plan, example.as_ref())?;
+            plan_tests_of_hub(self, &mut plan)?;
         }
         if exists && self.kind.others().next().is_none() {
             return Ok(plan);

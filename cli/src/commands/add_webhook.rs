@@ -1,22 +1,33 @@
 //! `kubewright add webhook`: adds webhooks of a kind, with their test.
 
 use super::{
-    source_edits::{self, ApplyOptions, crate_name, edit},
+    kind_target::KindTarget,
+    source_edits::{self, ApplyOptions, Registered, crate_name},
     webhook_files::WebhookFiles,
-    webhook_target::WebhookTarget,
 };
 use crate::{
     Context, Error,
     args::AddWebhook,
-    error::WebhookError,
+    error::KindError,
     plan::{Plan, slashed},
     project::Project,
     source::{self, InsertError, NewWebhook, SourceFile, WebhookType},
 };
 
 /// The start of a new `src/webhooks/mod.rs`.
-const MODULE_DOC: &str =
+pub(super) const MODULE_DOC: &str =
     "//! The webhooks of this operator, one kind per file. `src/main.rs` registers them.\n";
+
+/// Types that the files of a webhook import.
+const TYPES: &[&str] = &[
+    "AdmissionError",
+    "AdmissionRequest",
+    "CustomKind",
+    "Defaulter",
+    "Operation",
+    "Validation",
+    "Validator",
+];
 
 /// Adds the webhooks. Existing files and lines are kept.
 pub fn run(args: &AddWebhook, context: &mut Context<'_>) -> Result<(), Error> {
@@ -28,10 +39,12 @@ pub fn run(args: &AddWebhook, context: &mut Context<'_>) -> Result<(), Error> {
     let selected = selected.into_iter().filter(|(is_selected, _)| *is_selected);
     let webhooks: Vec<_> = selected.map(|(_, webhook)| webhook).collect();
     if webhooks.is_empty() {
-        return Err(WebhookError::NoType.into());
+        return Err(KindError::NoType.into());
     }
     let sources = source::read_files(&project.root)?;
-    let target = WebhookTarget::find(&args.kind, &sources)?;
+    let target = KindTarget::find(&args.kind, &sources)?;
+    target.check_name(TYPES, "kubewright::webhooks")?;
+    target.check_reviewed()?;
     let crate_name = crate_name(&project)?;
     let files = WebhookFiles {
         target: &target,
@@ -83,7 +96,7 @@ fn plan(
             .iter()
             .filter(|found| found.kind == *kind && found.webhook == *webhook);
         if let Some(other) = same.clone().find(|found| found.path != module_path) {
-            return Err(WebhookError::Registered {
+            return Err(KindError::Registered {
                 method: webhook.method(),
                 kind: kind.clone(),
                 path: other.path.clone(),
@@ -99,7 +112,7 @@ fn plan(
     let mut plan = Plan::default();
     if let Some(text) = project.read(&module_path)? {
         if !defines(sources, files) {
-            return Err(WebhookError::FileExists {
+            return Err(KindError::FileExists {
                 path: module_path,
                 name,
             }
@@ -124,37 +137,22 @@ fn plan(
     } else {
         let path = files.test_path();
         if project.read(&path)?.is_some() {
-            return Err(WebhookError::FileExists { path, name }.into());
+            return Err(KindError::FileExists { path, name }.into());
         }
         let example = files.target.example(project)?;
-        let (example, in_cluster) = example.ok_or_else(|| WebhookError::NoSample(kind.clone()))?;
+        let (example, in_cluster) = example.ok_or_else(|| KindError::NoSample(kind.clone()))?;
         for (path, text) in files.render((&example, in_cluster), context)? {
             plan.write(path, None, text);
         }
     }
-    edit(&mut plan, project, &["src/lib.rs"], &|text| {
-        if text.is_empty() {
-            return Err(InsertError::NoInsertionPoint {
-                reason: "the project has no library",
-                line: "pub mod webhooks;".to_owned(),
-            });
-        }
-        source::declare_module(text, "webhooks")
-    })?;
-    edit(
-        &mut plan,
-        project,
-        &["src/webhooks/mod.rs", "src/webhooks.rs"],
-        &|text| {
-            let text = if text.is_empty() { MODULE_DOC } else { text };
-            let text = source::declare_module(text, &module)?;
-            source::export_type(&text, &module, &name)
-        },
-    )?;
-    edit(&mut plan, project, &["src/main.rs"], &|text| {
-        let text = source::import_type(text, &format!("{}::webhooks", files.crate_name), &name)?;
-        source::register(&text, &name)
-    })?;
+    source_edits::declare(&mut plan, project, "webhooks")?;
+    let registered = Registered {
+        folder: "webhooks",
+        doc: MODULE_DOC,
+        module: &module,
+        name: &name,
+    };
+    source_edits::register(&mut plan, project, &registered)?;
     Ok(plan)
 }
 

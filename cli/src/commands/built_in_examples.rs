@@ -1,7 +1,8 @@
-//! Examples of Kubernetes' own kinds, for tests of webhooks.
+//! Examples of Kubernetes' own kinds, for tests of webhooks and controllers.
 
 use kubewright_apiserver::kinds::Kind;
-use serde_json::{Value, json};
+use serde::Serialize as _;
+use serde_json::{Serializer, Value, json, ser::PrettyFormatter};
 
 /// Returns an object of the kind that the API server accepts; none for kinds that few webhooks are about.
 pub(super) fn example(kind: &Kind) -> Option<Value> {
@@ -53,6 +54,15 @@ pub(super) fn named(kind: &Kind) -> Value {
         metadata["namespace"] = "default".into();
     }
     json!({"apiVersion": kind.api_version(), "kind": kind.kind, "metadata": metadata})
+}
+
+/// Returns the object for the macro `json!` in a function: rustfmt leaves its layout alone.
+pub(super) fn json_text(object: &Value) -> String {
+    let mut bytes = Vec::new();
+    let mut serializer = Serializer::with_formatter(&mut bytes, PrettyFormatter::with_indent(b"    "));
+    // Writing a value into memory cannot fail.
+    let _ = object.serialize(&mut serializer);
+    String::from_utf8_lossy(&bytes).replace('\n', "\n    ")
 }
 
 #[cfg(test)]

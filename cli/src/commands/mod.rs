@@ -1,5 +1,6 @@
 //! The commands, one per file. Each makes a plan, then prints or applies it.
 
+pub mod add_controller;
 pub mod add_kind;
 pub mod add_version;
 pub mod add_webhook;
@@ -10,11 +11,13 @@ mod dependency;
 pub mod dev;
 pub mod generate;
 mod kind_files;
+mod kind_target;
 pub mod migrate_storage;
 pub mod new;
+pub mod remove_kind;
 pub mod remove_version;
 mod signals;
 mod source_edits;
+mod uses;
 mod version_files;
 mod webhook_files;
-mod webhook_target;

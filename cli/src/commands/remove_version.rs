@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use super::source_edits::{self, ApplyOptions};
+use super::{
+    source_edits::{self, ApplyOptions},
+    uses,
+};
 use crate::{
     Context, Error,
     args::RemoveVersion,
@@ -115,27 +118,16 @@ fn plan(
 
 /// Returns the places that name the version after the plan was applied.
 fn uses(kind: &VersionedKind, version: &str, project: &Project, plan: &Plan) -> Result<Vec<String>, Error> {
-    let mut places = Vec::new();
     let module = kind.module();
-    let folders =
-        ["src", "tests", "benches", "examples"].map(|folder| plan::rust_files(&project.root.join(folder)));
-    for folder in folders {
-        for file in folder? {
-            let path = file.strip_prefix(&project.root).unwrap_or(&file);
-            let planned = plan.changes().find(|change| change.path == *path);
-            if planned.is_some_and(|change| change.after.is_none()) {
-                continue;
-            }
-            let text = plan::read(&file)?.unwrap_or_default();
-            let lines = match planned.and_then(|change| change.after.as_deref()) {
-                Some(after) => lines_of(&text, after, &source::module_lines(after, None, version)),
-                None if path.starts_with(&kind.folder) => source::module_lines(&text, None, version),
-                None if path == kind.test_path() => source::literal_lines(&text, version),
-                None => source::module_lines(&text, Some(&module), version),
-            };
-            places.extend(lines.into_iter().map(|line| format!("{}:{line}", slashed(path))));
+    let mut places = uses::in_code(project, plan, &|path, text| {
+        if path.starts_with(&kind.folder) {
+            source::module_lines(text, None, version)
+        } else if path == kind.test_path() {
+            source::literal_lines(text, version)
+        } else {
+            source::module_lines(text, Some(&module), version)
         }
-    }
+    })?;
     let api_version = format!("{}/{version}", kind.group);
     for file in samples::read(&project.root)? {
         let path = slashed(&file.path);
@@ -149,17 +141,8 @@ fn uses(kind: &VersionedKind, version: &str, project: &Project, plan: &Plan) -> 
     Ok(places)
 }
 
-/// Returns the numbers of these lines of an edited text in the text before.
-fn lines_of(before: &str, after: &str, lines: &[usize]) -> Vec<usize> {
-    let line = |number: &usize| {
-        let text = after.lines().nth(number - 1)?;
-        Some(before.lines().position(|line| line == text)? + 1)
-    };
-    lines.iter().filter_map(line).collect()
-}
-
 /// Returns the name of the kind's definition, and its file.
-fn definition(kind: &VersionedKind, project: &Project) -> Result<(String, String), Error> {
+pub(super) fn definition(kind: &VersionedKind, project: &Project) -> Result<(String, String), Error> {
     for file in plan::files_with_extension(&project.root.join(crds::FOLDER), "yaml")? {
         let text = plan::read(&file)?.unwrap_or_default();
         for document in yaml::read_all(&text).unwrap_or_default() {

@@ -6,7 +6,7 @@ use crate::{
     Context, Error, git,
     plan::{IoError, Plan, slashed},
     project::Project,
-    source::InsertError,
+    source::{self, InsertError},
 };
 
 /// Returns the crate name of the package's library.
@@ -42,6 +42,45 @@ pub(super) fn edit(
     })?;
     plan.write(path, before, after);
     Ok(())
+}
+
+/// A type that `src/main.rs` registers, in a folder with a module for each kind.
+pub(super) struct Registered<'a> {
+    /// The name of the folder's module.
+    pub(super) folder: &'a str,
+    /// The start of the folder's module if it does not exist.
+    pub(super) doc: &'a str,
+    pub(super) module: &'a str,
+    pub(super) name: &'a str,
+}
+
+/// Plans the declaration and export of the type's module, and the type's import and registration.
+pub(super) fn register(plan: &mut Plan, project: &Project, new: &Registered<'_>) -> Result<(), Error> {
+    let Registered {
+        folder, module, name, ..
+    } = new;
+    let modules = [format!("src/{folder}/mod.rs"), format!("src/{folder}.rs")];
+    edit(plan, project, &[&modules[0], &modules[1]], &|text| {
+        let text = if text.is_empty() { new.doc } else { text };
+        source::export_type(&source::declare_module(text, module)?, module, name)
+    })?;
+    let path = format!("{}::{folder}", crate_name(project)?);
+    edit(plan, project, &["src/main.rs"], &|text| {
+        source::register(&source::import_type(text, &path, name)?, name)
+    })
+}
+
+/// Plans the declaration of a module of the library.
+pub(super) fn declare(plan: &mut Plan, project: &Project, module: &str) -> Result<(), Error> {
+    edit(plan, project, &["src/lib.rs"], &|text| {
+        if text.is_empty() {
+            return Err(InsertError::NoInsertionPoint {
+                reason: "the project has no library",
+                line: format!("pub mod {module};"),
+            });
+        }
+        source::declare_module(text, module)
+    })
 }
 
 /// How a plan is applied.

@@ -1,12 +1,19 @@
 //! The samples and tests of a kind with a new version.
 
+use std::path::PathBuf;
+
 use kubewright_templates::{VersionsTest, render};
 use serde_json::Value;
 
 use super::source_edits::crate_name;
 use crate::{
-    Context, Error, format::format_rust, plan::Plan, project::Project, samples, source::SourceFile,
-    versions::VersionedKind,
+    Context, Error,
+    format::format_rust,
+    plan::Plan,
+    project::Project,
+    samples,
+    source::{self, SourceFile},
+    versions::{VersionedKind, in_file},
 };
 
 /// The version to add.
@@ -40,6 +47,21 @@ pub(super) fn plan_samples(new: &NewVersion<'_, '_>, plan: &mut Plan) -> Result<
         plan.write(&file.path, Some(text), lines.join("\n"));
     }
     Ok(spec)
+}
+
+/// Plans the new version in the tests of the kind's controller and webhooks: both see objects of the hub.
+pub(super) fn plan_tests_of_hub(new: &NewVersion<'_, '_>, plan: &mut Plan) -> Result<(), Error> {
+    let VersionedKind { group, hub, .. } = new.kind;
+    let [old, current] = [hub, new.version].map(|version| format!("{group}/{version}"));
+    for suffix in ["", "_webhook"] {
+        let path = PathBuf::from(format!("tests/{}{suffix}.rs", new.kind.module()));
+        if let Some(text) = new.project.read(&path)? {
+            let edited = source::replace_literals(&text, &old, &current);
+            let edited = edited.map_err(|error| in_file(&path, error))?;
+            plan.write(path, Some(text), edited);
+        }
+    }
+    Ok(())
 }
 
 /// Plans the tests of the conversion, unless there are some.

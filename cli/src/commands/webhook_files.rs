@@ -5,15 +5,14 @@ use std::path::PathBuf;
 use kubewright_templates::{
     RenderError, WebhookDefaulter, WebhookModule, WebhookTest, WebhookValidator, render,
 };
-use serde::Serialize as _;
-use serde_json::{Serializer, Value, ser::PrettyFormatter};
+use serde_json::Value;
 
-use super::webhook_target::WebhookTarget;
+use super::{built_in_examples::json_text, kind_target::KindTarget};
 use crate::{Context, format::format_rust, source::WebhookType};
 
 /// The names from which the files are rendered.
 pub(super) struct WebhookFiles<'a> {
-    pub(super) target: &'a WebhookTarget,
+    pub(super) target: &'a KindTarget,
     /// The crate name in Rust code.
     pub(super) crate_name: &'a str,
     /// The API group of the project.
@@ -117,13 +116,4 @@ impl WebhookFiles<'_> {
             }),
         }
     }
-}
-
-/// Returns the object for the macro `json!` in a function: rustfmt leaves its layout alone.
-fn json_text(object: &Value) -> String {
-    let mut bytes = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut bytes, PrettyFormatter::with_indent(b"    "));
-    // Writing a value into memory cannot fail.
-    let _ = object.serialize(&mut serializer);
-    String::from_utf8_lossy(&bytes).replace('\n', "\n    ")
 }

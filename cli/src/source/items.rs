@@ -144,7 +144,7 @@ pub(super) fn imported_paths<'a>(
     })
 }
 
-fn flatten(tree: &UseTree, prefix: &str, paths: &mut Vec<String>) {
+pub(super) fn flatten(tree: &UseTree, prefix: &str, paths: &mut Vec<String>) {
     match tree {
         UseTree::Path(path) => flatten(&path.tree, &format!("{prefix}{}::", path.ident), paths),
         UseTree::Name(name) => paths.push(format!("{prefix}{}", name.ident)),

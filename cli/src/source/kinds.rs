@@ -1,9 +1,12 @@
 //! Finds the kinds that a project's files define.
 
-use std::path::PathBuf;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use syn::{
-    Attribute, Expr, ExprLit, File, ItemMod, ItemStruct, Lit, LitStr,
+    Attribute, Expr, ExprLit, File, Item, ItemMod, ItemStruct, Lit, LitStr, Visibility,
     punctuated::Punctuated,
     visit::{self, Visit},
 };
@@ -48,6 +51,37 @@ pub fn project_kinds(files: &[SourceFile]) -> Vec<ProjectKind> {
         })
     };
     files.iter().flat_map(of_file).collect()
+}
+
+/// Returns the file and line of a struct that the files define outside of inline modules.
+pub fn defined_type<'a>(files: &'a [SourceFile], name: &str) -> Option<(&'a Path, usize)> {
+    files.iter().find_map(|file| {
+        let structs = file.syntax.items.iter().filter_map(|item| match item {
+            Item::Struct(item) => Some(&item.ident),
+            _ => None,
+        });
+        let found = structs.into_iter().find(|ident| *ident == name)?;
+        Some((file.path.as_path(), found.span().start().line))
+    })
+}
+
+/// Returns the names that other files can use of a file's items, with those that the derives add to its kinds.
+pub fn visible_names(file: &File) -> BTreeSet<String> {
+    let visible = file.items.iter().filter_map(|item| match item {
+        Item::Const(item) => Some((&item.vis, &item.ident)),
+        Item::Enum(item) => Some((&item.vis, &item.ident)),
+        Item::Fn(item) => Some((&item.vis, &item.sig.ident)),
+        Item::Static(item) => Some((&item.vis, &item.ident)),
+        Item::Struct(item) => Some((&item.vis, &item.ident)),
+        Item::Trait(item) => Some((&item.vis, &item.ident)),
+        Item::Type(item) => Some((&item.vis, &item.ident)),
+        _ => None,
+    });
+    let visible = visible.filter(|(visibility, _)| !matches!(visibility, Visibility::Inherited));
+    let derived = kinds(file).into_iter().flat_map(|DefinedKind { kind, .. }| {
+        ["", "Client", "Informer", "Informers", "Lister"].map(|suffix| format!("{kind}{suffix}"))
+    });
+    visible.map(|(_, name)| name.to_string()).chain(derived).collect()
 }
 
 /// Returns all kinds of a file.

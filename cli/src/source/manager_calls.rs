@@ -42,7 +42,15 @@ pub fn register(text: &str, name: &str) -> Result<String, InsertError> {
                 indent => source.insert_line_after(end, &format!("{indent}{call}")),
             }
         }
-        (None, Some(manager)) => source.insert(source.range(manager).end, &call),
+        (None, Some(manager)) => {
+            let end = source.range(manager).end;
+            // On its own line if the next call is on its own line.
+            let rest = &text[end..];
+            let next = rest.trim_start();
+            let layout = &rest[..rest.len() - next.len()];
+            let layout = if next.starts_with('.') { layout } else { "" };
+            source.insert(end, &format!("{layout}{call}"))
+        }
         (None, None) => None,
     };
     result.ok_or_else(|| no_place("found no `Manager::from_args(…)`"))
@@ -107,6 +115,10 @@ mod tests {
         assert_eq!(
             edit("fn main() { Manager::from_args(\"a\").run() }"),
             "fn main() { Manager::from_args(\"a\").register(BarController::register).run() }"
+        );
+        assert_eq!(
+            edit("fn main() {\n    Manager::from_args(\"a\")\n        .run()\n}"),
+            "fn main() {\n    Manager::from_args(\"a\")\n        .register(BarController::register)\n        .run()\n}"
         );
     }
 

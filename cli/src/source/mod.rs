@@ -2,6 +2,7 @@
 //!
 //! Each function takes a text and returns it with one more line, or unchanged if the line exists. All other bytes are
 //! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`, `webhooks` a further webhook.
+//! `removal` removes them.
 //!
 //! For the versions of a kind: `tokens` moves and renames modules, `old_version` edits a version's file (`converted_types` finds what it
 //! converts), `registration` the calls that register the versions, `registration_call` the controller that calls them, and
@@ -17,13 +18,14 @@ mod nested_options;
 mod old_version;
 mod registration;
 mod registration_call;
+mod removal;
 mod stored_version;
 mod tokens;
 mod webhooks;
 
 pub use files::{SourceFile, read_files};
 pub use items::{declare_module, export_in_prelude, export_type, import_type};
-pub use kinds::{DefinedKind, ProjectKind, project_kinds};
+pub use kinds::{DefinedKind, ProjectKind, defined_type, project_kinds, visible_names};
 pub use manager_calls::register;
 pub use nested_options::{NestedOption, nested_options};
 pub use old_version::{change_hub, derive_conversion, file_module, set_version, unconverted};
@@ -31,8 +33,9 @@ pub use registration::{
     RegisteredVersions, add_hub, export_hub_in_prelude, registered_versions, remove_version, stored_comment,
 };
 pub use registration_call::{REGISTER, call_registration};
+pub use removal::{remove_module, unregister};
 pub use stored_version::{StoredVersion, stored_version};
-pub use tokens::{literal_lines, module_lines, move_down, rename_module};
+pub use tokens::{literal_lines, module_lines, move_down, name_lines, rename_module, replace_literals};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookType, add_webhook, registered_webhooks};
 
 /// A line cannot be inserted.

@@ -1,5 +1,7 @@
 //! Names in a file's tokens, in macros and attributes as well: for a module that moves, is renamed, or is removed.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Delimiter, Ident, Literal, TokenStream, TokenTree};
 
 use super::{InsertError, insertion::SourceText};
@@ -79,16 +81,19 @@ pub fn module_lines(text: &str, parent: Option<&str>, name: &str) -> Vec<usize> 
     lines
 }
 
-/// Returns the lines with a string literal.
-pub fn literal_lines(text: &str, value: &str) -> Vec<usize> {
-    fn find(tokens: TokenStream, value: &str, lines: &mut Vec<usize>) {
-        for token in tokens {
+/// Returns the lines that have one of the names, or call the method. A text that does not parse has none: rustc reports it.
+pub fn name_lines(text: &str, names: &BTreeSet<String>, method: &str) -> Vec<usize> {
+    fn find(tokens: TokenStream, names: &BTreeSet<String>, method: &str, lines: &mut Vec<usize>) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for (at, token) in tokens.iter().enumerate() {
             match token {
-                TokenTree::Group(group) => find(group.stream(), value, lines),
-                TokenTree::Literal(literal) => {
-                    let text = syn::parse_str::<syn::LitStr>(&literal.to_string());
-                    if text.is_ok_and(|text| text.value() == value) {
-                        lines.push(literal.span().start().line);
+                TokenTree::Group(group) => find(group.stream(), names, method, lines),
+                TokenTree::Ident(ident) => {
+                    let is_call = *ident == method
+                        && matches!(&tokens[..at], [.., TokenTree::Punct(punct)] if punct.as_char() == '.')
+                        && matches!(&tokens[at + 1..], [TokenTree::Group(_), ..]);
+                    if is_call || names.contains(&ident.to_string()) {
+                        lines.push(ident.span().start().line);
                     }
                 }
                 _ => {}
@@ -96,9 +101,45 @@ pub fn literal_lines(text: &str, value: &str) -> Vec<usize> {
         }
     }
     let mut lines = Vec::new();
-    find(text.parse().unwrap_or_default(), value, &mut lines);
+    find(text.parse().unwrap_or_default(), names, method, &mut lines);
     lines.dedup();
     lines
+}
+
+/// Returns the lines with a string literal.
+pub fn literal_lines(text: &str, value: &str) -> Vec<usize> {
+    let mut lines = Vec::new();
+    literals(text.parse().unwrap_or_default(), value, &mut |literal| {
+        lines.push(literal.span().start().line);
+    });
+    lines.dedup();
+    lines
+}
+
+/// Returns the text with another value of a string literal.
+pub fn replace_literals(text: &str, old: &str, new: &str) -> Result<String, InsertError> {
+    let source = SourceText::parse(text)?;
+    let mut edits = Vec::new();
+    literals(source.tokens(), old, &mut |literal| {
+        edits.push((source.range(literal), format!("{new:?}")));
+    });
+    Ok(source.replace(edits))
+}
+
+/// Visits the string literals with that value.
+fn literals(tokens: TokenStream, value: &str, visitor: &mut dyn FnMut(&Literal)) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => literals(group.stream(), value, visitor),
+            TokenTree::Literal(literal) => {
+                let text = syn::parse_str::<syn::LitStr>(&literal.to_string());
+                if text.is_ok_and(|text| text.value() == value) {
+                    visitor(&literal);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// An identifier, and where it is.
@@ -227,6 +268,11 @@ mod tests {
         assert_eq!(module_lines(text, Some("foo"), "v1alpha1"), [3, 6]);
         assert_eq!(module_lines(text, None, "v1alpha1"), [2, 3, 6, 7]);
         assert!(module_lines(text, Some("foo"), "v2").is_empty());
+        let names = BTreeSet::from(["v1".to_owned(), "x".to_owned()]);
+        assert_eq!(name_lines(text, &names, "f"), [3, 6]);
+        assert_eq!(name_lines("a.b.f;\na\n.f()", &names, "f"), [3]);
+        let replaced = replace_literals("x!(\"a\", [\"b\", r\"a\"]); // \"a\"\n", "a", "c");
+        assert_eq!(replaced.unwrap(), "x!(\"c\", [\"b\", \"c\"]); // \"a\"\n");
         assert_eq!(literal_lines("f(\"a\");\nx!(b, [\"a\", \"b\"]);\n", "a"), [1, 2]);
     }
 }

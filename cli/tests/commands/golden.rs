@@ -31,6 +31,7 @@ fn three_kinds() {
             "add webhook Pod --validating",
             "add webhook Pod --defaulting",
             "add webhook DNSPolicy --defaulting",
+            "add controller Node --owns Pod --owns BackupPlan",
         ],
     );
 }

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod add_controller;
 mod add_kind;
 mod add_webhook;
 mod certificates;
@@ -10,5 +11,6 @@ mod golden;
 mod migrate_storage;
 mod new;
 mod reference;
+mod remove_kind;
 mod support;
 mod versions;

@@ -539,3 +539,19 @@ fn uncommitted_changes_and_dry_runs_write_nothing() {
     assert_eq!(planned.stdout.lines().count(), 3, "{}", planned.stdout);
     assert!(project.cwd.join("src/api/foo/v1alpha1.rs").exists());
 }
+
+#[test]
+fn tests_of_the_controller_and_the_webhooks_are_about_the_hub() {
+    let project = Sandbox::project();
+    project.kubewright("add webhook Foo --validating").expect(0);
+    let test = project.read("tests/foo_webhook.rs");
+    assert!(test.contains("\"apiVersion\": \"demo.dev/v1alpha1\""), "{test}");
+    project
+        .kubewright("add version Foo v1")
+        .expect(0)
+        .stderr_contains("update tests/foo_webhook.rs");
+    assert_eq!(
+        project.read("tests/foo_webhook.rs"),
+        test.replace("\"demo.dev/v1alpha1\"", "\"demo.dev/v1\"")
+    );
+}

@@ -5,6 +5,7 @@ use kubewright::Manager;
 use shop::controllers::BackupPlanController;
 use shop::controllers::DNSPolicyController;
 use shop::controllers::FooController;
+use shop::controllers::NodeController;
 use shop::webhooks::BackupPlanWebhook;
 use shop::webhooks::DNSPolicyWebhook;
 use shop::webhooks::PodWebhook;
@@ -19,6 +20,7 @@ async fn main() -> kubewright::Result<()> {
         .register(BackupPlanWebhook::register)
         .register(PodWebhook::register)
         .register(DNSPolicyWebhook::register)
+        .register(NodeController::register)
         .run()
         .await
 }

@@ -1,4 +1,4 @@
-//! The kind that webhooks are added to: one of the project, or one of Kubernetes.
+//! The kind that webhooks or a controller are added to: one of the project, or one of Kubernetes.
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::built_in_examples;
 use crate::{
-    error::WebhookError,
+    error::KindError,
     names::{KindReference, snake_case},
     plan::{IoError, slashed},
     project::Project,
@@ -17,32 +17,22 @@ use crate::{
     source::{self, ProjectKind, SourceFile},
 };
 
-/// Types that the files of a webhook use.
-const TYPES: &[&str] = &[
-    "AdmissionError",
-    "AdmissionRequest",
-    "CustomKind",
-    "Defaulter",
-    "Operation",
-    "Validation",
-    "Validator",
-];
-
-/// The kind of a webhook.
-pub(super) struct WebhookTarget {
+/// A kind that exists.
+pub(super) struct KindTarget {
     pub(super) kind: String,
     api_version: String,
     /// The path of its type within the crate.
     pub(super) path: String,
+    pub(super) namespaced: bool,
     /// Whether its spec has the fields of the scaffold.
     pub(super) is_scaffold: bool,
     /// The built-in kind; none for a kind of the project.
     built_in: Option<Arc<Kind>>,
 }
 
-impl WebhookTarget {
+impl KindTarget {
     /// Finds the kind; one of the project comes before one of Kubernetes.
-    pub(super) fn find(reference: &KindReference, sources: &[SourceFile]) -> Result<Self, WebhookError> {
+    pub(super) fn find(reference: &KindReference, sources: &[SourceFile]) -> Result<Self, KindError> {
         let kinds = source::project_kinds(sources);
         let (own, others): (Vec<_>, Vec<_>) = kinds
             .iter()
@@ -56,19 +46,16 @@ impl WebhookTarget {
             return Err(unknown(reference, &kinds, &catalog));
         };
         if let Some(other) = others.first() {
-            return Err(WebhookError::NameClash {
-                name: format!("{}Webhook", kind.kind),
+            return Err(KindError::NameClash {
+                name: kind.kind.clone(),
                 reason: format!("the project has a kind {} in {}", kind.kind, slashed(&other.path)),
             });
-        }
-        if let Some(reason) = not_reviewed(kind) {
-            let kind = kind.kind.clone();
-            return Err(WebhookError::NotReviewed { kind, reason });
         }
         Ok(Self {
             kind: kind.kind.clone(),
             api_version: kind.api_version(),
             path: built_in_path(kind),
+            namespaced: kind.namespaced,
             is_scaffold: false,
             built_in: Some(kind.clone()),
         })
@@ -82,6 +69,32 @@ impl WebhookTarget {
     /// Whether the kind is one of the project.
     pub(super) fn is_own(&self) -> bool {
         self.built_in.is_none()
+    }
+
+    /// Refuses a kind of the project that is named as one of the types that its new file imports from `module`.
+    pub(super) fn check_name(&self, imported: &[&str], module: &str) -> Result<(), KindError> {
+        if self.is_own() && imported.contains(&&*self.kind) {
+            return Err(KindError::NameClash {
+                name: self.kind.clone(),
+                reason: format!("{module} has it, too"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Refuses a kind for which the runtime or the API server refuses webhooks.
+    pub(super) fn check_reviewed(&self) -> Result<(), KindError> {
+        let reason = match self.built_in.as_deref().map(|kind| (&*kind.group, &*kind.kind)) {
+            Some(("coordination.k8s.io", "Lease")) => {
+                "the operators' own leader election would depend on them"
+            }
+            Some(("admissionregistration.k8s.io", _)) => {
+                "the API server calls no webhooks for its configuration"
+            }
+            _ => return Ok(()),
+        };
+        let kind = self.kind.clone();
+        Err(KindError::NotReviewed { kind, reason })
     }
 
     /// Returns an object for tests, and whether an API server accepts it; none if a kind of the project has no sample.
@@ -104,25 +117,19 @@ impl WebhookTarget {
     }
 }
 
-fn own_kind(reference: &KindReference, found: &[&ProjectKind]) -> Result<WebhookTarget, WebhookError> {
+fn own_kind(reference: &KindReference, found: &[&ProjectKind]) -> Result<KindTarget, KindError> {
     let groups: BTreeSet<&str> = found.iter().map(|found| &*found.kind.group).collect();
     if groups.len() > 1 {
         let names = groups.iter().map(|group| format!("{}.{group}", reference.kind));
-        return Err(WebhookError::Ambiguous(names.collect()));
+        return Err(KindError::Ambiguous(names.collect()));
     }
     let name = &reference.kind;
-    if TYPES.contains(&&**name) {
-        return Err(WebhookError::NameClash {
-            name: name.clone(),
-            reason: "kubewright::webhooks has it, too".to_owned(),
-        });
-    }
     // The version that controllers use is the newest.
     let newest = found
         .iter()
         .max_by_key(|found| Version::parse(&found.kind.version).priority());
     let Some(ProjectKind { path, kind }) = newest else {
-        return Err(WebhookError::Ambiguous(Vec::new()));
+        return Err(KindError::Ambiguous(Vec::new()));
     };
     let mut module = module_of(path);
     // `api::foo` exports the version that controllers use.
@@ -134,10 +141,11 @@ fn own_kind(reference: &KindReference, found: &[&ProjectKind]) -> Result<Webhook
     }
     module.insert(0, "crate".to_owned());
     module.push(name.clone());
-    Ok(WebhookTarget {
+    Ok(KindTarget {
         kind: name.clone(),
         api_version: format!("{}/{}", kind.group, kind.version),
         path: module.join("::"),
+        namespaced: kind.namespaced,
         is_scaffold: kind.fields.iter().any(|field| field == "deployment_name"),
         built_in: None,
     })
@@ -159,23 +167,15 @@ fn module_of(path: &Path) -> Vec<String> {
 
 /// Returns the built-in kind in its preferred version; the core group comes before others.
 fn built_in_kind<'a>(reference: &KindReference, catalog: &'a Catalog) -> Option<&'a Arc<Kind>> {
-    let found = reviewable(catalog).filter(|kind| kind.kind == reference.kind);
+    let found = changeable(catalog).filter(|kind| kind.kind == reference.kind);
     let mut found = found.filter(|kind| reference.matches(&kind.group, &kind.version));
     found.next()
 }
 
 /// Returns the built-in kinds that are stored and can be changed.
-fn reviewable(catalog: &Catalog) -> impl Iterator<Item = &Arc<Kind>> {
+fn changeable(catalog: &Catalog) -> impl Iterator<Item = &Arc<Kind>> {
     let is_changeable = |kind: &&Arc<Kind>| kind.verbs.iter().any(|verb| verb == "update");
     catalog.iter().filter(is_changeable)
-}
-
-fn not_reviewed(kind: &Kind) -> Option<&'static str> {
-    match (&*kind.group, &*kind.kind) {
-        ("coordination.k8s.io", "Lease") => Some("the operators' own leader election would depend on them"),
-        ("admissionregistration.k8s.io", _) => Some("the API server calls no webhooks for its configuration"),
-        _ => None,
-    }
 }
 
 /// Returns the path of a built-in kind's type.
@@ -189,10 +189,10 @@ fn built_in_path(kind: &Kind) -> String {
     format!("k8s_openapi::{module}::{}::{}", kind.version, kind.kind)
 }
 
-fn unknown(reference: &KindReference, own: &[ProjectKind], catalog: &Catalog) -> WebhookError {
+fn unknown(reference: &KindReference, own: &[ProjectKind], catalog: &Catalog) -> KindError {
     let own = own.iter().map(|found| &found.kind);
     let own = own.map(|kind| (&*kind.kind, &*kind.group, &*kind.version));
-    let built_in = reviewable(catalog).map(|kind| (&*kind.kind, &*kind.group, &*kind.version));
+    let built_in = changeable(catalog).map(|kind| (&*kind.kind, &*kind.group, &*kind.version));
     let similar = own
         .chain(built_in)
         .filter(|(kind, ..)| is_similar(kind, &reference.kind));
@@ -204,12 +204,12 @@ fn unknown(reference: &KindReference, own: &[ProjectKind], catalog: &Catalog) ->
             _ => kind.to_owned(),
         })
         .collect();
-    WebhookError::UnknownKind {
+    KindError::UnknownKind {
         kind: reference.to_string(),
         similar: names.into_iter().collect(),
     }
 }
 
 #[cfg(test)]
-#[path = "webhook_target_tests.rs"]
+#[path = "kind_target_tests.rs"]
 mod tests;

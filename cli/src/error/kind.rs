@@ -1,12 +1,12 @@
-//! Why `add webhook` refuses.
+//! Why `add webhook`, `add controller` or `remove kind` refuses.
 
 use std::path::PathBuf;
 
 use crate::plan::slashed;
 
-/// The webhook cannot be added. Nothing was written.
+/// A refusal of what a command is to do with a kind. Nothing was written.
 #[derive(Debug, thiserror::Error)]
-pub enum WebhookError {
+pub enum KindError {
     /// Neither type was selected.
     #[error("a webhook validates, defaults or does both: pass --validating, --defaulting or both")]
     NoType,
@@ -29,9 +29,9 @@ pub enum WebhookError {
         /// The reason.
         reason: &'static str,
     },
-    /// The webhook's files would define a name twice.
+    /// The new files would use a name twice.
     #[error(
-        "the files of the webhook would use the name `{name}` twice: {reason}; register this webhook by hand, in a file of your own"
+        "the new files would use the name `{name}` twice: {reason}; write them by hand, with other names"
     )]
     NameClash {
         /// The name.
@@ -51,17 +51,45 @@ pub enum WebhookError {
         /// The line of the call.
         line: usize,
     },
-    /// A file of the webhook exists and has other contents.
+    /// The kind's controller is in another file than that of this command.
+    #[error("{kind} has a controller in {}:{line}: change that one, or remove it first", slashed(.path))]
+    HasController {
+        /// The kind.
+        kind: String,
+        /// The file.
+        path: PathBuf,
+        /// The line of its type.
+        line: usize,
+    },
+    /// `--owns` names a cluster-scoped kind, and the controller's kind is namespaced.
+    #[error(
+        "{kind} is namespaced and cannot own {owned}, which is cluster-scoped: leave out `--owns {owned}`"
+    )]
+    OwnsClusterScoped {
+        /// The kind of the controller.
+        kind: String,
+        /// The owned kind.
+        owned: String,
+    },
+    /// Something else names the kind that is to be removed.
+    #[error("{kind} is in use:\n{}\nchange or delete these first", .places.join("\n"))]
+    InUse {
+        /// The kind.
+        kind: String,
+        /// Files and lines.
+        places: Vec<String>,
+    },
+    /// A file to write exists and has other contents.
     #[error("{} already exists and is not about `{name}`: rename the file", slashed(.path))]
     FileExists {
         /// The file.
         path: PathBuf,
-        /// The type that implements the webhooks.
+        /// The type that would be in it, or that it would test.
         name: String,
     },
     /// There is no object for the test.
     #[error(
-        "{0} has no sample in manifests/samples, from which the webhook's test is made: run `kubewright generate`, which writes one"
+        "{0} has no sample in manifests/samples, from which the test is made: run `kubewright generate`, which writes one"
     )]
     NoSample(String),
 }
