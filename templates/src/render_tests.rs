@@ -3,9 +3,9 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     ApiModule, ApiRoot, CargoToml, Ci, Controller, ControllerTest, ControllersRoot, DeployKustomization,
-    Dockerfile, Dockerignore, Gitignore, LibRs, MainRs, OperatorManifest, OperatorManifests, ProjectFile,
-    Readme, RustToolchain, Sample, VersionsModule, VersionsTest, WebhookDefaulter, WebhookModule,
-    WebhookTest, WebhookValidator,
+    Dockerfile, Dockerignore, ExistingKindController, ExistingKindTest, Gitignore, LibRs, MainRs,
+    OperatorManifest, OperatorManifests, ProjectFile, Readme, RustToolchain, Sample, VersionsModule,
+    VersionsTest, WebhookDefaulter, WebhookModule, WebhookTest, WebhookValidator,
 };
 
 fn embedded(folder: &Dir<'_>, names: &mut BTreeSet<String>) {
@@ -28,6 +28,8 @@ fn every_template_has_a_context() {
         DeployKustomization::SOURCE,
         Dockerfile::SOURCE,
         Dockerignore::SOURCE,
+        ExistingKindController::SOURCE,
+        ExistingKindTest::SOURCE,
         Gitignore::SOURCE,
         LibRs::SOURCE,
         MainRs::SOURCE,
