@@ -39,6 +39,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.apply_manifests();
     let new_operator = releases.start(&second);
     wait_until_converted(cluster);
+    releases.apply_webhook_configurations();
     writers.write(ApiVersions::Both);
     releases.stop(old_operator);
     writers.run_for(LOAD);
@@ -47,6 +48,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     // Rollback: the old version is the stored one. Without the old definition the API server would call the webhook for writes of the old
     // version as well, to track the fields that clients of the new one own.
     writers.write(ApiVersions::Old);
+    releases.delete_webhook_configurations();
     releases.replace_definition(&first);
     eventually("the new version is not served", TIMEOUT, || {
         match cluster.list(&new_object("demo.dev/v1", "Foo", "default", "")) {
@@ -54,6 +56,8 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
             Ok(_) => Err("it is served"),
         }
     });
+    // Requests that began before may still be converted.
+    writers.run_for(LOAD);
     let old_operator = releases.start(&first);
     releases.stop(new_operator);
     writers.run_for(LOAD);
@@ -62,6 +66,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.apply_manifests();
     let new_operator = releases.start(&second);
     wait_until_converted(cluster);
+    releases.apply_webhook_configurations();
     writers.write(ApiVersions::Both);
     releases.stop(old_operator);
     writers.run_for(LOAD);
@@ -124,14 +129,15 @@ fn wait_until_converted(cluster: &Cluster) {
     });
 }
 
-/// Waits until the validator of `add webhook` denies an object.
+/// Waits until the validator of `add webhook` denies an object. Until the API server trusts it, it ignores the failed call.
 fn wait_until_validated(cluster: &Cluster) {
-    let spec = json!({"app": "web", "instance": "refused", "size": 7});
-    let mut refused = object("demo.dev/v1", "refused", spec);
-    refused["metadata"]["labels"] = json!({"demo.dev/team": ""});
+    let mut attempts = 0;
     eventually("the validator denies", TIMEOUT, || {
-        let applied = cluster.apply(&refused);
-        match applied {
+        attempts += 1;
+        let spec = json!({"app": "web", "instance": "refused", "size": 7});
+        let mut refused = object("demo.dev/v1", &format!("refused-{attempts}"), spec);
+        refused["metadata"]["labels"] = json!({"demo.dev/team": ""});
+        match cluster.apply(&refused) {
             Err(error) if error.to_string().contains("name the team") => Ok(()),
             other => Err(format!("{other:?}")),
         }

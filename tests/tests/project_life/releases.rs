@@ -72,16 +72,33 @@ impl<'a> Releases<'a> {
         }
     }
 
-    /// Applies the project's manifests, but for the Deployment.
+    /// Applies the project's manifests, but for the Deployment, and for the webhook configurations.
     pub(crate) fn apply_manifests(&self) {
         for definition in self.objects("crds") {
             self.cluster.install_crd(&definition).unwrap();
         }
-        for object in ["rbac", "webhooks"]
+        let objects = ["rbac", "webhooks"]
             .iter()
-            .flat_map(|folder| self.objects(folder))
-        {
+            .flat_map(|folder| self.objects(folder));
+        for object in objects.filter(|object| !is_webhook_configuration(object)) {
             self.cluster.apply(&object).unwrap();
+        }
+    }
+
+    /// Applies the webhook configurations. The API server converts an object to the version of the webhook, so the operator must convert by
+    /// then: otherwise all writes of the other version are refused, whatever the failure policy.
+    pub(crate) fn apply_webhook_configurations(&self) {
+        let objects = self.objects("webhooks").into_iter();
+        for object in objects.filter(is_webhook_configuration) {
+            self.cluster.apply(&object).unwrap();
+        }
+    }
+
+    /// Deletes the webhook configurations.
+    pub(crate) fn delete_webhook_configurations(&self) {
+        let objects = self.objects("webhooks").into_iter();
+        for object in objects.filter(is_webhook_configuration) {
+            self.cluster.delete(&object).unwrap();
         }
     }
 
@@ -121,7 +138,7 @@ impl<'a> Releases<'a> {
                 "--metrics-bind-address=0",
                 "--health-bind-address=0",
             ])
-            .args(["--leader-election-namespace", &format!("{NAME}-system")])
+            .env("POD_NAMESPACE", format!("{NAME}-system"))
             .args(address)
             .start()
             .unwrap();
@@ -163,6 +180,12 @@ impl<'a> Releases<'a> {
         }
         objects
     }
+}
+
+fn is_webhook_configuration(object: &Value) -> bool {
+    object["kind"]
+        .as_str()
+        .is_some_and(|kind| kind.ends_with("WebhookConfiguration"))
 }
 
 fn client_configs(object: &mut Value) -> Vec<&mut Value> {
