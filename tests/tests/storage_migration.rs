@@ -45,7 +45,7 @@ fn object(kind: &str, version: &str, name: &str) -> Value {
 /// The folder of a project whose manifests store `v1`.
 fn project(kind: &str) -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let settings = "format = 1\nname = \"shop\"\nnamespace = \"shop-system\"\ngroup = \"stored.dev\"\nscope = \"cluster\"\n";
+    let settings = "version = 1\nname = \"shop\"\nnamespace = \"shop-system\"\ngroup = \"stored.dev\"\n";
     fs::write(folder.path().join("kubewright.toml"), settings).expect("it is written");
     fs::write(folder.path().join("Cargo.toml"), "[package]\nname = \"shop\"\n").expect("it is written");
     let definitions = folder.path().join("manifests/crds");
