@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 const WRITERS: usize = 16;
+/// The pause after a write: builds of the project run at the same time.
+const PAUSE: Duration = Duration::from_millis(20);
 /// A writer that does not get this far in time is stuck.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -159,6 +161,7 @@ async fn write(client: kube::Client, load: Arc<Load>, number: usize) -> Written 
         assert_eq!(written.data["spec"], expected, "write {writes} of {name}");
         writes += 1;
         load.writes[number].store(writes, Ordering::Relaxed);
+        tokio::time::sleep(PAUSE).await;
     }
     (name, writes, spec)
 }
