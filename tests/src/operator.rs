@@ -92,9 +92,9 @@ impl<'c> DeployedProject<'c> {
                 "--metrics-bind-address=127.0.0.1:0",
                 "--health-bind-address=127.0.0.1:0",
             ])
-            .args(["--leader-election-namespace", &format!("{}-system", self.name)])
             .args(arguments)
             .env("POD_NAME", replica)
+            .env("POD_NAMESPACE", format!("{}-system", self.name))
             .env("RUST_LOG", "info")
             .start()
             .expect("the operator starts");

@@ -22,7 +22,7 @@ use crate::{
 const PAGE_SIZE: u32 = 500;
 /// Objects that are rewritten side by side.
 const WRITES: usize = 8;
-/// How often an object is written that others write at the same time.
+/// How often an object is patched that others write at the same time: the last time without a condition on its resource version.
 const ATTEMPTS: usize = 5;
 /// How many objects that cannot be rewritten are named.
 const MAX_NAMED: usize = 10;
@@ -34,7 +34,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 ///
 /// - Every object gets a patch that changes nothing, on the condition that its uid and resource version are those that were listed. The API
 ///   server encodes it in the version that it stores now, and writes it if that differs. No version of this program decodes an object.
-/// - An object that others write meanwhile is read and patched again; one that is gone needs nothing.
+/// - An object that others write meanwhile is read and patched again, at last without a resource version; one that is gone needs nothing.
 /// - A run that was interrupted is repeated: what is stored in the version is not written again. If the list expires, it begins again.
 /// - `status.storedVersions` is changed only if every object was rewritten, and the definition did not change since before the list.
 ///
@@ -211,9 +211,14 @@ impl StorageMigration {
         };
         let mut attempts = 1..ATTEMPTS;
         loop {
+            let is_last = attempts.next().is_none();
             let request = ApiRequest::object(self.kind.clone(), "patch", &name)?;
-            let condition =
-                json!({"metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version}});
+            let condition = if is_last {
+                // The object is written all the time. The patch changes nothing, so it is right for any version of it.
+                json!({"metadata": {"uid": metadata.uid}})
+            } else {
+                json!({"metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version}})
+            };
             let http_request = request.builder().patch_metadata(
                 &metadata.name,
                 &PatchParams::default(),
@@ -225,7 +230,7 @@ impl StorageMigration {
                 .await
             {
                 Err(error) if error.is_not_found() => return Ok(()),
-                Err(error) if error.is_conflict() && attempts.next().is_some() => {}
+                Err(error) if error.is_conflict() && !is_last => {}
                 result => return result.map(drop),
             }
             let request = ApiRequest::object(self.kind.clone(), "get", &name)?;

@@ -159,6 +159,30 @@ async fn object_that_others_write_is_read_again_and_a_deleted_one_left() {
 }
 
 #[tokio::test]
+async fn object_that_is_written_all_the_time_is_patched_without_its_resource_version() {
+    let api = api(vec![page(&["a"], None, None)]);
+    let has_version = |request: &Request| request.body["metadata"]["resourceVersion"] != Value::Null;
+    let conflict = refusal(409, "Conflict", "changed");
+    api.always_reply_with(
+        move |request| is_patch_of("a")(request) && has_version(request),
+        conflict,
+    );
+    api.always_reply_with(
+        |request| request.verb == "get" && request.name.as_deref() == Some("a"),
+        Reply::object(StatusCode::OK, item("a")),
+    );
+    accept(&api);
+    assert_eq!(migrate(&api).await.0.unwrap(), Some(1));
+    let sent = api.requests();
+    let patches: Vec<_> = sent.iter().filter(|request| is_patch_of("a")(request)).collect();
+    assert_eq!(patches.len(), ATTEMPTS);
+    assert_eq!(
+        patches[ATTEMPTS - 1].body,
+        json!({"metadata": {"uid": "uid of a"}})
+    );
+}
+
+#[tokio::test]
 async fn expired_list_begins_again() {
     let expired = refusal(410, "Expired", "the provided continue parameter is too old");
     let api = api(vec![
