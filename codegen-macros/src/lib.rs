@@ -36,7 +36,7 @@ pub fn convert(input: TokenStream) -> TokenStream {
     expand::convert(&parse_macro_input!(input as DeriveInput)).into()
 }
 
-#[doc = include_str!("apply_configuration.md")]
+#[cfg_attr(not(doctest), doc = include_str!("apply_configuration.md"))]
 #[proc_macro_derive(ApplyConfiguration, attributes(apply, kube, serde))]
 pub fn apply_configuration(input: TokenStream) -> TokenStream {
     expand::apply_configuration(&parse_macro_input!(input as DeriveInput)).into()
