@@ -161,7 +161,9 @@ fn main() -> ExitCode {
 fn restart_without_variables_of_cargo_run() -> Option<io::Error> {
     let names = env::vars_os().map(|(name, _)| name).filter(|name| {
         let name = name.to_string_lossy();
-        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
     });
     let names: Vec<_> = names.collect();
     if names.is_empty() {

@@ -2,13 +2,15 @@
 //!
 //! Two steps, with a release between them: the code stores the hub, then each cluster rewrites its objects.
 
+use super::source_edits::{self, ApplyOptions};
 use crate::{
     Context, Error,
     args::MigrateStorage,
-    git, migration,
-    plan::{self, IoError, Plan, slashed},
+    migration,
+    plan::{self, Plan},
     project::Project,
-    source::{self, InsertError, StoredVersion},
+    source::{self, StoredVersion},
+    versions::in_file,
 };
 
 /// Changes the code, or with `--cluster` a cluster.
@@ -17,10 +19,7 @@ pub fn run(args: &MigrateStorage, context: &mut Context<'_>) -> Result<(), Error
     let Some(cluster) = &args.cluster else {
         return change_code(args, &project, context);
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|source| IoError::new("start", "a runtime", source))?;
-    let migration = migration::run(&project.root, args.kind.as_str(), cluster, args.dry_run, context);
-    runtime.block_on(migration)
+    migration::run(&project.root, args.kind.as_str(), cluster, args.dry_run, context)
 }
 
 /// Removes the version that the code has stored in place of the hub.
@@ -30,10 +29,7 @@ fn change_code(args: &MigrateStorage, project: &Project, context: &mut Context<'
     for file in plan::rust_files(&project.root.join("src"))? {
         let before = plan::read(&file)?.unwrap_or_default();
         let path = file.strip_prefix(&project.root).unwrap_or(&file).to_owned();
-        let stored = source::stored_version(&before, kind).map_err(|error| InsertError::In {
-            path: slashed(&path),
-            error: Box::new(error),
-        })?;
+        let stored = source::stored_version(&before, kind).map_err(|error| in_file(&path, error))?;
         match stored {
             StoredVersion::NoVersions => {}
             StoredVersion::Hub => versions_exist = true,
@@ -52,16 +48,13 @@ fn change_code(args: &MigrateStorage, project: &Project, context: &mut Context<'
             "the code stores {kind} in the version that controllers use, nothing to do; for a cluster:\n  {migrate}"
         ));
     }
-    let changed: Vec<_> = plan.changes().map(|change| change.path.clone()).collect();
-    let dirty = git::uncommitted(context, &project.root, &changed);
-    if !args.allow_dirty && !dirty.is_empty() {
-        return Err(Error::Uncommitted(dirty));
+    let options = ApplyOptions {
+        dry_run: args.dry_run,
+        allow_dirty: args.allow_dirty,
+    };
+    if !source_edits::apply(&plan, project, options, context)? {
+        return Ok(());
     }
-    if args.dry_run {
-        return context.print(&plan.to_string());
-    }
-    plan.apply(&project.root)?;
-    context.message(plan.to_string().trim_end())?;
     context.message(format_args!(
         "\nnext:\n  kubewright generate\n  release the operator; from then on, a release without this version cannot read new objects\n  {migrate}"
     ))

@@ -9,10 +9,10 @@ use super::{
 use crate::{
     Context, Error,
     args::RemoveVersion,
-    dev,
     error::VersionError,
     format::keep_formatted,
     manifests::crds,
+    migration,
     plan::{self, Plan, slashed},
     project::Project,
     samples, source,
@@ -39,7 +39,7 @@ pub fn run(args: &RemoveVersion, context: &mut Context<'_>) -> Result<(), Error>
     }
     let (definition, definition_file) = definition(&kind, &project)?;
     if let Some(cluster) = &args.cluster {
-        let stored = dev::stored_versions(&project.root, cluster, &definition)?;
+        let stored = migration::stored_versions(cluster, &definition)?;
         if stored.iter().any(|stored| stored == version) {
             return Err(VersionError::StoredInCluster {
                 kind: kind.kind,

@@ -1,4 +1,4 @@
-//! What the commands that add to a project share: edits of its source, and how their plan is applied.
+//! Edits of a project's source, and the application of a plan, for the commands that change a project.
 
 use std::path::Path;
 

@@ -110,16 +110,7 @@ impl Cluster {
 
     /// Connects to the cluster of a context of the user's kubeconfig.
     pub(super) async fn from_context(root: &Path, context: &str) -> Result<Self, Error> {
-        let failed = |source| ClusterError::Context {
-            context: context.to_owned(),
-            source: Box::new(source),
-        };
-        let config = Kubeconfig::read().map_err(failed)?;
-        let (client, config, endpoint) = connect(config, Some(context)).await?;
-        let version = client.apiserver_version().await;
-        version.map_err(|error| {
-            ClusterError::request(format!("reach the cluster of context {context:?}"), error)
-        })?;
+        let (client, config, endpoint) = connect_to_context(context).await?;
         Ok(Self {
             client,
             config,
@@ -143,14 +134,23 @@ impl Cluster {
     }
 }
 
-/// Returns the configuration of a context of the user's kubeconfig.
+/// Returns the configuration of a context of the user's kubeconfig. Fails if its cluster does not respond.
 pub(crate) async fn config_of_context(context: &str) -> Result<Config, ClusterError> {
+    let (_, config, _) = connect_to_context(context).await?;
+    Ok(config)
+}
+
+async fn connect_to_context(context: &str) -> Result<(Client, Config, ClusterEndpoint), ClusterError> {
     let failed = |source| ClusterError::Context {
         context: context.to_owned(),
         source: Box::new(source),
     };
     let kubeconfig = Kubeconfig::read().map_err(failed)?;
-    Ok(connect(kubeconfig, Some(context)).await?.1)
+    let (client, config, endpoint) = connect(kubeconfig, Some(context)).await?;
+    let version = client.apiserver_version().await;
+    version
+        .map_err(|error| ClusterError::request(format!("reach the cluster of context {context:?}"), error))?;
+    Ok((client, config, endpoint))
 }
 
 async fn connect(

@@ -25,7 +25,6 @@ mod service_account;
 pub mod session;
 mod simulated_cluster;
 mod source_watcher;
-mod stored_versions;
 mod webhooks;
 
 pub use cluster::ClusterError;
@@ -33,4 +32,3 @@ pub(crate) use cluster::config_of_context;
 pub use console::{Console, Line};
 pub use object_filter::UnknownObjects;
 pub use session::Session;
-pub(crate) use stored_versions::stored_versions;

@@ -1,4 +1,4 @@
-//! A CustomResourceDefinition in a cluster: what it stores, and the switch to another version.
+//! A CustomResourceDefinition in a cluster: its stored versions, and the change of its storage version.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, ServiceReference,
@@ -55,7 +55,7 @@ impl ClusterDefinition {
             .unwrap_or_default()
     }
 
-    /// The Service that converts; none if there is no webhook, or it is called by a URL.
+    /// The Service of the conversion webhook; none without a webhook, or if its configuration has a URL.
     pub(super) fn conversion_service(&self) -> Option<&ServiceReference> {
         let webhook = self.found.spec.conversion.as_ref()?.webhook.as_ref()?;
         webhook.client_config.as_ref()?.service.as_ref()

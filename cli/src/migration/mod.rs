@@ -1,7 +1,7 @@
-//! The migration of what a cluster stores of a kind to another version: `kubewright migrate storage KIND --cluster CONTEXT`.
+//! Migrates the stored objects of a kind in a cluster to another version: `kubewright migrate storage KIND --cluster CONTEXT`.
 //!
-//! Read in this order: `cluster_definition` (what the cluster stores, and the switch to another version), `replicas` (whether the operator is
-//! ready for it), `progress`. The objects are rewritten by [`StorageMigration`] of the library.
+//! Read in this order: `cluster_definition` (the stored versions, and the change of the storage version), `replicas` (whether the operator is
+//! rolled out), `progress`. The objects are rewritten by [`StorageMigration`] of the library.
 
 mod cluster_definition;
 mod progress;
@@ -14,8 +14,14 @@ use kubewright::{
     client::{ClientError, ConnectError, Connection},
     conversion::{StorageMigration, StorageMigrationError},
 };
+use tokio::runtime::{Builder, Runtime};
 
-use crate::{Context, Error, dev, manifests::crds, plan, yaml};
+use crate::{
+    Context, Error, dev,
+    manifests::crds,
+    plan::{self, IoError},
+    yaml,
+};
 use cluster_definition::ClusterDefinition;
 
 /// Why the objects of a cluster are not migrated.
@@ -66,9 +72,40 @@ pub enum MigrationError {
     Storage(#[from] StorageMigrationError),
 }
 
-/// Has the cluster store all objects of the kind in the version that the project's manifests store. With `dry_run` it only says what it
-/// would do.
-pub async fn run(
+/// Stores all objects of the kind in a cluster in the version that the project's manifests store. With `dry_run` it only prints the changes.
+pub fn run(
+    root: &Path,
+    kind: &str,
+    cluster: &str,
+    dry_run: bool,
+    context: &mut Context<'_>,
+) -> Result<(), Error> {
+    tokio_runtime()?.block_on(migrate(root, kind, cluster, dry_run, context))
+}
+
+/// Returns the versions in which the cluster of a context may have stored objects of a definition; empty if it does not have the definition.
+pub(crate) fn stored_versions(cluster: &str, definition: &str) -> Result<Vec<String>, Error> {
+    tokio_runtime()?.block_on(async {
+        let connection = connect(cluster).await?;
+        match ClusterDefinition::read(&connection, definition).await {
+            Ok(definition) => Ok(definition.stored_versions().to_vec()),
+            Err(MigrationError::NotInstalled(_)) => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    })
+}
+
+fn tokio_runtime() -> Result<Runtime, IoError> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|source| IoError::new("start", "a runtime", source))
+}
+
+async fn connect(cluster: &str) -> Result<Connection, Error> {
+    let config = dev::config_of_context(cluster).await?;
+    Ok(Connection::connect(config, "kubewright").map_err(MigrationError::from)?)
+}
+
+async fn migrate(
     root: &Path,
     kind: &str,
     cluster: &str,
@@ -76,8 +113,7 @@ pub async fn run(
     context: &mut Context<'_>,
 ) -> Result<(), Error> {
     let (name, wanted) = wanted_version(root, kind)?;
-    let config = dev::config_of_context(cluster).await?;
-    let connection = Connection::connect(config, "kubewright").map_err(MigrationError::from)?;
+    let connection = connect(cluster).await?;
     let definition = ClusterDefinition::read(&connection, &name).await?;
     if definition.stored_versions() == [wanted.as_str()] && definition.stored() == wanted {
         return context.message(format_args!(

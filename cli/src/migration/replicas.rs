@@ -9,7 +9,7 @@ use kubewright::{
 
 use super::{MigrationError, cluster_definition::ClusterDefinition};
 
-/// Fails if a replica may not be of the newest release. A definition whose conversion is no Service has none that could be seen.
+/// Fails if a Deployment behind the conversion Service is not rolled out. Does nothing without a conversion Service.
 pub(super) async fn check(
     connection: &Connection,
     definition: &ClusterDefinition,
@@ -50,7 +50,7 @@ pub(super) async fn check(
     }
 }
 
-/// Returns what a Deployment lacks to be rolled out.
+/// Returns the error of a Deployment that is not rolled out.
 fn unfinished(deployment: &Deployment) -> Option<String> {
     let wanted = deployment.spec.as_ref()?.replicas.unwrap_or(1);
     let status = deployment.status.clone().unwrap_or_default();

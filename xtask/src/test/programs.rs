@@ -37,8 +37,8 @@ impl TestProgram {
         }
     }
 
-    /// The program with the variables that `cargo test` sets, instead of those that `cargo run` set for xtask. Cargo's wrapper of the compiler
-    /// is for this workspace, not for the projects that tests build.
+    /// The program with the variables that `cargo test` sets; xtask has removed those of `cargo run`. Cargo's wrapper of the compiler is for
+    /// this workspace, not for the projects that tests build.
     /// With a lower priority it leaves the cores to programs that have none.
     pub(crate) fn command(&self, has_low_priority: bool) -> Command {
         let mut command = if has_low_priority {
@@ -48,14 +48,9 @@ impl TestProgram {
         } else {
             Command::new(&self.executable)
         };
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            let is_wrapper = text == "RUSTC_WORKSPACE_WRAPPER" || text == "CLIPPY_ARGS";
-            if is_wrapper || text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_BIN_") {
-                command.env_remove(&name);
-            }
-        }
         command
+            .env_remove("RUSTC_WORKSPACE_WRAPPER")
+            .env_remove("CLIPPY_ARGS")
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
             .env("CARGO_MANIFEST_PATH", self.folder.join("Cargo.toml"))
