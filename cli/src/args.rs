@@ -29,7 +29,7 @@ pub enum Command {
     /// Add a kind or a controller to a project, or webhooks or a version to a kind
     #[command(subcommand)]
     Add(Add),
-    /// Migrate what is stored of a kind
+    /// Migrate the stored objects of a kind
     #[command(subcommand)]
     Migrate(Migrate),
     /// Remove a kind, or a version of a kind

@@ -7,7 +7,7 @@
 //! Read in this order: [`args`] and [`commands`]; [`plan`]; [`ownership`] (generated, managed and user files);
 //! [`project`], [`cargo`] and [`manifests`] (the operator's output, and the files made from it); [`samples`];
 //! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code) and [`versions`] (where a kind's versions are); [`dev`]
-//! (build, apply and run on every change); [`migration`] (what a cluster stores).
+//! (build, apply and run on every change); [`migration`] (stored objects of a cluster).
 //!
 //! stdout is for data (a plan, a diff, completions), stderr for messages. No command prompts. [`exit`] lists the exit
 //! codes.

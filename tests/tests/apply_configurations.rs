@@ -1,4 +1,4 @@
-//! Typed apply: what a manager applied is what is extracted from the live object, beside other managers, on both API servers.
+//! Typed apply: the extracted fields of a manager equal its last intent, beside other managers, on both API servers.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

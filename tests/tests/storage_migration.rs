@@ -55,7 +55,7 @@ fn project(kind: &str) -> TempDir {
     folder
 }
 
-/// Runs the command, and returns whether it succeeded, and what it printed: the log has all runs in the folder.
+/// Runs the command, and returns whether it succeeded, and its output: the log has all runs in the folder.
 fn migrate(cluster: &Cluster, project: &Path, kind: &str, more: &[&str]) -> (bool, String) {
     let command = ["migrate", "storage", kind, "--cluster", "testkit"];
     let before = fs::read_to_string(project.join(".command.log")).unwrap_or_default();

@@ -16,7 +16,7 @@ use tokio_rustls::{
 
 const HOST: &str = "webhooks.bench";
 
-/// Writes `tls.crt` and `tls.key` into the folder, and returns what trusts them.
+/// Writes `tls.crt` and `tls.key` into the folder, and returns a connector that trusts them.
 pub(crate) fn certificate(folder: &Path) -> Result<TlsConnector> {
     let key = KeyPair::generate()?;
     let certificate = CertificateParams::new([HOST.to_owned()])?.self_signed(&key)?;
@@ -30,7 +30,7 @@ pub(crate) fn certificate(folder: &Path) -> Result<TlsConnector> {
     Ok(Arc::new(config).into())
 }
 
-/// One connection. It reads no more of HTTP than what a webhook server answers: a status, and a body of a known length.
+/// One connection. It parses only HTTP responses with status 200 and a Content-Length.
 pub(crate) struct ReviewClient {
     stream: TlsStream<TcpStream>,
     buffer: Vec<u8>,

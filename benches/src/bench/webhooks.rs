@@ -1,6 +1,6 @@
 //! Measures servers of admission webhooks: reviews of a small object over HTTPS, each server on one core.
 //!
-//! The load is what an API server sends: HTTP/1.1 on connections that stay open. Without a pause it shows how many reviews a core answers;
+//! The load is that of an API server: HTTP/1.1 on connections that stay open. Without a pause it measures how many reviews a core answers;
 //! at a fixed rate it shows how long one takes, counted from the moment at which it was due, so that a server that stalls does not slow the
 //! load down.
 

@@ -7,7 +7,7 @@ use syn::{
 
 use super::{InsertError, insertion::SourceText};
 
-/// What a file says about the stored version of a kind.
+/// The stored version of a kind, as a file registers it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StoredVersion {
     /// It does not register versions of the kind.
@@ -21,7 +21,7 @@ pub enum StoredVersion {
     },
 }
 
-/// Returns what the text of a file says about the kind.
+/// Returns the stored version of the kind in the text of a file.
 pub fn stored_version(text: &str, kind: &str) -> Result<StoredVersion, InsertError> {
     let source = SourceText::parse(text)?;
     let mut calls = VersionCalls {

@@ -27,7 +27,7 @@ impl Setup {
     }
 
     /// Migrates the stored objects of a kind to the version of `K`, once the applied definition stores it: a task of the leading replica, which
-    /// ends when it has nothing to do. See [`StorageMigration`] for what it does, and needs: it lists and patches the kind's objects in all
+    /// ends when it has nothing to do. See [`StorageMigration`]. It lists and patches the kind's objects in all
     /// namespaces, whatever the operator watches, and writes the status of the definition.
     pub fn storage_migration<K: CustomKind>(&mut self) -> &mut Self {
         let kind = K::info();

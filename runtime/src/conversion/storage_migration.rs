@@ -35,7 +35,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// - Every object gets a patch that changes nothing, on the condition that its uid and resource version are those that were listed. The API
 ///   server encodes it in the version that it stores now, and writes it if that differs. No version of this program decodes an object.
 /// - An object that others write meanwhile is read and patched again, at last without a resource version; one that is gone needs nothing.
-/// - A run that was interrupted is repeated: what is stored in the version is not written again. If the list expires, it begins again.
+/// - Repeat an interrupted run: objects that are stored in the version are not written again. If the list expires, it restarts.
 /// - `status.storedVersions` is changed only if every object was rewritten, and the definition did not change since before the list.
 ///
 /// The source of this is Kubernetes' own storage version migrator.
@@ -59,7 +59,7 @@ pub enum StorageMigrationError {
     NotStored {
         /// The name of the definition.
         definition: String,
-        /// The version of which `storage` is true.
+        /// The storage version of the definition.
         stored: String,
         /// The version to store.
         wanted: String,
@@ -109,7 +109,7 @@ impl StorageMigration {
         loop {
             let page = match self.page(&params).await {
                 Err(error) if error.is_expired() && params.continue_token.is_some() => {
-                    // What is rewritten by now costs a request again, and no write.
+                    // Rewritten objects cost a request again, but no write.
                     (done, params.continue_token, refused) = (0, None, Refused::default());
                     continue;
                 }
@@ -280,7 +280,7 @@ impl StorageMigration {
     }
 }
 
-/// Whether the API server refused what this object holds, not us.
+/// Whether the error is about this object, and not about the request or our permissions.
 fn is_of_object(error: &ClientError) -> bool {
     error.is_invalid() || error.is_conflict() || error.status().is_some_and(|status| status.code == 400)
 }

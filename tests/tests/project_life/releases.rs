@@ -21,7 +21,7 @@ use super::TIMEOUT;
 /// The operator's name.
 const NAME: &str = "life";
 
-/// What is deployed.
+/// The deployment of the project's releases.
 pub(crate) struct Releases<'a> {
     cluster: &'a Cluster,
     project: &'a Project,

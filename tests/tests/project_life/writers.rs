@@ -1,4 +1,4 @@
-//! Writers of objects of both versions. Each has an object of its own, and knows what it must hold.
+//! Writers of objects of both versions. Each writes an object of its own, and checks every response against the expected spec.
 
 use std::{
     sync::{

@@ -115,7 +115,7 @@ impl BackupPlanController {
         if backup_plan.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        // Only what the operator owns: the status.
+        // Only the status, which the operator owns.
         let intent = BackupPlanApply::of(backup_plan).status(status);
         self.backup_plan_status.apply_status(&intent).await?;
         Ok(())

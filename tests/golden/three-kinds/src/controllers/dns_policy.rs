@@ -116,7 +116,7 @@ impl DNSPolicyController {
         if dns_policy.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        // Only what the operator owns: the status.
+        // Only the status, which the operator owns.
         let intent = DNSPolicyApply::of(dns_policy).status(status);
         self.dns_policy_status.apply_status(&intent).await?;
         Ok(())

@@ -105,7 +105,7 @@ impl FooController {
         if foo.status.as_ref() == Some(&status) {
             return Ok(());
         }
-        // Only what the operator owns: the status.
+        // Only the status, which the operator owns.
         let intent = FooApply::of(foo).status(status);
         self.foo_status.apply_status(&intent).await?;
         Ok(())
