@@ -12,18 +12,18 @@ mod writers;
 use std::time::Duration;
 
 use kubewright_testkit::{Cluster, eventually};
-use kubewright_tests::{Project, embedded, new_object};
+use kubewright_tests::{Project, new_object, on_both_servers};
 use releases::Releases;
 use serde_json::{Value, json};
 use writers::{ApiVersions, Writers};
+
+on_both_servers!(project_changes_its_kind_under_load);
 
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// How long the writers write between two changes of the operator.
 const LOAD: Duration = Duration::from_secs(2);
 
-#[test]
-fn project_changes_its_kind_under_load() {
-    let cluster = &embedded();
+fn project_changes_its_kind_under_load(cluster: &Cluster) {
     let project = Project::scaffold("life", "Foo", &[]);
     let mut releases = Releases::new(cluster, &project);
     let first = releases.build();

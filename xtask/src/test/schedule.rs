@@ -37,7 +37,7 @@ const SOAK: Load = Load::Last(
 );
 
 /// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
-const KNOWN: [(&str, u32, Load); 45] = [
+const KNOWN: [(&str, u32, Load); 46] = [
     ("kubewright-tests/scaffold", 210, Load::BuildsAllProfiles),
     ("kubewright-tests/dev", 200, Load::Builds),
     ("kubewright-tests/regenerate", 90, Load::Builds),
@@ -47,6 +47,7 @@ const KNOWN: [(&str, u32, Load); 45] = [
     ("kubewright-tests/dev --ignored", 48, Load::Builds),
     ("kubewright-tests/regenerate --ignored", 47, Load::Builds),
     ("kubewright-tests/lifecycle --ignored", 46, Load::Builds),
+    ("kubewright-tests/project_life --ignored", 46, Load::Builds),
     ("kubewright-tests/failure_recovery --ignored", 45, Load::Builds),
     ("kubewright-tests/leader_election", 30, Load::Builds),
     ("kubewright-tests/leader_election --ignored", 29, Load::Builds),
