@@ -133,8 +133,12 @@ fn go_build(module: &Path) -> Command {
     } else {
         Command::new("go")
     };
-    // Each compiler or linker process uses up to 1.5 GB.
+    // Each compiler or linker process uses up to 2 GB.
     let jobs = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    // A compiler that collects its garbage less often needs a sixth less time.
+    if std::env::var_os("GOGC").is_none() {
+        command.env("GOGC", "400");
+    }
     let version = recipe::kubernetes_version();
     let minor = version.split('.').nth(1).unwrap_or_default();
     let stamp = "-X k8s.io/component-base/version";

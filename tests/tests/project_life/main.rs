@@ -1,6 +1,6 @@
 //! The life of a project whose kind changes: it adds a version with a renamed and a split field, and a webhook; the running operator is
-//! upgraded, rolled back and upgraded again, what is stored is migrated, and the old version is removed. All the time 16 writers write
-//! objects of both versions.
+//! upgraded, rolled back and upgraded again, what is stored is migrated, and the old version is removed. But for builds of
+//! the project, 16 writers write objects of both versions all the time.
 //!
 //! `releases` has the project's releases and how they are deployed, `writers` the load.
 
@@ -33,9 +33,11 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     writers.run_for(LOAD);
 
     // A version with a renamed and a split field, and a validator.
-    add_version_and_webhook(&project);
-    project.kubewright(&["generate"]).expect_success();
-    let second = releases.build();
+    let second = writers.pause_during(|| {
+        add_version_and_webhook(&project);
+        project.kubewright(&["generate"]).expect_success();
+        releases.build()
+    });
     releases.apply_manifests();
     let new_operator = releases.start(&second);
     wait_until_converted(cluster);
@@ -72,10 +74,12 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     writers.run_for(LOAD);
 
     // All objects become ones of the new version.
-    project
-        .kubewright(&["migrate", "storage", "Foo", "--allow-dirty"])
-        .expect_success();
-    project.kubewright(&["generate"]).expect_success();
+    writers.pause_during(|| {
+        project
+            .kubewright(&["migrate", "storage", "Foo", "--allow-dirty"])
+            .expect_success();
+        project.kubewright(&["generate"]).expect_success();
+    });
     releases.apply_manifests();
     let migrate = ["migrate", "storage", "Foo", "--cluster", "testkit"];
     releases.command(&migrate);
@@ -99,8 +103,10 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
         "testkit",
         "--allow-dirty",
     ]);
-    project.kubewright(&["generate"]).expect_success();
-    let third = releases.build();
+    let third = writers.pause_during(|| {
+        project.kubewright(&["generate"]).expect_success();
+        releases.build()
+    });
     let last_operator = releases.start(&third);
     releases.replace_definition(&third);
     releases.stop(new_operator);

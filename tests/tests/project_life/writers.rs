@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 const WRITERS: usize = 16;
-/// The pause after a write: builds of the project run at the same time.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The pause after a write: without optimization the servers and the operator would use both cores.
+const PAUSE: Duration = Duration::from_millis(50);
 /// A writer that does not get this far in time is stuck.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -44,6 +44,7 @@ pub(crate) type Written = (String, u64, Value);
 
 struct Load {
     versions: Mutex<ApiVersions>,
+    is_paused: AtomicBool,
     is_over: AtomicBool,
     /// The writes of each writer.
     writes: Vec<AtomicU64>,
@@ -56,6 +57,7 @@ impl Writers {
         let client = runtime.block_on(async { client(cluster.admin().config().await.unwrap()).unwrap() });
         let load = Arc::new(Load {
             versions: Mutex::new(versions),
+            is_paused: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             writes: (0..WRITERS).map(|_| AtomicU64::new(0)).collect(),
         });
@@ -74,6 +76,15 @@ impl Writers {
     pub(crate) fn run_for(&mut self, time: Duration) {
         thread::sleep(time);
         self.wait_for_writes();
+    }
+
+    /// Runs `build` without writes beside it: the compiler needs the cores.
+    pub(crate) fn pause_during<T>(&mut self, build: impl FnOnce() -> T) -> T {
+        self.load.is_paused.store(true, Ordering::Relaxed);
+        let built = build();
+        self.load.is_paused.store(false, Ordering::Relaxed);
+        self.wait_for_writes();
+        built
     }
 
     /// Ends the writers.
@@ -136,6 +147,10 @@ async fn write(client: kube::Client, load: Arc<Load>, number: usize) -> Written 
     let mut writes = 1;
     let mut spec = json!({"app": "web", "instance": name, "size": 0});
     while !load.is_over.load(Ordering::Relaxed) {
+        if load.is_paused.load(Ordering::Relaxed) {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        }
         let versions = *load.versions.lock().unwrap();
         let is_new = match versions {
             ApiVersions::Old => false,

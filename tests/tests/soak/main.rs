@@ -3,9 +3,9 @@
 //! sequence of events for each object, and no task, file descriptor or memory may leak.
 //!
 //! The test runs against the real API server, including its watch cache, and against the embedded one. The embedded server runs in the
-//! test's process and keeps its objects in memory, so it becomes unreachable instead of being killed, and the default run is shorter.
+//! test's process and keeps its objects in memory, so it becomes unreachable instead of being killed.
 //!
-//! `KUBEWRIGHT_SOAK_SECONDS` sets the duration (default 30, embedded 20). `KUBEWRIGHT_SOAK_SEED` repeats the random choices of a run,
+//! `KUBEWRIGHT_SOAK_SECONDS` sets the duration (default 20). `KUBEWRIGHT_SOAK_SEED` repeats the random choices of a run,
 //! but not the timing of its threads.
 
 #![expect(
@@ -75,7 +75,7 @@ mod embedded {
         // Here writers use connections that are not disrupted; inject failures so that some of their requests fail, as in an outage.
         let (patches, refused) = (RequestMatcher::verb("patch"), Fault::Respond(Failure::internal()));
         cluster.faults().with_probability(0.05, 1, patches, refused);
-        super::run_with_checks(&cluster, 20);
+        super::run_with_checks(&cluster);
     }
 }
 
@@ -89,12 +89,12 @@ mod real {
             // Serve Secrets from etcd without a watch cache, so that a compaction takes effect at once. Disable the audit log.
             .api_server_arg("--watch-cache-sizes=secrets#0")
             .api_server_arg("--audit-log-path=");
-        super::run_with_checks(&Cluster::start_real(plane).expect("a control plane"), 30);
+        super::run_with_checks(&Cluster::start_real(plane).expect("a control plane"));
     }
 }
 
-fn run_with_checks(cluster: &Cluster, seconds: u64) {
-    let seconds: u64 = env_variable("KUBEWRIGHT_SOAK_SECONDS").unwrap_or(seconds);
+fn run_with_checks(cluster: &Cluster) {
+    let seconds: u64 = env_variable("KUBEWRIGHT_SOAK_SECONDS").unwrap_or(20);
     let seed: u64 = env_variable("KUBEWRIGHT_SOAK_SEED").unwrap_or_else(rand::random);
     eprintln!("soak: {seconds} s, KUBEWRIGHT_SOAK_SEED={seed}");
     for namespace in NAMESPACES {

@@ -27,6 +27,9 @@ pub(crate) struct Options {
     /// Run the ignored tests beside the others
     #[arg(long, conflicts_with = "ignored")]
     include_ignored: bool,
+    /// Run only what takes too long for every change
+    #[arg(long, conflicts_with_all = ["ignored", "include_ignored"])]
+    nightly: bool,
     /// Only this package's tests (may be repeated)
     #[arg(short, long = "package", value_name = "PACKAGE")]
     packages: Vec<String>,
@@ -44,7 +47,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         Options {
             include_ignored: true,
             ..
-        } => &[Selection::Plain, Selection::Ignored],
+        }
+        | Options { nightly: true, .. } => &[Selection::Plain, Selection::Ignored],
         _ => &[Selection::Plain],
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -76,13 +80,24 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         start.elapsed().as_secs()
     );
 
-    let runs: Vec<Run<'_>> = programs
+    let (nightly, others): (Vec<_>, Vec<_>) = programs
         .iter()
         .enumerate()
         .flat_map(|(number, program)| kinds.iter().map(move |kind| (number, program, *kind)))
         .filter(|(_, program, kind)| program.count(*kind) > 0)
         .map(|(number, program, kind)| Run::new(number, program, kind))
-        .collect();
+        .partition(Run::is_nightly);
+    let runs = if options.nightly {
+        nightly
+    } else {
+        for run in nightly {
+            eprintln!(
+                "{} runs in .ci/nightly: `cargo xtask test --nightly`",
+                run.title()
+            );
+        }
+        others
+    };
     let jobs = options
         .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from));

@@ -3,7 +3,7 @@
 use super::cpu_time;
 use super::outcome::{self, Listed, Outcome};
 use super::programs::{Selection, TestProgram, library_path};
-use super::schedule::{self, Entry, TIME_LIMIT};
+use super::schedule::{self, Entry, Load, TIME_LIMIT};
 use anyhow::{Context, anyhow};
 use kubewright_control_plane::BuildError;
 use std::fs::{self, File};
@@ -34,6 +34,14 @@ impl<'p> Run<'p> {
             program,
             selection,
         }
+    }
+
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
+    pub(crate) fn is_nightly(&self) -> bool {
+        self.entry.load == Load::Nightly
     }
 
     fn start(self, folder: &Path, libraries: &Path) -> anyhow::Result<Running<'p>> {

@@ -16,6 +16,8 @@ pub(crate) enum Load {
     BuildsAllProfiles,
     /// Runs after all others, beside its like alone, for the given reason.
     Last(&'static str),
+    /// Runs in `.ci/nightly` alone: it builds projects again, and what it adds to the run against the embedded server is the real one.
+    Nightly,
 }
 
 impl Load {
@@ -45,9 +47,9 @@ const KNOWN: [(&str, u32, Load); 46] = [
     ("kubewright-tests/project_life", 49, Load::Builds),
     ("kubewright-tests/failure_recovery", 49, Load::Builds),
     ("kubewright-tests/dev --ignored", 48, Load::Builds),
-    ("kubewright-tests/regenerate --ignored", 47, Load::Builds),
+    ("kubewright-tests/regenerate --ignored", 47, Load::Nightly),
     ("kubewright-tests/lifecycle --ignored", 46, Load::Builds),
-    ("kubewright-tests/project_life --ignored", 46, Load::Builds),
+    ("kubewright-tests/project_life --ignored", 46, Load::Nightly),
     ("kubewright-tests/failure_recovery --ignored", 45, Load::Builds),
     ("kubewright-tests/leader_election", 30, Load::Builds),
     ("kubewright-tests/leader_election --ignored", 29, Load::Builds),
@@ -135,7 +137,9 @@ pub(crate) fn next(
             && match run.load {
                 Load::Computes => side_by_side < jobs,
                 Load::Waits => side_by_side < MAX_WAITING,
-                Load::Builds => side_by_side < MAX_BUILDING && count(Load::BuildsAllProfiles) == 0,
+                Load::Builds | Load::Nightly => {
+                    side_by_side < MAX_BUILDING && count(Load::BuildsAllProfiles) == 0
+                }
                 Load::BuildsAllProfiles => side_by_side == 0 && count(Load::Builds) == 0,
                 Load::Last(_) => only_last_are_left,
             }
