@@ -1,5 +1,6 @@
 //! The strategy of CustomResourceDefinitions: default names and validation.
 
+use crate::builtin;
 use crate::crd::api_approval::{self, ApiApproval};
 use crate::meta::{self, names};
 use crate::schema::check_structural;
@@ -8,8 +9,20 @@ use serde_json::{Value, json};
 
 pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
     let spec = meta::entry_mut(object, "spec");
-    if spec.get("conversion").is_none_or(Value::is_null) {
-        spec.insert("conversion".into(), json!({ "strategy": "None" }));
+    let conversion = spec.entry("conversion").or_insert(Value::Null);
+    if conversion.is_null() {
+        *conversion = json!({ "strategy": "None" });
+    }
+    // kube-apiserver's internal type has the fields of the webhook in the conversion itself.
+    let webhook = &conversion["webhook"];
+    let has_versions = webhook["conversionReviewVersions"]
+        .as_array()
+        .is_some_and(|list| !list.is_empty());
+    if webhook["clientConfig"].is_null()
+        && !has_versions
+        && let Some(conversion) = conversion.as_object_mut()
+    {
+        conversion.remove("webhook");
     }
     let stored: Vec<Value> = versions(object)
         .filter(|version| version["storage"] == true)
@@ -84,7 +97,9 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
         }
     }
     check_versions(object, &mut causes);
-    check_conversion(&spec["conversion"], &mut causes);
+    let conversion = builtin::validate_conversion(&spec["conversion"], "spec.conversion");
+    causes.extend(conversion.into_iter().map(Cause::from));
+    check_preserve_unknown_fields(spec, old, &mut causes);
     check_names(&spec["names"], &mut causes);
     check_approval(object, &mut causes);
     if let Some(old) = old {
@@ -111,43 +126,20 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     causes
 }
 
-fn check_conversion(conversion: &Value, causes: &mut Vec<Cause>) {
-    let webhook = &conversion["webhook"];
-    let (config, versions) = (&webhook["clientConfig"], &webhook["conversionReviewVersions"]);
-    // kube-apiserver's internal types have these fields in `conversion`.
-    let (config_path, versions_path) = (
-        "spec.conversion.webhookClientConfig",
-        "spec.conversion.conversionReviewVersions",
-    );
-    let has_versions = versions.as_array().is_some_and(|versions| !versions.is_empty());
-    let strategy = &conversion["strategy"];
-    match strategy.as_str() {
-        None | Some("") => causes.push(Cause::required("spec.conversion.strategy", "")),
-        Some("None" | "Webhook") => {}
-        Some(_) => {
-            let known = ["None", "Webhook"];
-            causes.push(Cause::not_supported("spec.conversion.strategy", strategy, &known));
-        }
-    }
-    if strategy == "Webhook" {
-        if config.is_null() {
-            let why = "required when strategy is set to Webhook";
-            causes.push(Cause::required(config_path, why));
-        } else if config["url"].is_string() == config["service"].is_object() {
-            let why = "exactly one of url or service is required";
-            causes.push(Cause::required(config_path, why));
-        }
-        if !has_versions {
-            causes.push(Cause::required(versions_path, ""));
-        }
+/// Checks `preserveUnknownFields` of the first version of the API, which a definition may only keep.
+fn check_preserve_unknown_fields(spec: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+    const FIELD: &str = "spec.preserveUnknownFields";
+    if spec["preserveUnknownFields"] != true {
         return;
     }
-    let why = "should not be set when strategy is not set to Webhook";
-    if !config.is_null() {
-        causes.push(Cause::forbidden(config_path, why));
+    if old.is_none_or(|old| old["spec"]["preserveUnknownFields"] != true) {
+        let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+        causes.push(Cause::invalid(FIELD, &spec["preserveUnknownFields"], why));
     }
-    if has_versions {
-        causes.push(Cause::forbidden(versions_path, why));
+    let strategy = &spec["conversion"]["strategy"];
+    if strategy == "Webhook" {
+        let why = format!("must be None if {FIELD} is true");
+        causes.push(Cause::invalid("spec.conversion.strategy", strategy, why));
     }
 }
 
@@ -398,64 +390,5 @@ fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) {
         let field = format!("{path}.subresources.scale.labelSelectorPath");
         let reason = "should be a json path under either .spec or .status";
         causes.push(Cause::invalid(field, &scale["labelSelectorPath"], reason));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn conversion_has_a_webhook_exactly_with_its_strategy() {
-        let config = json!({ "url": "https://a.dev" });
-        let webhook = json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
-        let forbidden = "Forbidden: should not be set when strategy is not set to Webhook";
-        let [strategy, client, versions] = ["strategy", "webhookClientConfig", "conversionReviewVersions"];
-        let table = [
-            (json!({ "strategy": "None" }), vec![]),
-            (json!({ "strategy": "Webhook", "webhook": webhook }), vec![]),
-            (
-                json!({ "strategy": "None", "webhook": webhook }),
-                vec![(client, forbidden), (versions, forbidden)],
-            ),
-            (
-                json!({ "strategy": "", "webhook": { "clientConfig": { "caBundle": "LS0=" } } }),
-                vec![(strategy, "Required value"), (client, forbidden)],
-            ),
-            (
-                json!({ "strategy": "Other" }),
-                vec![(
-                    strategy,
-                    "Unsupported value: \"Other\": supported values: \"None\", \"Webhook\"",
-                )],
-            ),
-            (
-                json!({ "strategy": "Webhook" }),
-                vec![
-                    (client, "Required value: required when strategy is set to Webhook"),
-                    (versions, "Required value"),
-                ],
-            ),
-            (
-                json!({ "strategy": "Webhook", "webhook": { "clientConfig": {}, "conversionReviewVersions": ["v1"] } }),
-                vec![(
-                    client,
-                    "Required value: exactly one of url or service is required",
-                )],
-            ),
-        ];
-        for (conversion, expected) in table {
-            let mut causes = vec![];
-            check_conversion(&conversion, &mut causes);
-            let found: Vec<String> = causes
-                .iter()
-                .map(|cause| format!("{}: {}", cause.to_json()["field"], cause.to_json()["message"]))
-                .collect();
-            let expected: Vec<String> = expected
-                .iter()
-                .map(|(field, message)| format!("\"spec.conversion.{field}\": {}", json!(message)))
-                .collect();
-            assert_eq!(found, expected, "{conversion}");
-        }
     }
 }

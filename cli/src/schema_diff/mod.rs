@@ -1,9 +1,10 @@
 //! Compares two versions of a CRD and marks breaking changes.
 //!
 //! A change is breaking if an object or a client that was valid before may be invalid after it. A new or changed CEL rule
-//! is always breaking, since rules are not evaluated.
+//! is always breaking, since rules are not evaluated. A new version is compared with the one that was stored.
 
 mod constraints;
+mod new_version;
 
 use std::{collections::BTreeSet, fmt};
 
@@ -57,12 +58,10 @@ pub fn compare(old: &Value, new: &Value) -> Vec<SchemaChange> {
             }
         }
     }
+    let stored = before.iter().find(|version| version["storage"] == true);
     for version in &after {
         if !before.iter().any(|other| other["name"] == version["name"]) {
-            changes.add(format!(
-                "version {} added",
-                version["name"].as_str().unwrap_or_default()
-            ));
+            changes.new_version(stored, version);
         }
     }
     changes.0

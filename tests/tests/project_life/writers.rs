@@ -78,13 +78,13 @@ impl Writers {
         self.wait_for_writes();
     }
 
-    /// Runs `build` without writes beside it: the compiler needs the cores.
-    pub(crate) fn pause_during<T>(&mut self, build: impl FnOnce() -> T) -> T {
+    /// Runs `work` without writes beside it: the compiler needs the cores.
+    pub(crate) fn pause_during<T>(&mut self, work: impl FnOnce() -> T) -> T {
         self.load.is_paused.store(true, Ordering::Relaxed);
-        let built = build();
+        let result = work();
         self.load.is_paused.store(false, Ordering::Relaxed);
         self.wait_for_writes();
-        built
+        result
     }
 
     /// Ends the writers.

@@ -16,6 +16,7 @@ mod conditions;
 mod config;
 mod container;
 mod container_status;
+mod conversion;
 mod cron_job;
 mod devices;
 mod dns;
@@ -69,6 +70,7 @@ mod workload;
 pub use addresses::parse_ipv4_sloppy;
 pub use claims::storage_class;
 pub use container::quantity_value;
+pub use conversion::validate_conversion;
 pub use policy::SYSTEM_PRIORITIES;
 pub use service::{is_externally_accessible, is_load_balancer, needs_health_check};
 

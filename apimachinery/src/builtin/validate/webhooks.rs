@@ -130,7 +130,7 @@ fn validate_resources(check: &mut Check, rule: &Value, path: &str) {
 }
 
 /// Validates the client configuration: either a URL or a service.
-fn validate_client_config(check: &mut Check, client_config: &Value, path: &str) {
+pub(super) fn validate_client_config(check: &mut Check, client_config: &Value, path: &str) {
     match (
         client_config["url"].as_str(),
         client_config["service"].is_object(),
@@ -249,13 +249,18 @@ pub(super) fn validate_expression(
 }
 
 fn validate_review_versions(check: &mut Check, review_versions: &Value, path: &str) {
+    let detail = format!("must specify one of {}", REVIEW_VERSIONS.join(", "));
+    if check.require_with(review_versions, path, &detail) {
+        validate_accepted_versions(check, review_versions, path);
+    }
+}
+
+/// Validates a list of versions of a review, which is not empty.
+pub(super) fn validate_accepted_versions(check: &mut Check, review_versions: &Value, path: &str) {
     let known = REVIEW_VERSIONS.join(", ");
-    let Some(list) = review_versions.as_array().filter(|list| !list.is_empty()) else {
-        check.required(path, format!("must specify one of {known}"));
-        return;
-    };
     let mut seen = BTreeSet::new();
-    for (index, version) in list.iter().filter_map(Value::as_str).enumerate() {
+    let versions = array(review_versions).iter().filter_map(Value::as_str);
+    for (index, version) in versions.enumerate() {
         let path = format!("{path}[{index}]");
         if !seen.insert(version) {
             check.invalid(&path, version, "duplicate version");
