@@ -12,5 +12,6 @@ mod migrate_storage;
 mod new;
 mod reference;
 mod remove_kind;
+mod shipping;
 mod support;
 mod versions;
