@@ -9,7 +9,16 @@ use super::{KindManifest, Manifests, rbac};
 use crate::{yaml, yaml::YamlError};
 
 const READ: [&str; 3] = ["get", "list", "watch"];
-const WRITE: [&str; 5] = ["create", "delete", "deletecollection", "patch", "update"];
+const ALL: [&str; 8] = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
 
 /// Returns the file with the roles; none without kinds of the operator's own.
 pub fn file(manifests: &Manifests) -> Result<Option<(PathBuf, String)>, YamlError> {
@@ -25,9 +34,8 @@ pub fn file(manifests: &Manifests) -> Result<Option<(PathBuf, String)>, YamlErro
 }
 
 fn editor(kind: &KindManifest, crd: &Value) -> Value {
-    let all: Vec<&str> = WRITE.into_iter().chain(READ).collect();
-    let mut rules = vec![rule(kind, None, &all)];
-    // The operator writes the status, nobody else.
+    let mut rules = vec![rule(kind, None, &ALL)];
+    // Only the operator writes the status.
     rules.extend(has(crd, "status").then(|| rule(kind, Some("status"), &["get"])));
     rules.extend(has(crd, "scale").then(|| rule(kind, Some("scale"), &["get", "patch", "update"])));
     role(kind, "editor", &["admin", "edit"], &rules)
@@ -57,7 +65,7 @@ fn rule(kind: &KindManifest, subresource: Option<&str>, verbs: &[&str]) -> Value
 fn role(kind: &KindManifest, what: &str, included_in: &[&str], rules: &[Value]) -> Value {
     // The name of the CRD makes the role's name unique in a cluster.
     let mut metadata = json!({"name": format!("{}.{}-{what}", kind.plural, kind.group)});
-    // Kubernetes' roles for users have no cluster-scoped resources: whoever gets `edit` for a namespace must not change all namespaces.
+    // Kubernetes' roles for users have no cluster-scoped resources: a user who may edit a namespace must not change objects outside of it.
     if kind.namespaced {
         for role in included_in {
             let label = format!("rbac.authorization.k8s.io/aggregate-to-{role}");
@@ -92,7 +100,7 @@ mod tests {
             });
             lines.collect::<Vec<_>>()
         };
-        let all = "foos [create,delete,deletecollection,patch,update,get,list,watch]";
+        let all = "foos [create,delete,deletecollection,get,list,patch,update,watch]";
         let read = "foos [get,list,watch]";
         assert_eq!(rules(&roles(true, &json!({}))), [all, read]);
         let both = json!({"status": {}, "scale": {"specReplicasPath": ".spec.replicas"}});

@@ -26,9 +26,11 @@ fn writes_all_generated_files_and_then_is_idempotent() {
             "manifests/crds/demo.dev_foos.yaml",
             "manifests/rbac/Kustomization",
             "manifests/rbac/leader_election.yaml",
+            "manifests/rbac/metrics.yaml",
             "manifests/rbac/role.yaml",
             "manifests/rbac/role_binding.yaml",
             "manifests/rbac/service_account.yaml",
+            "manifests/rbac/user_roles.yaml",
         ]
     );
     assert!(
