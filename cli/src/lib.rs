@@ -5,7 +5,7 @@
 //! the last step.
 //!
 //! Read in this order: [`args`] and [`commands`]; [`plan`]; [`ownership`] (generated, managed and user files);
-//! [`project`], [`cargo`] and [`manifests`] (the operator's output, and the files made from it); [`samples`];
+//! [`project`] and [`deploy_settings`], [`cargo`] and [`manifests`] (the operator's output, and the files made from it); [`samples`];
 //! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code) and [`versions`] (where a kind's versions are); [`dev`]
 //! (build, apply and run on every change); [`migration`] (stored objects of a cluster).
 //!
@@ -16,6 +16,7 @@ pub mod args;
 pub mod cargo;
 pub mod commands;
 mod context;
+pub mod deploy_settings;
 pub mod dev;
 mod error;
 pub mod exit;

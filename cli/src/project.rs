@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::{
+    deploy_settings::{DeploySettings, MetricsSettings},
     manifests::{certificates::Certificates, descriptions::Descriptions},
     names::is_dns_label,
     plan::{self, IoError},
@@ -81,6 +82,12 @@ pub struct Settings {
     /// The table `[webhooks]`.
     #[serde(default)]
     pub webhooks: WebhookSettings,
+    /// The table `[deploy]`.
+    #[serde(default)]
+    pub deploy: DeploySettings,
+    /// The table `[metrics]`.
+    #[serde(default)]
+    pub metrics: MetricsSettings,
 }
 
 /// The settings of webhooks.
@@ -241,6 +248,11 @@ mod tests {
                 "unknown variant `acme`, expected one of `own`, `cert-manager`, `files`",
             ),
             (&format!("{GOOD}[webhooks]\ncertificate = \"own\""), "certificate"),
+            (
+                &format!("{GOOD}[deploy]\nnetwork_policies = true"),
+                "network_policies",
+            ),
+            (&format!("{GOOD}[metrics]\nsecure = \"yes\""), "secure"),
             (&GOOD.replace("\"shop\"", "\"Shop: x\""), "`name` is \"Shop: x\""),
         ];
         for (text, expected) in cases {

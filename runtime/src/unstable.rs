@@ -1,4 +1,4 @@
-//! Internals that the tests and benchmarks of this project use. They have no stability guarantee: any version may change or remove them.
+//! Internals that the tests and benchmarks of this project and its command use. They have no stability guarantee: any version may change or remove them.
 
 pub use crate::{
     cache::{
@@ -10,6 +10,7 @@ pub use crate::{
         runner::ControllerRunner,
     },
     events::writer::EventWriter,
+    manager::metrics::catalog::{MetricDescription, MetricKind, metric_catalog},
     testing::request_diff::assert_requests,
     webhooks::certificates::{
         BundleTarget, CertificateKeeper, CertificateSource, RotationTiming, ServerNames, ServingCertificate,

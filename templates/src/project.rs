@@ -171,35 +171,3 @@ pub struct OperatorManifests<'a> {
 impl Template for OperatorManifests<'_> {
     const SOURCE: &'static str = "project/manifests.json.hbs";
 }
-
-/// `manifests/deploy/Kustomization`.
-#[derive(Debug, Clone, Serialize)]
-pub struct DeployKustomization<'a> {
-    /// Name of the operator and of its image.
-    pub name: &'a str,
-}
-
-impl Template for DeployKustomization<'_> {
-    const SOURCE: &'static str = "deploy/Kustomization.hbs";
-}
-
-/// `manifests/deploy/operator.yaml`: the operator's namespace and Deployment.
-#[derive(Debug, Clone, Serialize)]
-pub struct OperatorManifest<'a> {
-    /// Name of the operator.
-    pub name: &'a str,
-    /// The operator's own namespace.
-    pub namespace: &'a str,
-    /// The watched namespaces, separated by commas; empty means all.
-    pub watched: &'a str,
-    /// Whether the operator serves webhooks.
-    pub webhooks: bool,
-    /// The mounted Secret of the webhooks' certificate; empty if the operator keeps the certificate itself.
-    pub certificate_secret: &'a str,
-    /// Whether the user creates that Secret.
-    pub users_certificate: bool,
-}
-
-impl Template for OperatorManifest<'_> {
-    const SOURCE: &'static str = "deploy/operator.yaml.hbs";
-}

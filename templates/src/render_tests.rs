@@ -3,9 +3,10 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     ApiModule, ApiRoot, CargoToml, Ci, Controller, ControllerTest, ControllersRoot, DeployKustomization,
-    Dockerfile, Dockerignore, ExistingKindController, ExistingKindTest, Gitignore, LibRs, MainRs,
-    OperatorManifest, OperatorManifests, ProjectFile, Readme, RustToolchain, Sample, VersionsModule,
-    VersionsTest, WebhookDefaulter, WebhookModule, WebhookTest, WebhookValidator,
+    DisruptionBudget, Dockerfile, Dockerignore, ExistingKindController, ExistingKindTest, Gitignore, LibRs,
+    MainRs, NetworkPolicy, OperatorManifest, OperatorManifests, ProjectFile, Readme, RustToolchain, Sample,
+    ServiceMonitor, VersionsModule, VersionsTest, WebhookDefaulter, WebhookModule, WebhookTest,
+    WebhookValidator,
 };
 
 fn embedded(folder: &Dir<'_>, names: &mut BTreeSet<String>) {
@@ -26,6 +27,7 @@ fn every_template_has_a_context() {
         ControllerTest::SOURCE,
         ControllersRoot::SOURCE,
         DeployKustomization::SOURCE,
+        DisruptionBudget::SOURCE,
         Dockerfile::SOURCE,
         Dockerignore::SOURCE,
         ExistingKindController::SOURCE,
@@ -33,12 +35,14 @@ fn every_template_has_a_context() {
         Gitignore::SOURCE,
         LibRs::SOURCE,
         MainRs::SOURCE,
+        NetworkPolicy::SOURCE,
         OperatorManifest::SOURCE,
         OperatorManifests::SOURCE,
         ProjectFile::SOURCE,
         Readme::SOURCE,
         RustToolchain::SOURCE,
         Sample::SOURCE,
+        ServiceMonitor::SOURCE,
         VersionsModule::SOURCE,
         VersionsTest::SOURCE,
         WebhookDefaulter::SOURCE,

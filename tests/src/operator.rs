@@ -125,6 +125,22 @@ impl<'c> DeployedProject<'c> {
 }
 
 impl Operator {
+    /// Returns the address of one of its servers, as it logs it.
+    ///
+    /// # Panics
+    ///
+    /// If the operator does not log it within a minute.
+    #[track_caller]
+    pub fn address(&self, server: &str) -> String {
+        let log_line = format!("serving {server} ");
+        self.wait_for_log(&log_line);
+        let log = self.process.log();
+        let mut lines = log.lines();
+        let line = lines.find(|line| line.contains(&log_line));
+        let address = line.and_then(|line| line.split_once("address="));
+        address.expect("the address").1.trim().to_owned()
+    }
+
     /// Waits until the operator's log contains `text`.
     ///
     /// # Panics

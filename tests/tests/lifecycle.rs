@@ -1,9 +1,17 @@
 //! From `kubewright new` to a reconciled object, under the generated Role.
 
-use std::time::Duration;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    time::Duration,
+};
 
-use kubewright_testkit::{Cluster, eventually};
-use kubewright_tests::{DeployedProject, Project, condition, new_object, on_both_servers, read_manifests};
+use http::{Request, StatusCode};
+use kube::{Client, Config, client::Body};
+use kubewright_testkit::{Cluster, Fault, RequestMatcher, eventually};
+use kubewright_tests::{
+    DeployedProject, Operator, Project, condition, new_object, on_both_servers, read_manifests,
+};
 use serde_json::{Value, json};
 
 const RECONCILE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -15,9 +23,16 @@ on_both_servers!(
 
 fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
     let project = Project::scaffold("lifecycle", "Foo", &[]);
+    for setting in ["network_policy", "dashboard"] {
+        let line = |value: bool| format!("{setting} = {value}");
+        project.edit("kubewright.toml", &line(false), &line(true));
+    }
     project.kubewright(&["generate"]).expect_success();
     project.kubewright(&["generate", "--check"]).expect_success();
     let deployed = DeployedProject::new(cluster, &project, "lifecycle");
+    for folder in ["manifests/deploy", "manifests/monitoring"] {
+        deployed.apply_folder(&project.root().join(folder));
+    }
     cluster.create_namespace("lifecycle").expect("a namespace");
     let foo = new_object("demo.dev/v1alpha1", "Foo", "lifecycle", "example-foo");
     let deployment = new_object("apps/v1", "Deployment", "lifecycle", "example-foo");
@@ -89,7 +104,8 @@ fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
     operator.process.kill().expect("the operator is killed");
     scale(4);
     set_available(3);
-    let mut operator = deployed.start("second", &[]);
+    let mut operator = deployed.start("second", &["--metrics-secure"]);
+    metrics_need_a_token_and_a_permission(cluster, &operator);
     let caught_up = wait_for(&foo, "the restarted operator updates the Foo", &|foo| {
         foo["status"]["availableReplicas"] == 3 && is_observed(foo)
     });
@@ -129,6 +145,79 @@ fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
         .audit()
         .expect("an audit log")
         .assert_exact(&deployed.permissions(), deployed.user());
+}
+
+/// The ClusterRole that a client needs is the generated one.
+fn metrics_need_a_token_and_a_permission(cluster: &Cluster, operator: &Operator) {
+    let scraper = |name: &str| {
+        let identity = cluster.service_account("lifecycle", name);
+        identity.expect("a service account").token().to_owned()
+    };
+    let (allowed, other) = (scraper("scraper"), scraper("other"));
+    let address = operator.address("metrics");
+    assert!(plain_get(&address).is_none(), "metrics are served without TLS");
+    assert_eq!(scrape(&address, None).0, StatusCode::UNAUTHORIZED);
+    assert_eq!(scrape(&address, Some("garbage")).0, StatusCode::UNAUTHORIZED);
+    let (code, text) = scrape(&address, Some(&allowed));
+    assert_eq!(code, StatusCode::FORBIDDEN, "{text}");
+    assert!(text.contains("cannot get path \"/metrics\""), "{text}");
+
+    let mut binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "lifecycle-scraper"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "lifecycle", "name": "scraper"}],
+    });
+    binding["roleRef"] = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "lifecycle-metrics-reader"});
+    cluster.apply(&binding).expect("the binding is accepted");
+    // The refusal is remembered for 10 seconds.
+    let metrics = eventually("the scrape is allowed", Duration::from_secs(30), || match scrape(
+        &address,
+        Some(&allowed),
+    ) {
+        (StatusCode::OK, text) => Ok(text),
+        refused => Err(format!("{refused:?}")),
+    });
+    assert!(metrics.contains("# TYPE workqueue_depth gauge"), "{metrics}");
+
+    // Without the API server's answer there is no access, except for what was allowed before.
+    let reviews = RequestMatcher::verb("create").resource("tokenreviews");
+    let fault = cluster.faults().always(reviews, Fault::DropRequest);
+    assert_eq!(
+        scrape(&address, Some(&other)).0,
+        StatusCode::INTERNAL_SERVER_ERROR
+    );
+    assert_eq!(scrape(&address, Some(&allowed)).0, StatusCode::OK);
+    assert!(fault.hits() > 0);
+    fault.remove();
+    assert_eq!(scrape(&address, Some(&other)).0, StatusCode::FORBIDDEN);
+
+    // Health checks stay plain.
+    let healthy = plain_get(&operator.address("health checks")).expect("plain health checks");
+    assert!(healthy.starts_with("HTTP/1.1 404"), "{healthy}");
+}
+
+/// Gets `/metrics` over TLS, with any certificate.
+#[tokio::main(flavor = "current_thread")]
+async fn scrape(address: &str, token: Option<&str>) -> (StatusCode, String) {
+    let url = format!("https://{address}").parse().expect("a URL");
+    let mut config = Config::new(url);
+    config.accept_invalid_certs = true;
+    config.auth_info.token = token.map(|token| token.to_owned().into());
+    let client = Client::try_from(config).expect("a client");
+    let request = Request::get("/metrics").body(Body::empty()).expect("a request");
+    let response = client.send(request).await.expect("a response");
+    let (head, body) = response.into_parts();
+    let body = body.collect_bytes().await.expect("the body");
+    (head.status, String::from_utf8_lossy(&body).into_owned())
+}
+
+/// Gets `/metrics` over plain HTTP; none if the server does not speak it.
+fn plain_get(address: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).expect("the server listens");
+    let request = "GET /metrics HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("the request is sent");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).ok()?;
+    response.starts_with("HTTP/").then_some(response)
 }
 
 fn missing_role_rule_is_reported_with_a_fix(cluster: &Cluster) {

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     Error,
-    manifests::{Manifests, api_docs, crds, definition_check, kustomization, rbac, webhooks},
+    manifests::{
+        Manifests, api_docs, crds, dashboard, definition_check, kustomization, rbac, user_roles, webhooks,
+    },
     ownership::{
         generated::{self, EditedFile},
         managed::{self, ConflictedFile, Resolution},
@@ -62,6 +64,11 @@ pub(crate) fn plan_after(
         .webhooks
         .certificates
         .apply(&mut manifests, &settings.namespace);
+    if !settings.metrics.secure {
+        manifests
+            .permissions
+            .retain(|permission| !permission.is_for_metrics());
+    }
     let manifests = &manifests;
     let sources = source::read_files(&project.root)?;
     check_definitions(manifests, &sources)?;
@@ -75,13 +82,23 @@ pub(crate) fn plan_after(
     };
     let managed = planner.plan_managed(manifests)?;
     let crd_files = planner.plan_crds(manifests)?;
-    let role_files = planner.plan_files(rbac::files(manifests, &settings.namespace, settings.watched())?)?;
+    let mut roles = rbac::files(manifests, &settings.namespace, settings.watched())?;
+    if settings.deploy.user_roles {
+        roles.extend(user_roles::file(manifests)?);
+    }
+    let role_files = planner.plan_files(roles)?;
+    let dashboard = settings
+        .metrics
+        .dashboard
+        .then(|| dashboard::file(manifests, &settings.namespace));
+    let monitoring_files = planner.plan_files(dashboard.into_iter().collect())?;
     let webhook_files = planner.plan_files(webhooks::files(manifests)?)?;
     let mut folders = Vec::new();
     for (folder, files, note) in [
         (crds::FOLDER, crd_files, "BREAKING its kind was removed"),
         (rbac::FOLDER, role_files, "no longer needed"),
         (webhooks::FOLDER, webhook_files, "no longer needed"),
+        (dashboard::FOLDER, monitoring_files, "no longer needed"),
     ] {
         if planner.plan_folder(folder, files, note)? {
             folders.push(Path::new(folder));
@@ -222,6 +239,8 @@ impl Planner<'_> {
                 .webhooks
                 .as_ref()
                 .map(|_| settings.webhooks.certificates),
+            deploy: settings.deploy,
+            metrics: settings.metrics,
         };
         let mut paths = Vec::new();
         for (path, rendering) in files.render()? {
@@ -233,9 +252,15 @@ impl Planner<'_> {
                 Resolution::Report
             };
             let plan = &mut self.outcome.plan;
-            let conflict = managed::plan(plan, &self.project.root, &path, &rendering, resolution)?;
+            let root = &self.project.root;
+            let conflict = match rendering {
+                Some(rendering) => {
+                    paths.push(path.clone());
+                    managed::plan(plan, root, &path, &rendering, resolution)?
+                }
+                None => managed::plan_removal(plan, root, &path, resolution)?,
+            };
             self.outcome.conflicts.extend(conflict);
-            paths.push(path);
         }
         Ok(paths)
     }

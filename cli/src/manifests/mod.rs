@@ -1,17 +1,19 @@
 //! The operator's manifests, and the texts that are generated from them.
 //!
-//! `<operator> manifests` prints JSON ([`Manifests`]). From it come [`crds`], [`rbac`], [`webhooks`], the [`kustomization`] that lists
+//! `<operator> manifests` prints JSON ([`Manifests`]). From it come [`crds`], [`rbac`], [`user_roles`], [`webhooks`], [`dashboard`], the [`kustomization`] that lists
 //! them, and the API documentation ([`api_docs`]). [`certificates`] changes them by a setting of the project. [`definition_check`] finds what the API server would refuse. These modules return texts; [`ownership`](crate::ownership) decides
 //! whether they may be written.
 
 pub mod api_docs;
 pub mod certificates;
 pub mod crds;
+pub mod dashboard;
 pub mod definition_check;
 pub mod descriptions;
 pub mod kustomization;
 pub mod rbac;
 mod schema_path;
+pub mod user_roles;
 pub mod webhooks;
 
 use std::collections::BTreeMap;
@@ -103,6 +105,13 @@ pub struct Permission {
     /// What needs the permission.
     #[serde(default)]
     pub why: String,
+}
+
+impl Permission {
+    /// Whether the operator needs it only to authenticate and authorize requests to its metrics.
+    pub(crate) fn is_for_metrics(&self) -> bool {
+        self.why == "metrics authentication"
+    }
 }
 
 impl Manifests {

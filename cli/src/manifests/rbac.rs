@@ -28,12 +28,12 @@ pub fn files(
 ) -> Result<Vec<(PathBuf, String)>, YamlError> {
     let operator = manifests.operator.as_str();
     let of_webhooks = merge_rules(webhook_permissions(manifests, watched));
-    let rules_for =
-        |scopes: &[PermissionScope]| {
-            merge_rules(manifests.permissions.iter().filter(|permission| {
-                scopes.contains(&permission.scope) && !is_of_webhooks(permission, watched)
-            }))
-        };
+    let rules_for = |scopes: &[PermissionScope]| {
+        merge_rules(manifests.permissions.iter().filter(|permission| {
+            let is_elsewhere = is_of_webhooks(permission, watched) || permission.is_for_metrics();
+            scopes.contains(&permission.scope) && !is_elsewhere
+        }))
+    };
     let everywhere = if watched.is_empty() {
         rules_for(&[PermissionScope::Cluster, PermissionScope::Watched])
     } else {
@@ -94,6 +94,12 @@ pub fn files(
             binding("ClusterRoleBinding", &webhooks, None, "ClusterRole", account),
         ]
     };
+    let of_metrics = merge_rules(
+        manifests
+            .permissions
+            .iter()
+            .filter(|permission| permission.is_for_metrics()),
+    );
     let account = json!({
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -101,6 +107,7 @@ pub fn files(
     });
     let files = [
         ("leader_election", leases),
+        ("metrics", metrics_roles(operator, namespace, &of_metrics)),
         ("role", roles),
         ("role_binding", bindings),
         ("service_account", vec![account]),
@@ -116,6 +123,27 @@ pub fn files(
             ))
         })
         .collect()
+}
+
+/// Returns the role with which the operator authenticates clients of its metrics, and the one that such a client needs; none if metrics are
+/// plain. They are outside of namespaces, and in a file of their own, whatever the scope.
+fn metrics_roles(operator: &str, namespace: &str, rules: &[Value]) -> Vec<Value> {
+    if rules.is_empty() {
+        return Vec::new();
+    }
+    let reviews = format!("{operator}-metrics-auth");
+    let read = json!({"nonResourceURLs": ["/metrics"], "verbs": ["get"]});
+    let account = (operator, namespace);
+    vec![
+        role("ClusterRole", &reviews, None, rules),
+        binding("ClusterRoleBinding", &reviews, None, "ClusterRole", account),
+        role(
+            "ClusterRole",
+            &format!("{operator}-metrics-reader"),
+            None,
+            &[read],
+        ),
+    ]
 }
 
 /// Returns what a namespaced operator cannot do without its cluster-wide permissions for webhooks, which are in a file of their own.

@@ -70,6 +70,36 @@ pub fn plan(
     }
 }
 
+/// Plans the removal of a file that is not rendered any more, and of its base. An edited file is a conflict; the user's version, once kept,
+/// is not managed any more. A file without a base is the user's.
+pub fn plan_removal(
+    plan: &mut Plan,
+    root: &Path,
+    path: &Path,
+    resolution: Resolution,
+) -> Result<Option<ConflictedFile>, IoError> {
+    let base_path = Path::new(BASE).join(path);
+    let Some(base) = plan::read(&root.join(&base_path))? else {
+        return Ok(None);
+    };
+    if let Some(file) = plan::read(&root.join(path))?.filter(|_| resolution != Resolution::KeepOurs) {
+        if resolution == Resolution::Report && to_lf(&file) != to_lf(&base) {
+            let conflict = Conflict {
+                base,
+                ours: file,
+                theirs: String::new(),
+            };
+            return Ok(Some(ConflictedFile {
+                path: path.to_owned(),
+                conflicts: vec![conflict],
+            }));
+        }
+        plan.delete(path, file, vec!["switched off in kubewright.toml".to_owned()]);
+    }
+    plan.delete(base_path, base, Vec::new());
+    Ok(None)
+}
+
 /// Merges with the line endings of the user's file: git may have checked out only some of the files with CRLF.
 fn merge_lines(base: &str, file: &str, rendering: &str) -> Result<String, Vec<Conflict>> {
     if !file.contains("\r\n") {
@@ -170,6 +200,59 @@ mod tests {
         }
         let (changes, _) = planned(Some(NEW), Some("mine\n"), report);
         assert_eq!(changes, [], "the rendering did not change");
+    }
+
+    #[test]
+    fn files_that_are_not_rendered_any_more_are_deleted_unless_they_were_edited() {
+        let planned = |base: Option<&str>, file: Option<&str>, resolution| {
+            let root = tempfile::tempdir().unwrap();
+            let path = Path::new("policy.yaml");
+            fs::create_dir_all(root.path().join(BASE)).unwrap();
+            for (path, text) in [(Path::new(BASE).join(path), base), (path.to_owned(), file)] {
+                if let Some(text) = text {
+                    fs::write(root.path().join(path), text).unwrap();
+                }
+            }
+            let mut result = Plan::default();
+            let conflict = plan_removal(&mut result, root.path(), path, resolution).unwrap();
+            let changes = result
+                .changes()
+                .map(|change| (slashed(&change.path), change.after.clone()));
+            (
+                changes.collect::<Vec<_>>(),
+                conflict.map(|conflict| conflict.to_string()),
+            )
+        };
+        let deleted = |paths: &[&str]| {
+            paths
+                .iter()
+                .map(|&path| (path.to_owned(), None))
+                .collect::<Vec<_>>()
+        };
+        let both = deleted(&[".kubewright/base/policy.yaml", "policy.yaml"]);
+        let base = deleted(&[".kubewright/base/policy.yaml"]);
+        let (report, mine) = (Resolution::Report, "mine\n");
+        assert_eq!(
+            planned(None, Some(mine), report),
+            (vec![], None),
+            "the user's own file"
+        );
+        assert_eq!(planned(Some(OLD), Some(OLD), report), (both.clone(), None));
+        let crlf = OLD.replace('\n', "\r\n");
+        assert_eq!(planned(Some(OLD), Some(&crlf), report), (both.clone(), None));
+        assert_eq!(planned(Some(OLD), None, report), (base.clone(), None));
+        let (changes, conflict) = planned(Some(OLD), Some(mine), report);
+        assert_eq!(changes, []);
+        let conflict = conflict.unwrap();
+        assert!(
+            conflict.starts_with("<<<<<<< policy.yaml\nmine\n|||||||"),
+            "{conflict}"
+        );
+        assert_eq!(planned(Some(OLD), Some(mine), Resolution::KeepOurs), (base, None));
+        assert_eq!(
+            planned(Some(OLD), Some(mine), Resolution::TakeTheirs),
+            (both, None)
+        );
     }
 
     #[test]

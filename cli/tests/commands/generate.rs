@@ -26,9 +26,11 @@ fn writes_all_generated_files_and_then_is_idempotent() {
             "manifests/crds/demo.dev_foos.yaml",
             "manifests/rbac/Kustomization",
             "manifests/rbac/leader_election.yaml",
+            "manifests/rbac/metrics.yaml",
             "manifests/rbac/role.yaml",
             "manifests/rbac/role_binding.yaml",
             "manifests/rbac/service_account.yaml",
+            "manifests/rbac/user_roles.yaml",
         ]
     );
     assert!(
@@ -451,7 +453,7 @@ fn names_of_deleted_managed_files_are_reported() {
         .kubewright("generate")
         .expect(0)
         .stderr_contains(&format!(
-            "warning: manifests/deploy/Kustomization:4: operator.yaml {missing} list, or restore the file with `kubewright generate \
+            "warning: manifests/deploy/Kustomization:5: operator.yaml {missing} list, or restore the file with `kubewright generate \
              --overwrite manifests/deploy/operator.yaml`\n"
         ))
         .stderr_contains(&format!(
@@ -473,7 +475,7 @@ fn names_of_deleted_managed_files_are_reported() {
         .kubewright("generate --check")
         .expect(0)
         .stderr_contains(&format!(
-            "manifests/deploy/Kustomization:6: mine.yaml {missing} list, or restore the file\n"
+            "manifests/deploy/Kustomization:7: mine.yaml {missing} list, or restore the file\n"
         ));
 }
 

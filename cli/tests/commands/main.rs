@@ -13,5 +13,6 @@ mod new;
 mod random_commands;
 mod reference;
 mod remove_kind;
+mod shipping;
 mod support;
 mod versions;

@@ -12,9 +12,9 @@ fn creates_a_project_in_a_new_repository() {
     let made = folder
         .kubewright(NEW)
         .expect(0)
-        .stderr_contains("created shop with 31 files");
+        .stderr_contains("created shop with 35 files");
     assert_eq!(made.stdout, "");
-    assert_eq!(folder.files().len(), 31);
+    assert_eq!(folder.files().len(), 35);
     let in_project = folder.in_folder("shop");
     in_project.git(&["rev-parse", "--is-inside-work-tree"]);
     let head = std::process::Command::new("git")
@@ -97,7 +97,7 @@ fn notes_an_enclosing_workspace_but_not_a_sibling() {
 fn dry_run_prints_the_plan_and_writes_nothing() {
     let folder = Sandbox::new();
     let planned = folder.kubewright(&format!("{NEW} --dry-run")).expect(0);
-    assert_eq!(planned.stdout.lines().count(), 31);
+    assert_eq!(planned.stdout.lines().count(), 35);
     assert!(
         planned.stdout.contains("create src/api/foo.rs\n"),
         "{}",

@@ -275,6 +275,10 @@ pub(crate) fn manifests_with(spec: &Value) -> Value {
                 "verbs": ["list", "watch"], "why": "informer"},
             {"unit": "leader election", "scope": "operator", "apiGroups": ["coordination.k8s.io"],
                 "resources": ["leases"], "verbs": ["get", "create", "update"], "why": "leader election"},
+            {"unit": "metrics TokenReview", "scope": "cluster", "apiGroups": ["authentication.k8s.io"],
+                "resources": ["tokenreviews"], "verbs": ["create"], "why": "metrics authentication"},
+            {"unit": "metrics SubjectAccessReview", "scope": "cluster", "apiGroups": ["authorization.k8s.io"],
+                "resources": ["subjectaccessreviews"], "verbs": ["create"], "why": "metrics authentication"},
         ],
         "warnings": [],
     })

@@ -1,6 +1,10 @@
 //! The bind address of the manager's servers.
 
-use std::{fmt, net::SocketAddr, str::FromStr};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+};
 
 use tokio::net::TcpListener;
 
@@ -61,9 +65,30 @@ impl fmt::Display for BindAddress {
 }
 
 impl BindAddress {
+    /// Returns the address of a flag; if it is not set, `port` in a cluster, where requests come from outside of the pod, else a free port of
+    /// this machine, where `port` may be in use.
+    pub(crate) fn or_default(flag: Option<Self>, in_cluster: bool, port: u16) -> Self {
+        flag.unwrap_or_else(|| {
+            let (host, port) = if in_cluster {
+                (None, port)
+            } else {
+                (Some("127.0.0.1".to_owned()), 0)
+            };
+            Self::At { host, port }
+        })
+    }
+
     /// Whether it names a port, which only one server can have.
     pub(crate) fn has_port(&self) -> bool {
         matches!(self, Self::At { port, .. } if *port != 0)
+    }
+
+    /// Whether only this machine, or this pod, can reach it. Other host names than `localhost` count as not.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let Self::At { host: Some(host), .. } = self else {
+            return false;
+        };
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
     /// Binds the address; returns none if it is off.
@@ -96,6 +121,24 @@ mod tests {
             assert_eq!(text.parse::<BindAddress>().unwrap().to_string(), text);
         }
         assert_eq!("".parse(), Ok(BindAddress::Off));
+    }
+
+    #[test]
+    fn loopback_addresses_are_known() {
+        let is_loopback = |text: &str| text.parse::<BindAddress>().unwrap().is_loopback();
+        for text in ["127.0.0.1:0", "127.1.2.3:80", "[::1]:80", "localhost:80"] {
+            assert!(is_loopback(text), "{text}");
+        }
+        for text in [
+            "0",
+            ":80",
+            "0.0.0.0:80",
+            "[::]:80",
+            "10.0.0.1:80",
+            "example.com:80",
+        ] {
+            assert!(!is_loopback(text), "{text}");
+        }
     }
 
     #[test]

@@ -43,9 +43,19 @@ pub(super) struct ManagerArgs {
     #[arg(long, env = "LEADER_ELECT_RETRY_PERIOD", value_name = "DURATION", default_value = "2s", value_parser = parse_duration)]
     leader_elect_retry_period: Duration,
 
-    /// Address of /metrics: `host:port`, `:port`, or 0 to switch it off. Default: :8080 in a cluster, else a free port on localhost
+    /// Address of /metrics: `host:port`, `:port`, or 0 to switch it off. Default: in a cluster :8443, or :8080 with --metrics-secure=false; else a free port on localhost
     #[arg(long, env = "METRICS_BIND_ADDRESS", value_name = "ADDRESS")]
     pub(super) metrics_bind_address: Option<BindAddress>,
+
+    /// Serve metrics over HTTPS, to clients whose bearer token the API server authenticates and authorizes to get the path. Default: true
+    /// unless metrics are served on a loopback address
+    #[arg(long, env = "METRICS_SECURE", value_name = "BOOL", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(super) metrics_secure: Option<bool>,
+
+    /// Folder with tls.crt and tls.key for secure metrics, read again when they change. Default: a self-signed certificate
+    #[arg(long, env = "METRICS_CERT_DIR", value_name = "FOLDER")]
+    pub(super) metrics_cert_dir: Option<PathBuf>,
 
     /// Address of /livez, /healthz and /readyz, in the same form. Default: :8081 in a cluster, else a free port on localhost
     #[arg(long, env = "HEALTH_BIND_ADDRESS", value_name = "ADDRESS")]

@@ -97,6 +97,12 @@ type Register = Box<dyn FnOnce(&mut Setup) + Send>;
 /// `/debug/kubewright`, beside `/metrics`, shows the state of caches and queues if metrics are served on a loopback address, or with
 /// `--debug-page`.
 ///
+/// # Metrics
+///
+/// `/metrics` is served over HTTPS, to clients with a bearer token that the API server authenticates (TokenReview) and authorizes to `get` the
+/// path (SubjectAccessReview); the same applies to `/debug/kubewright`. The certificate is self-signed, or the one in `--metrics-cert-dir`. Metrics
+/// on a loopback address are plain and open to everyone on the machine; `--metrics-secure` overrides this either way.
+///
 /// # Exit codes
 ///
 /// | code | reason |
@@ -200,8 +206,8 @@ impl Manager {
         Self { clock, ..self }
     }
 
-    /// Serves health checks and metrics over TLS 1.2 and 1.3, with this certificate chain and its key, both in PEM. By default they are served over
-    /// plain HTTP. [`run`](Self::run) fails if they are invalid or do not belong together.
+    /// Serves health checks and metrics over TLS 1.2 and 1.3, with this certificate chain and its key, both in PEM. By default health checks are plain
+    /// HTTP, and [metrics](Self#metrics) have a certificate of their own. [`run`](Self::run) fails if they are invalid or do not belong together.
     #[must_use]
     pub fn serve_tls(self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
         Self {

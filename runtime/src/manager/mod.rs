@@ -1,7 +1,8 @@
 //! The manager: one process, many controllers.
 //!
 //! Read [`Manager`](crate::Manager) first: it registers, then prints the manifests or runs. `operator` starts and stops a running operator, `lifecycle`,
-//! `runnable_group` and `task_group` own its tasks, `component` starts its components, `servers` serves health checks, metrics and webhooks (`tls`). The other parts are independent of each
+//! `runnable_group` and `task_group` own its tasks, `component` starts its components, `servers` serves health checks, metrics and webhooks (`tls`);
+//! `health_and_metrics` decides how, and `metrics_access` to whom. The other parts are independent of each
 //! other: `args` and `command_line` (flags), `kubeconfig` and `connection_source` (client configuration), `leader` (leader election), `metrics`, `health`,
 //! `debug_page`, `manifests`.
 //!
@@ -18,6 +19,7 @@ mod debug_page;
 mod did_you_mean;
 pub(crate) mod error;
 mod health;
+mod health_and_metrics;
 pub(crate) mod identity;
 mod kubeconfig;
 mod leader;
@@ -29,7 +31,8 @@ mod logging;
 )]
 pub(crate) mod manager;
 pub(crate) mod manifests;
-mod metrics;
+pub(crate) mod metrics;
+mod metrics_access;
 mod operator;
 mod runnable_group;
 mod served_webhooks;

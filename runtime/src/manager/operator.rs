@@ -19,13 +19,14 @@ use super::{
     connection_source::{ConnectedClient, ConnectionSource},
     debug_page::DebugPage,
     did_you_mean::did_you_mean,
+    health_and_metrics::HealthAndMetrics,
     identity, kubeconfig,
     leader::{ElectionTiming, Elector, ElectorHandle, LeaseLock},
     lifecycle::{OperatorTasks, StopReason},
     metrics::{Metrics, QueueStatsReader},
     runnable_group::RunnableGroups,
     served_webhooks::{ServedWebhooks, WebhookCertificate},
-    servers::{HealthSources, ManagerServers, NotReadyReason, either},
+    servers::{HealthSources, ManagerServers, NotReadyReason},
     task_group::TaskGroup,
 };
 use crate::{
@@ -36,17 +37,11 @@ use crate::{
     events::{EventWriter, Recorder},
     webhooks::{
         add_conversion,
-        certificates::client_verifier,
+        certificates::{ServerNames, client_verifier},
         server::{Routes, ServerTls},
     },
     workqueue::WorkQueue,
 };
-
-/// The default port of the metrics in a cluster.
-const DEFAULT_METRICS_PORT: u16 = 8080;
-
-/// The default port of the health checks in a cluster.
-const DEFAULT_HEALTH_PORT: u16 = 8081;
 
 /// A registered operator, ready to run.
 pub(super) struct Operator {
@@ -228,7 +223,8 @@ impl Operator {
         let not_ready: NotReadyReason = Arc::new(Mutex::new(Some("starting")));
         let grace = self.args.grace_period;
         let leading = self.metrics.leading();
-        let mut servers = ManagerServers::new(self.tls);
+        let health_and_metrics = HealthAndMetrics::new(&self.args, in_cluster, self.tls);
+        let mut servers = ManagerServers::default();
         // Webhooks are served before the caches sync, which may wait for them.
         let has_webhooks = self.webhooks.exist && self.args.webhook_bind_address != Some(BindAddress::Off);
         let not_synced = if has_webhooks {
@@ -263,11 +259,6 @@ impl Operator {
                 metrics
             }
         };
-        let (health_address, metrics_address) =
-            (self.args.health_bind_address, self.args.metrics_bind_address);
-        // kube-controller-manager, for example, serves both on one port.
-        let is_one_server =
-            health_address.as_ref().is_some_and(BindAddress::has_port) && health_address == metrics_address;
         let webhooks = &self.webhooks.webhooks;
         let mut routes = Routes::default();
         webhooks.add_to(&mut routes, &self.informers, |index| {
@@ -282,7 +273,11 @@ impl Operator {
         });
         add_conversion(&mut routes, self.webhooks.converters, &webhooks.metrics);
         let namespace = identity::operator_namespace(None, client.default_namespace());
-        let (name, folder) = ((&*operator, &*namespace), self.args.webhook_cert_dir);
+        let (name, folder, clock) = (
+            (&*operator, &*namespace),
+            self.args.webhook_cert_dir,
+            self.clock.clone(),
+        );
         let (certificate, keeper) =
             self.webhooks
                 .certificate
@@ -295,35 +290,10 @@ impl Operator {
                 let tls = ServerTls { certificate, clients };
                 servers.start_webhooks(address, in_cluster, tls, routes).await?;
             }
-            if is_one_server {
-                let both = |address: SocketAddr| either(health, metrics(address));
-                return servers
-                    .start(
-                        "health checks and metrics",
-                        health_address,
-                        in_cluster,
-                        DEFAULT_HEALTH_PORT,
-                        both,
-                    )
-                    .await;
-            }
-            servers
-                .start(
-                    "health checks",
-                    health_address,
-                    in_cluster,
-                    DEFAULT_HEALTH_PORT,
-                    |_| health,
-                )
-                .await?;
-            servers
-                .start(
-                    "metrics",
-                    metrics_address,
-                    in_cluster,
-                    DEFAULT_METRICS_PORT,
-                    metrics,
-                )
+            let names = ServerNames::of_service(&format!("{operator}-metrics"), &namespace);
+            let certificate = (names.with_loopback(), clock);
+            health_and_metrics
+                .start(&mut servers, &self.connection, certificate, health, metrics)
                 .await
         };
         if let Err(error) = started.await {

@@ -1,9 +1,9 @@
-//! A small HTTP/1.1 server for health checks and metrics: GET only, synchronous handlers.
+//! A small HTTP/1.1 server for health checks and metrics: GET only, synchronous handlers, access control of the metrics.
 
 use std::{convert::Infallible, sync::Arc};
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode, Uri, header};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -15,6 +15,8 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, warn};
+
+use super::metrics_access::MetricsAccess;
 
 /// Handles a GET.
 pub(super) type HttpHandler = Arc<dyn Fn(&Uri) -> TextResponse + Send + Sync>;
@@ -43,6 +45,40 @@ impl TextResponse {
     }
 }
 
+/// What a server serves.
+#[derive(Clone, Default)]
+pub(super) struct HttpHandlers {
+    /// Health checks: they need no token.
+    pub(super) health: Option<HttpHandler>,
+    /// What the health checks do not find.
+    pub(super) metrics: Option<HttpHandler>,
+    /// Who may get the metrics; none: everyone.
+    pub(super) access: Option<Arc<MetricsAccess>>,
+}
+
+impl HttpHandlers {
+    async fn respond(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> TextResponse {
+        if !matches!(*method, Method::GET | Method::HEAD) {
+            return TextResponse::text(StatusCode::METHOD_NOT_ALLOWED, "only GET is allowed\n");
+        }
+        if let Some(health) = &self.health {
+            let response = health(uri);
+            if response.status != StatusCode::NOT_FOUND {
+                return response;
+            }
+        }
+        let Some(metrics) = &self.metrics else {
+            return TextResponse::not_found();
+        };
+        if let Some(access) = &self.access
+            && let Err(refusal) = access.check(method, uri.path(), headers).await
+        {
+            return refusal;
+        }
+        metrics(uri)
+    }
+}
+
 /// How long a client may take to send a request's header.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -52,16 +88,16 @@ const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// A server that is bound to its address.
 pub(super) struct HttpServer {
     listener: TcpListener,
-    handler: HttpHandler,
+    handlers: Arc<HttpHandlers>,
     /// None: plain HTTP.
     tls: Option<TlsAcceptor>,
 }
 
 impl HttpServer {
-    pub(super) fn new(listener: TcpListener, handler: HttpHandler, tls: Option<TlsAcceptor>) -> Self {
+    pub(super) fn new(listener: TcpListener, handlers: HttpHandlers, tls: Option<TlsAcceptor>) -> Self {
         Self {
             listener,
-            handler,
+            handlers: Arc::new(handlers),
             tls,
         }
     }
@@ -76,14 +112,14 @@ impl HttpServer {
             };
             match accepted {
                 Ok((stream, _)) => {
-                    let (handler, tls, stop) = (self.handler.clone(), self.tls.clone(), stop.clone());
+                    let (handlers, tls, stop) = (self.handlers.clone(), self.tls.clone(), stop.clone());
                     connections.spawn(async move {
                         let Some(tls) = tls else {
-                            return connection(stream, handler, stop).await;
+                            return connection(stream, handlers, stop).await;
                         };
                         let accepted = timeout(HEADER_TIMEOUT, tls.accept(stream));
                         match stop.run_until_cancelled(accepted).await {
-                            Some(Ok(Ok(stream))) => connection(stream, handler, stop.clone()).await,
+                            Some(Ok(Ok(stream))) => connection(stream, handlers, stop.clone()).await,
                             Some(Ok(Err(error))) => debug!(%error, "TLS handshake failed"),
                             // The client took too long, or the server stops.
                             Some(Err(_)) | None => {}
@@ -104,12 +140,12 @@ impl HttpServer {
 
 async fn connection(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    handler: HttpHandler,
+    handlers: Arc<HttpHandlers>,
     stop: CancellationToken,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let response = respond(&handler, &request);
-        async move { Ok::<_, Infallible>(response) }
+        let handlers = handlers.clone();
+        async move { Ok::<_, Infallible>(respond(&handlers, &request).await) }
     });
     let mut builder = http1::Builder::new();
     builder
@@ -128,11 +164,10 @@ async fn connection(
     }
 }
 
-fn respond(handler: &HttpHandler, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-    let text = match *request.method() {
-        Method::GET | Method::HEAD => handler(request.uri()),
-        _ => TextResponse::text(StatusCode::METHOD_NOT_ALLOWED, "only GET is allowed\n"),
-    };
+async fn respond(handlers: &HttpHandlers, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    let text = handlers
+        .respond(request.method(), request.uri(), request.headers())
+        .await;
     let mut response = Response::new(Full::from(text.body));
     *response.status_mut() = text.status;
     let headers = response.headers_mut();
@@ -141,6 +176,9 @@ fn respond(handler: &HttpHandler, request: &Request<Incoming>) -> Response<Full<
         http::HeaderValue::from_static(text.content_type),
     );
     headers.insert(header::CACHE_CONTROL, http::HeaderValue::from_static("no-store"));
+    if text.status == StatusCode::UNAUTHORIZED {
+        headers.insert(header::WWW_AUTHENTICATE, http::HeaderValue::from_static("Bearer"));
+    }
     response
 }
 
@@ -179,7 +217,11 @@ mod tests {
             _ => TextResponse::not_found(),
         });
         let address = listener.local_addr().unwrap();
-        let server = HttpServer::new(listener, handler, None);
+        let handlers = HttpHandlers {
+            health: Some(handler),
+            ..HttpHandlers::default()
+        };
+        let server = HttpServer::new(listener, handlers, None);
         let stop = CancellationToken::new();
         let running = tokio::spawn(server.run(stop.clone()));
 

@@ -2,7 +2,6 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use http::StatusCode;
 use parking_lot::Mutex;
 use tokio::{
     net::TcpListener,
@@ -17,7 +16,7 @@ use super::{
     address::BindAddress,
     component::RunningComponent,
     health::{self, Checks},
-    server::{HttpHandler, HttpServer},
+    server::{HttpHandler, HttpHandlers, HttpServer},
     task_group::TaskGroup,
 };
 use crate::{
@@ -42,37 +41,26 @@ pub(super) type NotReadyReason = Arc<Mutex<Option<&'static str>>>;
 pub(super) struct ManagerServers {
     group: TaskGroup,
     stop: CancellationToken,
-    /// None: plain HTTP.
-    tls: Option<TlsAcceptor>,
 }
 
 impl ManagerServers {
-    /// Servers that are not started yet, with TLS if there is an acceptor.
-    pub(super) fn new(tls: Option<TlsAcceptor>) -> Self {
-        Self {
-            tls,
-            ..Self::default()
-        }
-    }
-
-    /// Starts a server on `address`, or on the default for `port` if the flag is not set. `handler` gets the address that was bound.
+    /// Starts a server on `address`; plain HTTP without an acceptor. `handlers` gets the address that was bound.
     pub(super) async fn start(
         &mut self,
         what: &'static str,
-        address: Option<BindAddress>,
-        in_cluster: bool,
-        port: u16,
-        handler: impl FnOnce(SocketAddr) -> HttpHandler,
+        address: &BindAddress,
+        tls: Option<TlsAcceptor>,
+        handlers: impl FnOnce(SocketAddr) -> HttpHandlers,
     ) -> Result<(), Error> {
         let flag = if what == "metrics" {
             "--metrics-bind-address"
         } else {
             "--health-bind-address"
         };
-        let Some((listener, local)) = listen(what, flag, address, in_cluster, port).await? else {
+        let Some((listener, local)) = listen(what, flag, address).await? else {
             return Ok(());
         };
-        let server = HttpServer::new(listener, handler(local), self.tls.clone());
+        let server = HttpServer::new(listener, handlers(local), tls);
         let stop = self.stop.clone();
         self.group.spawn(what, async move {
             server.run(stop).await;
@@ -94,7 +82,8 @@ impl ManagerServers {
             warn!("webhooks are switched off by {flag}: the API server applies their failure policies");
             return Ok(());
         }
-        let Some((listener, _)) = listen(what, flag, address, in_cluster, DEFAULT_PORT).await? else {
+        let address = BindAddress::or_default(address, in_cluster, DEFAULT_PORT);
+        let Some((listener, _)) = listen(what, flag, &address).await? else {
             return Ok(());
         };
         let server =
@@ -126,6 +115,15 @@ impl ManagerServers {
         });
     }
 
+    /// Reads a certificate of others again when it changes.
+    pub(super) fn keep_metrics_certificate(&mut self, keeper: CertificateKeeper) {
+        let stop = self.stop.clone();
+        self.group.spawn("metrics certificate", async move {
+            keeper.run(stop).await;
+            Ok(())
+        });
+    }
+
     /// Closes the servers; running requests may finish.
     pub(super) async fn stop(mut self) {
         self.stop.cancel();
@@ -133,23 +131,12 @@ impl ManagerServers {
     }
 }
 
-/// Listens on the address of a flag, or on the default for `port` if it is not set. None if it is off.
+/// Listens on the address of a flag. None if it is off.
 async fn listen(
     what: &'static str,
     flag: &'static str,
-    address: Option<BindAddress>,
-    in_cluster: bool,
-    port: u16,
+    address: &BindAddress,
 ) -> Result<Option<(TcpListener, SocketAddr)>, Error> {
-    // In a pod, probes, scrapes and reviews come from outside. On a workstation a fixed port may be in use.
-    let address = address.unwrap_or_else(|| {
-        let (host, port) = if in_cluster {
-            (None, port)
-        } else {
-            (Some("127.0.0.1".to_owned()), 0)
-        };
-        BindAddress::At { host, port }
-    });
     let failed = |source| Error::Listen {
         what,
         address: address.to_string(),
@@ -162,17 +149,6 @@ async fn listen(
     let local = listener.local_addr().map_err(failed)?;
     info!(address = %local, "serving {what}");
     Ok(Some((listener, local)))
-}
-
-/// Handles with `first`, and with `then` what `first` does not find.
-pub(super) fn either(first: HttpHandler, then: HttpHandler) -> HttpHandler {
-    Arc::new(move |uri| {
-        let response = first(uri);
-        if response.status == StatusCode::NOT_FOUND {
-            return then(uri);
-        }
-        response
-    })
 }
 
 /// How long an informer's watch may be down before its controllers are unready. A lost watch usually reopens within 30 s.

@@ -5,11 +5,15 @@ use std::sync::Arc;
 use rustls::{ServerConfig, server::ResolvesServerCert, sign::SingleCertAndKey};
 use tokio_rustls::TlsAcceptor;
 
-use crate::webhooks::certificates::certified_key;
+use crate::webhooks::certificates::{ServerNames, certified_key};
 
 /// Makes an acceptor from a certificate chain and its key, in PEM. The error is a message.
 pub(super) fn acceptor(certificates: &[u8], key: &[u8]) -> Result<TlsAcceptor, String> {
-    let certificate = resolver(certificates, key)?;
+    acceptor_with(resolver(certificates, key)?)
+}
+
+/// Makes an acceptor that gets its certificate from `certificate` in each handshake. The error is a message.
+pub(super) fn acceptor_with(certificate: Arc<dyn ResolvesServerCert>) -> Result<TlsAcceptor, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -26,6 +30,14 @@ pub(super) fn resolver(certificates: &[u8], key: &[u8]) -> Result<Arc<dyn Resolv
         certificates,
         key,
     )?)))
+}
+
+/// Makes a self-signed certificate for an operator's metrics, of which a client can verify nothing: it only encrypts. The error is a message.
+pub(super) fn self_signed(names: &ServerNames) -> Result<Arc<dyn ResolvesServerCert>, String> {
+    let generated = rcgen::generate_simple_self_signed(names.as_slice())
+        .map_err(|error| format!("cannot make a certificate for the metrics: {error}"))?;
+    let (certificate, key) = (generated.cert.pem(), generated.signing_key.serialize_pem());
+    resolver(certificate.as_bytes(), key.as_bytes())
 }
 
 #[cfg(test)]

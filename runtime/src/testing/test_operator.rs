@@ -18,7 +18,7 @@ use crate::{
     controller::{Permission, Setup},
     manager::{
         identity::operator_namespace,
-        manifests::{ManifestError, definitions, permissions_without_election},
+        manifests::{ManifestError, definitions, permissions_of_registration},
     },
     panics,
     webhooks::{certificates::secret_manifest, configurations::secret_name},
@@ -125,7 +125,7 @@ impl TestOperator {
     pub fn permissions(register: impl FnOnce(&mut Setup)) -> Vec<Permission> {
         let mut test = Harness::new(register);
         test.setup.leave_conversion_out();
-        valid(permissions_without_election(&test.setup))
+        valid(permissions_of_registration(&test.setup))
     }
 
     /// Returns the definitions in the manifests of an operator with this registration, for tests to install: one of each kind, with all

@@ -11,6 +11,7 @@ mod webhooks;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde::Serialize;
 
+use super::metrics_access;
 use crate::{
     controller::{Permission, PermissionScope, RegistrationError, Setup},
     webhooks::{WebhookManifests, certificates::BundleTarget},
@@ -68,6 +69,7 @@ impl Manifests {
         let kinds = definitions::all(setup, &mut errors);
         let mut permissions = setup.permissions();
         permissions.push(leader_election());
+        permissions.extend(metrics_access::permissions());
         let webhooks = webhooks::of(setup, &kinds, is_kept, &mut permissions);
         if !errors.is_empty() {
             return Err(errors);
@@ -122,11 +124,12 @@ pub(crate) fn definitions(setup: &Setup) -> Result<Vec<CustomResourceDefinition>
     Ok(manifests.kinds.into_iter().filter_map(|kind| kind.crd).collect())
 }
 
-/// Returns the permissions of an operator without leader election, or the registration's errors.
-pub(crate) fn permissions_without_election(setup: &Setup) -> Result<Vec<Permission>, Vec<ManifestError>> {
+/// Returns the permissions of an operator without leader election and metrics, or the registration's errors.
+pub(crate) fn permissions_of_registration(setup: &Setup) -> Result<Vec<Permission>, Vec<ManifestError>> {
     let Manifests { mut permissions, .. } = Manifests::of(setup)?;
     let election = leader_election();
-    permissions.retain(|permission| permission.unit != election.unit);
+    permissions
+        .retain(|permission| permission.unit != election.unit && !metrics_access::is_for_metrics(permission));
     Ok(permissions)
 }
 

@@ -174,7 +174,13 @@ fn errors(setup: &Setup) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn empty_operator_has_the_permission_for_leader_election() {
+async fn empty_operator_has_the_permissions_for_leader_election_and_metrics() {
+    let create = |unit: &str, group: &str, resource: &str| {
+        json!({
+            "unit": unit, "scope": "cluster", "apiGroups": [group], "resources": [resource], "verbs": ["create"],
+            "why": "metrics authentication",
+        })
+    };
     assert_eq!(
         document(&setup()),
         json!({
@@ -182,7 +188,9 @@ async fn empty_operator_has_the_permission_for_leader_election() {
             "permissions": [{
                 "unit": "leader election", "scope": "operator", "apiGroups": ["coordination.k8s.io"],
                 "resources": ["leases"], "verbs": ["get", "create", "update"], "why": "leader election",
-            }],
+            },
+            create("metrics TokenReview", "authentication.k8s.io", "tokenreviews"),
+            create("metrics SubjectAccessReview", "authorization.k8s.io", "subjectaccessreviews")],
         })
     );
 }
@@ -237,6 +245,8 @@ async fn prints_kinds_with_and_without_informer_and_no_external_definitions() {
             ("informer Node", "cluster"),
             ("owner Foo", "watched"),
             ("leader election", "operator"),
+            ("metrics TokenReview", "cluster"),
+            ("metrics SubjectAccessReview", "cluster"),
         ]
     );
 }
@@ -538,6 +548,8 @@ async fn each_component_has_a_role_for_its_clients() {
             ("informer Deployment", None),
             ("needs delete nodes", Some("node-controller")),
             ("leader election", None),
+            ("metrics TokenReview", None),
+            ("metrics SubjectAccessReview", None),
         ]
     );
     let yaml = manifests.to_yaml().unwrap();

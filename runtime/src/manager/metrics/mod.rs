@@ -1,6 +1,7 @@
 //! Serves `/metrics`, with the names of controller-runtime and client-go where they have one. `metrics.md` beside this
-//! folder lists all, for the documentation and the book.
+//! folder lists all, for the documentation, the book and [`catalog`].
 
+pub(crate) mod catalog;
 mod collectors;
 mod controller;
 

@@ -137,22 +137,6 @@ async fn no_two_informers_share_a_series() {
     assert_eq!((series.len(), unique.len()), (5, 5), "{series:#?}");
 }
 
-/// Returns the names in the first column of the documentation's table, where `…` is the prefix of the row's first name.
-fn documented() -> BTreeSet<String> {
-    let rows = include_str!("../metrics.md").lines();
-    let rows = rows.filter_map(|line| line.strip_prefix("| `"));
-    let mut names = BTreeSet::new();
-    for row in rows {
-        let (cell, _) = row.split_once(" |").unwrap();
-        let mut cell = cell.split([',', '`', ' ']).filter(|name| !name.is_empty());
-        let first = cell.next().unwrap();
-        let beginning: Vec<_> = first.split('_').take(2).collect();
-        names.insert(first.to_owned());
-        names.extend(cell.map(|name| name.replace('…', &beginning.join("_"))));
-    }
-    names
-}
-
 struct AcceptAll;
 
 impl Validator<Deployment> for AcceptAll {}
@@ -188,12 +172,14 @@ async fn documented_metrics_equal_the_exported_ones() {
     let exported: BTreeSet<_> = text
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '))
-        .map(|(name, what)| match what {
-            "counter" => format!("{name}_total"),
-            _ => name.to_owned(),
+        .map(|(name, kind)| match kind {
+            "counter" => (format!("{name}_total"), kind.to_owned()),
+            _ => (name.to_owned(), kind.to_owned()),
         })
         .collect();
-    assert_eq!(documented(), exported);
+    let documented = catalog::metric_catalog().into_iter();
+    let documented = documented.map(|metric| (metric.name, format!("{:?}", metric.kind).to_lowercase()));
+    assert_eq!(documented.collect::<BTreeSet<_>>(), exported);
 }
 
 #[tokio::test]

@@ -32,12 +32,12 @@ pub(super) async fn run(folder: &Path, serving: &ServingCertificate, stop: &Canc
             match outcome {
                 Ok(certified) => {
                     serving.replace(&Arc::new(certified));
-                    info!(folder = %folder.display(), "serving the webhook certificate of the folder");
+                    info!(folder = %folder.display(), "serving the certificate of the folder");
                 }
                 Err(problem) => warn!(
                     folder = %folder.display(),
                     problem,
-                    "the webhook certificate cannot be used: put {CERTIFICATE} and {KEY} into the folder"
+                    "the certificate cannot be used: put {CERTIFICATE} and {KEY} into the folder"
                 ),
             }
             last = Some(files);

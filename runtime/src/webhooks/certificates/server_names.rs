@@ -36,7 +36,7 @@ impl ServerNames {
         self
     }
 
-    pub(super) fn as_slice(&self) -> &[String] {
+    pub(crate) fn as_slice(&self) -> &[String] {
         &self.0
     }
 
