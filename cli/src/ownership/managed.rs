@@ -5,7 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::merge::{self, Conflict};
+use super::{
+    generated::GENERATE,
+    merge::{self, Conflict},
+};
 use crate::plan::{self, IoError, Plan, slashed};
 
 /// Directory of the last renderings.
@@ -18,6 +21,15 @@ pub struct ConflictedFile {
     pub path: PathBuf,
     /// The conflicts, in the file's order.
     pub conflicts: Vec<Conflict>,
+    /// The command that resolves them with `--keep` or `--overwrite`.
+    pub command: &'static str,
+}
+
+impl ConflictedFile {
+    /// Sets the command that resolves the conflicts.
+    pub(crate) fn by(self, command: &'static str) -> Self {
+        Self { command, ..self }
+    }
 }
 
 /// How to resolve a conflict.
@@ -66,8 +78,35 @@ pub fn plan(
         Err(conflicts) => Ok(Some(ConflictedFile {
             path: path.to_owned(),
             conflicts,
+            command: GENERATE,
         })),
     }
+}
+
+/// What becomes of a managed file that is not rendered any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// It is planned to be deleted, or does not exist.
+    Planned,
+    /// The user edited it: it is kept.
+    Edited,
+}
+
+/// Plans the deletion of a managed file and of its base. An edited file is not planned.
+pub fn plan_removal(plan: &mut Plan, root: &Path, path: &Path) -> Result<Removal, IoError> {
+    let base_path = Path::new(BASE).join(path);
+    let base = plan::read(&root.join(&base_path))?;
+    let file = plan::read(&root.join(path))?;
+    if let Some(file) = file {
+        if base.as_deref().map(to_lf) != Some(to_lf(&file)) {
+            return Ok(Removal::Edited);
+        }
+        plan.delete(path, file, vec!["no longer needed".to_owned()]);
+    }
+    if let Some(base) = base {
+        plan.delete(base_path, base, Vec::new());
+    }
+    Ok(Removal::Planned)
 }
 
 /// Merges with the line endings of the user's file: git may have checked out only some of the files with CRLF.
