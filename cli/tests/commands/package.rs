@@ -58,10 +58,15 @@ replicas:
     project
 }
 
-/// A project with webhooks, which convert a kind.
+/// A project with webhooks; without settings, they convert a kind.
 fn with_webhooks(settings: &[(&str, &str)]) -> Sandbox {
     let project = Sandbox::project();
-    project.set_manifests(&manifests_with_webhooks());
+    let mut manifests = manifests_with_webhooks();
+    if !settings.is_empty() {
+        let spec = manifests.pointer_mut("/kinds/0/crd/spec").unwrap();
+        spec.as_object_mut().unwrap().remove("conversion");
+    }
+    project.set_manifests(&manifests);
     for (old, new) in settings {
         project.edit("kubewright.toml", old, new);
     }

@@ -69,6 +69,11 @@ impl Bundle<'_> {
         let csv = yaml::write(&csv::csv(self, root, &permissions)?)?;
         let mut files = vec![
             (DOCKERFILE.into(), self.dockerfile()),
+            // The project's own file sends only what the operator is built from.
+            (
+                format!("{DOCKERFILE}.dockerignore").into(),
+                format!("*\n!{FOLDER}\n"),
+            ),
             (
                 format!("{FOLDER}/metadata/annotations.yaml").into(),
                 self.annotations()?,
