@@ -14,6 +14,7 @@ use crate::{
     exit,
     migration::MigrationError,
     ownership::{generated::EditedFile, managed::ConflictedFile},
+    packaging::PackageError,
     plan::{IoError, slashed},
     project::ProjectError,
     source::InsertError,
@@ -118,6 +119,9 @@ pub enum Error {
         "the code has no versions of kind {0}: `kubewright add version` adds one, and `setup.versions::<…>()` registers them"
     )]
     NoVersions(String),
+    /// See [`exit::PACKAGE`].
+    #[error(transparent)]
+    Package(#[from] PackageError),
     /// The objects of a cluster are not migrated.
     #[error(transparent)]
     Migration(#[from] MigrationError),
@@ -175,6 +179,7 @@ impl Error {
             Self::Insert { .. } => exit::NO_INSERTION_POINT,
             Self::Io(_) | Self::Template(_) | Self::ScaffoldManifests(_) => exit::IO,
             Self::ManifestYaml(_) => exit::MANIFESTS,
+            Self::Package(_) => exit::PACKAGE,
             Self::ApiServer(_) | Self::Controllers(_) => exit::SERVER,
             Self::Cluster(_) | Self::Migration(_) => exit::CLUSTER,
             Self::At { error, .. } => error.exit_code(),
@@ -194,13 +199,13 @@ fn edited_message(files: &[EditedFile]) -> String {
     use std::fmt::Write as _;
     // Writing to a string cannot fail.
     let mut message = String::new();
-    for EditedFile { path, diff } in files {
+    for EditedFile { path, diff, command } in files {
         let path = slashed(path);
         let _ = write!(
             message,
             "{path} was edited by hand and would be overwritten:\n\n{diff}\n\
              move the edit into the code that the file is generated from, or discard it with \
-             `kubewright generate --overwrite {path}`\n"
+             `{command} --overwrite {path}`\n"
         );
     }
     message + "nothing was written"
@@ -211,12 +216,12 @@ fn conflict_message(files: &[ConflictedFile]) -> String {
     // Writing to a string cannot fail.
     let mut message = String::new();
     for file in files {
-        let path = slashed(&file.path);
+        let (path, command) = (slashed(&file.path), file.command);
         let _ = write!(
             message,
             "{path} has a merge conflict between your changes and kubewright's:\n\n{file}\n\
-             merge by hand, or run `kubewright generate --keep {path}` to keep your version or \
-             `kubewright generate --overwrite {path}` to take kubewright's\n"
+             merge by hand, or run `{command} --keep {path}` to keep your version or \
+             `{command} --overwrite {path}` to take kubewright's\n"
         );
     }
     message + "nothing was written"

@@ -31,6 +31,8 @@ pub const SERVER: u8 = 12;
 pub const CLUSTER: u8 = 13;
 /// The API server would refuse a CRD, or no object could satisfy it.
 pub const DEFINITION: u8 = 14;
+/// `package`: the manifests have what the package cannot express.
+pub const PACKAGE: u8 = 15;
 
 /// The table of exit codes at the end of `--help`.
 pub const HELP: &str = "\
@@ -49,4 +51,5 @@ Exit codes:
   11  the operator does not print its manifests
   12  the API server does not start
   13  the cluster cannot be reached, denies a request, or is not ready for it
-  14  a CRD would be refused by the API server, or no object could satisfy it";
+  14  a CRD would be refused by the API server, or no object could satisfy it
+  15  the manifests have what a package cannot express";

@@ -11,6 +11,7 @@ mod api_types;
 mod bench;
 mod check;
 mod check_book;
+mod check_packages;
 mod control_plane;
 mod fuzz;
 mod go_structs;
@@ -111,6 +112,12 @@ enum Task {
     },
     /// Checks the book in docs/ and the links of the other documents: every included file and anchor, and every link to a file or heading
     CheckBook,
+    /// Compares the packages in tests/golden/packages with what kubectl makes of the manifests
+    CheckPackages {
+        /// Also with what helm and OLM's validator make of the packages; needs Go, and five minutes for the first build
+        #[arg(long)]
+        all: bool,
+    },
     /// Builds all test programs once, runs them side by side, and prints their times
     ///
     /// Documentation tests are not included: `cargo test --workspace --doc`.
@@ -144,6 +151,7 @@ fn main() -> ExitCode {
         Task::Fuzz { seconds, target } => fuzz::run(seconds, target.as_deref()),
         Task::Check { base } => check::run(base.as_deref()),
         Task::CheckBook => check_book::run(),
+        Task::CheckPackages { all } => check_packages::run(all),
         Task::Test(options) => test::run(&options),
         Task::Soak { seconds, seed } => soak::run(seconds, seed),
     };

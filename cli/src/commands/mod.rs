@@ -14,6 +14,7 @@ mod kind_files;
 mod kind_target;
 pub mod migrate_storage;
 pub mod new;
+pub mod package;
 pub mod remove_kind;
 pub mod remove_version;
 mod signals;

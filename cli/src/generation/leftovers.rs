@@ -1,19 +1,16 @@
 //! Warnings about what deletions left behind: kinds that are no longer registered, and names of deleted files.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::{
-    manifests::Manifests,
+    manifests::{Manifests, kustomization},
     ownership::{generated, managed},
     plan::{self, IoError, Plan, slashed},
     source::{self, SourceFile},
     yaml,
 };
-
-/// Names of a kustomization's file.
-const KUSTOMIZATION_NAMES: [&str; 3] = ["Kustomization", "kustomization.yaml", "kustomization.yml"];
 
 /// Returns a warning for each kind in the source that the operator does not register.
 pub(super) fn unregistered_kinds(sources: &[SourceFile], manifests: &Manifests) -> Vec<String> {
@@ -53,7 +50,9 @@ pub(super) fn missing_resources(
         // kustomize reports what does not parse.
         for document in yaml::documents(&text).unwrap_or_default() {
             for (place, entry) in local_entries(&document.value) {
-                let Some(missing) = join(folder, entry).filter(|file| !will_exist(root, plan, file)) else {
+                let Some(missing) =
+                    kustomization::resolve(folder, entry).filter(|file| !will_exist(root, plan, file))
+                else {
                     continue;
                 };
                 let fix = if managed.contains(&missing) {
@@ -118,7 +117,7 @@ fn mentions(line: &str, path: &str) -> bool {
 
 /// Returns the kustomizations in a folder and below, relative to the project.
 fn kustomizations(root: &Path, folder: &Path) -> Result<Vec<PathBuf>, IoError> {
-    let mut found: Vec<_> = KUSTOMIZATION_NAMES
+    let mut found: Vec<_> = kustomization::FILE_NAMES
         .iter()
         .map(|name| folder.join(name))
         .filter(|path| root.join(path).is_file())
@@ -148,24 +147,6 @@ fn local_entries(kustomization: &Value) -> Vec<(String, &str)> {
         .chain(list("patches", Some("path")))
         .filter(|(_, entry)| !entry.contains([':', '?']) && !entry.starts_with("github.com/"))
         .collect()
-}
-
-/// Resolves an entry of a file in `folder`; none if it leaves the project.
-fn join(folder: &Path, entry: &str) -> Option<PathBuf> {
-    let mut path = folder.to_owned();
-    for part in Path::new(entry).components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !path.pop() {
-                    return None;
-                }
-            }
-            Component::Normal(name) => path.push(name),
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(path)
 }
 
 /// Whether a file or folder exists after the plan was applied.
@@ -219,11 +200,5 @@ mod tests {
                 "patches[0] patch.yaml"
             ]
         );
-        let folder = Path::new("manifests/deploy");
-        assert_eq!(
-            join(folder, "../crds").as_deref(),
-            Some(Path::new("manifests/crds"))
-        );
-        assert_eq!(join(folder, "../../../x"), None);
     }
 }

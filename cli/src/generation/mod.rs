@@ -253,12 +253,12 @@ impl Planner<'_> {
             };
             let plan = &mut self.outcome.plan;
             let root = &self.project.root;
-            let conflict = match rendering {
-                Some(rendering) => {
-                    paths.push(path.clone());
-                    managed::plan(plan, root, &path, &rendering, resolution)?
-                }
-                None => managed::plan_removal(plan, root, &path, resolution)?,
+            let conflict = if let Some(rendering) = rendering {
+                paths.push(path.clone());
+                managed::plan(plan, root, &path, &rendering, resolution)?
+            } else {
+                let why = "switched off in kubewright.toml";
+                managed::plan_removal(plan, root, &path, resolution, why)?
             };
             self.outcome.conflicts.extend(conflict);
         }

@@ -52,7 +52,7 @@ impl Descriptions {
 }
 
 /// Returns the text up to the first full stop before a space, or to the end of the first line.
-fn first_sentence(text: &str) -> &str {
+pub(crate) fn first_sentence(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.find(". ").map_or(line, |end| &line[..=end]).trim_end()
 }

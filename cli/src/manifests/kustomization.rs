@@ -3,11 +3,14 @@
 //! The files are called `Kustomization`, without extension: `kubectl apply -f manifests/crds` reads every `.yaml` file of
 //! the directory, and fails on a kustomization.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::json;
 
 use crate::{plan::slashed, yaml, yaml::YamlError};
+
+/// Names of a kustomization's file.
+pub(crate) const FILE_NAMES: [&str; 3] = ["Kustomization", "kustomization.yaml", "kustomization.yml"];
 
 /// Returns the path of a directory's kustomization.
 pub fn path(folder: &str) -> PathBuf {
@@ -28,6 +31,24 @@ pub fn text<'a>(folder: &str, resources: impl IntoIterator<Item = &'a Path>) -> 
     }))
 }
 
+/// Resolves an entry of a kustomization in `folder`; none if it leaves the project.
+pub(crate) fn resolve(folder: &Path, entry: &str) -> Option<PathBuf> {
+    let mut path = folder.to_owned();
+    for part in Path::new(entry).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !path.pop() {
+                    return None;
+                }
+            }
+            Component::Normal(name) => path.push(name),
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,5 +58,14 @@ mod tests {
         let files = ["manifests/crds/b.yaml", "manifests/crds/a.yaml"].map(Path::new);
         let text = text("manifests/crds", files).unwrap();
         assert!(text.ends_with("resources:\n- a.yaml\n- b.yaml\n"), "{text}");
+    }
+    #[test]
+    fn entries_are_resolved_within_the_project() {
+        let folder = Path::new("manifests/deploy");
+        assert_eq!(
+            resolve(folder, "../crds").as_deref(),
+            Some(Path::new("manifests/crds"))
+        );
+        assert_eq!(resolve(folder, "../../../x"), None);
     }
 }

@@ -5,7 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::merge::{self, Conflict};
+use super::{
+    generated::GENERATE,
+    merge::{self, Conflict},
+};
 use crate::plan::{self, IoError, Plan, slashed};
 
 /// Directory of the last renderings.
@@ -18,6 +21,15 @@ pub struct ConflictedFile {
     pub path: PathBuf,
     /// The conflicts, in the file's order.
     pub conflicts: Vec<Conflict>,
+    /// The command that resolves them with `--keep` or `--overwrite`.
+    pub command: &'static str,
+}
+
+impl ConflictedFile {
+    /// Sets the command that resolves the conflicts.
+    pub(crate) fn by(self, command: &'static str) -> Self {
+        Self { command, ..self }
+    }
 }
 
 /// How to resolve a conflict.
@@ -66,17 +78,19 @@ pub fn plan(
         Err(conflicts) => Ok(Some(ConflictedFile {
             path: path.to_owned(),
             conflicts,
+            command: GENERATE,
         })),
     }
 }
 
 /// Plans the removal of a file that is not rendered any more, and of its base. An edited file is a conflict; the user's version, once kept,
-/// is not managed any more. A file without a base is the user's.
+/// is not managed any more. A file without a base is the user's. `why` is the plan's note.
 pub fn plan_removal(
     plan: &mut Plan,
     root: &Path,
     path: &Path,
     resolution: Resolution,
+    why: &str,
 ) -> Result<Option<ConflictedFile>, IoError> {
     let base_path = Path::new(BASE).join(path);
     let Some(base) = plan::read(&root.join(&base_path))? else {
@@ -92,9 +106,10 @@ pub fn plan_removal(
             return Ok(Some(ConflictedFile {
                 path: path.to_owned(),
                 conflicts: vec![conflict],
+                command: GENERATE,
             }));
         }
-        plan.delete(path, file, vec!["switched off in kubewright.toml".to_owned()]);
+        plan.delete(path, file, vec![why.to_owned()]);
     }
     plan.delete(base_path, base, Vec::new());
     Ok(None)
@@ -214,7 +229,7 @@ mod tests {
                 }
             }
             let mut result = Plan::default();
-            let conflict = plan_removal(&mut result, root.path(), path, resolution).unwrap();
+            let conflict = plan_removal(&mut result, root.path(), path, resolution, "not needed").unwrap();
             let changes = result
                 .changes()
                 .map(|change| (slashed(&change.path), change.after.clone()));

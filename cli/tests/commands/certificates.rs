@@ -8,7 +8,7 @@ use crate::support::{Sandbox, manifests};
 use serde_json::{Value, json};
 
 /// Returns the manifests of an operator with both webhooks, which converts a kind, as it prints them.
-fn manifests_with_webhooks() -> Value {
+pub(crate) fn manifests_with_webhooks() -> Value {
     let mut manifests = manifests();
     let service = |path: &str| {
         let service = json!({"name": "shop-webhooks", "namespace": "shop-system", "path": path, "port": 443});

@@ -10,6 +10,7 @@ mod generate;
 mod golden;
 mod migrate_storage;
 mod new;
+mod package;
 mod random_commands;
 mod reference;
 mod remove_kind;

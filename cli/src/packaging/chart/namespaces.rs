@@ -1,0 +1,156 @@
+//! The namespaces that the operator watches, by the value `watchNamespaces`: roles in each of them.
+
+use kubewright_apiserver::kinds::Catalog;
+use serde_json::{Value, json};
+
+use super::{
+    CRD, Chart, ManifestObject,
+    expressions::{self, expression},
+    template,
+};
+use crate::yaml::YamlError;
+
+/// The watched namespaces of an operator that watches some.
+pub(super) const WATCHED: &str = "($.Values.watchNamespaces | default (list $.Release.Namespace))";
+
+/// How often a chart has an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    Once,
+    /// In each watched namespace.
+    EachWatched,
+    /// Another object is written in each watched namespace, and is this one in its namespace.
+    Covered,
+}
+
+/// Returns how often the chart has the object. An object that is not in all watched namespaces stays where it is.
+pub(super) fn scope(chart: &Chart<'_>, object: &ManifestObject) -> Scope {
+    let watched = chart.settings.watched();
+    let is_in = |object: &ManifestObject, namespace: &str| object.namespace() == Some(namespace);
+    if !matches!(object.kind(), "Role" | "RoleBinding")
+        || !watched.iter().any(|namespace| is_in(object, namespace))
+    {
+        return Scope::Once;
+    }
+    // A single namespace that is the operator's own has its other roles, too.
+    let is_own_role = |object: &ManifestObject| object.name() != chart.settings.name;
+    if watched == [chart.settings.namespace.clone()] && is_own_role(object) {
+        return Scope::Once;
+    }
+    let body = |object: &ManifestObject| {
+        let mut value = object.value().clone();
+        value["metadata"]["namespace"] = Value::Null;
+        value
+    };
+    let wanted = body(object);
+    let is_everywhere = watched.iter().all(|namespace| {
+        let mut objects = chart.objects.iter();
+        objects.any(|other| is_in(other, namespace) && body(other) == wanted)
+    });
+    if !is_everywhere {
+        Scope::Once
+    } else if is_in(object, &watched[0]) {
+        Scope::EachWatched
+    } else {
+        Scope::Covered
+    }
+}
+
+/// Returns the template of an object in each watched namespace.
+pub(super) fn for_each_watched(mut value: Value) -> Result<String, YamlError> {
+    value["metadata"]["namespace"] = expression(".").into();
+    let text = template::text(&value)?;
+    Ok(format!("{{{{- range {WATCHED} }}}}\n---\n{text}{{{{- end }}}}\n"))
+}
+
+/// Returns the template of an object that `text` is the template of: with `watchNamespaces`, the operator's ClusterRole is bound only in
+/// these namespaces, and a second one has its rules for what has no namespace.
+pub(super) fn limited(chart: &Chart<'_>, object: &ManifestObject, text: String) -> Result<String, YamlError> {
+    let name = &chart.settings.name;
+    let binds_operator = object.kind() == "ClusterRoleBinding" && object.value()["roleRef"]["name"] == **name;
+    let mut objects = chart.objects.iter();
+    let role = objects.find(|role| role.kind() == "ClusterRole" && role.name() == name);
+    let Some(role) = role.filter(|_| binds_operator && !chart.is_namespaced()) else {
+        return Ok(text);
+    };
+    let mut binding = object.value().clone();
+    expressions::localize(&mut binding, &chart.settings.namespace);
+    let mut in_namespace = binding.clone();
+    in_namespace["kind"] = "RoleBinding".into();
+    in_namespace["metadata"]["namespace"] = expression(".").into();
+    let mut limited = format!(
+        "{{{{- range $.Values.watchNamespaces }}}}\n---\n{}{{{{- end }}}}\n",
+        template::text(&in_namespace)?
+    );
+    let outside = rules_outside_namespaces(chart, &role.value()["rules"]);
+    if !outside.is_empty() {
+        let name = format!("{name}-cluster");
+        let mut cluster_role = role.value().clone();
+        cluster_role["metadata"]["name"] = name.clone().into();
+        cluster_role["rules"] = outside.into();
+        binding["metadata"]["name"] = name.clone().into();
+        binding["roleRef"]["name"] = name.into();
+        for value in [cluster_role, binding] {
+            limited += "---\n";
+            limited += &template::text(&value)?;
+        }
+    }
+    Ok(format!(
+        "{{{{- if $.Values.watchNamespaces }}}}\n{limited}{{{{- else }}}}\n{text}{{{{- end }}}}\n"
+    ))
+}
+
+/// Returns the rules for cluster-scoped resources, for those of unknown scope, and for URLs.
+fn rules_outside_namespaces(chart: &Chart<'_>, rules: &Value) -> Vec<Value> {
+    let catalog = Catalog::built_in().ok();
+    let is_namespaced = |group: &str, resource: &str| {
+        let plural = resource.split('/').next().unwrap_or_default();
+        let own = chart
+            .objects
+            .iter()
+            .filter(|object| object.kind() == CRD)
+            .find(|object| {
+                let spec = &object.value()["spec"];
+                spec["group"] == *group && spec["names"]["plural"] == *plural
+            });
+        match own {
+            Some(definition) => definition.value()["spec"]["scope"] == "Namespaced",
+            None => catalog
+                .as_ref()
+                .and_then(|catalog| catalog.any_version(group, plural))
+                .is_some_and(|kind| kind.namespaced),
+        }
+    };
+    let texts = |rule: &Value, key: &str| -> Vec<String> {
+        let items = rule[key].as_array().into_iter().flatten();
+        items
+            .filter_map(|item| item.as_str().map(str::to_owned))
+            .collect()
+    };
+    let mut kept = Vec::new();
+    let mut events = Vec::new();
+    for rule in rules.as_array().into_iter().flatten() {
+        if rule.get("nonResourceURLs").is_some() {
+            kept.push(rule.clone());
+            continue;
+        }
+        let groups = texts(rule, "apiGroups");
+        let resources = texts(rule, "resources");
+        let outside = resources
+            .iter()
+            .filter(|resource| !groups.iter().all(|group| is_namespaced(group, resource)));
+        let outside: Vec<_> = outside.collect();
+        if !outside.is_empty() {
+            let mut limited = rule.clone();
+            limited["resources"] = json!(outside);
+            kept.push(limited);
+        } else if resources == ["events"] {
+            events.push(rule.clone());
+        }
+    }
+    // Events about cluster-scoped objects are in the namespace `default`.
+    if !kept.is_empty() {
+        kept.extend(events);
+    }
+    kept
+}

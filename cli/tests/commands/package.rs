@@ -1,0 +1,416 @@
+//! `kubewright package`: snapshots in `tests/golden/packages`, and refusals. `cargo xtask check-packages` compares the snapshots with what
+//! kubectl, helm and OLM's validator make of them.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p kubewright-cli package` updates them.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use kubewright_cli::exit;
+
+use crate::{
+    certificates::manifests_with_webhooks,
+    support::{Sandbox, collect, manifests, manifests_with},
+};
+use serde_json::json;
+
+const KUSTOMIZATION: &str = "manifests/deploy/Kustomization";
+
+/// A project with everything that kustomizations of users may have.
+fn customized() -> Sandbox {
+    let project = Sandbox::project();
+    let spec = json!({"type": "object", "description": "Go's templates have {{ .Values }}. YAML: #, \": \".", "properties": {
+        "deploymentName": {"type": "string", "description": "The name.\nTwo lines {{ and"},
+        "replicas": {"type": "integer"},
+    }});
+    project.set_manifests(&manifests_with(&spec));
+    project.kubewright("generate").expect(0);
+    project.edit(
+        KUSTOMIZATION,
+        "  - operator.yaml",
+        "  - operator.yaml\n  - metrics.yaml",
+    );
+    let patches = "
+patches:
+  - path: memory.yaml
+  - patch: |-
+      - op: add
+        path: /metadata/annotations
+        value: {team: \"a {{ b }}\"}
+    target: {kind: Deployment, name: sh.*}
+labels:
+  - pairs: {team: shops}
+    includeTemplates: true
+replicas:
+  - {name: shop, count: 2}
+";
+    let text = project.read(KUSTOMIZATION);
+    project.write(KUSTOMIZATION, &(text + patches));
+    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop, namespace: shop-system}\nspec:\n  template:\n    spec:\n      \
+                 containers:\n        - name: operator\n          args: [--log-format=json]\n          resources: {limits: {memory: 1Gi}}\n";
+    project.write("manifests/deploy/memory.yaml", patch);
+    let metrics = "apiVersion: v1\nkind: Service\nmetadata: {name: shop-metrics, namespace: shop-system}\nspec:\n  selector: \
+                   {app.kubernetes.io/name: shop}\n  ports: [{name: metrics, port: 8080}]\n---\napiVersion: monitoring.coreos.com/v1\nkind: \
+                   ServiceMonitor\nmetadata: {name: shop, namespace: shop-system}\nspec:\n  selector: {matchLabels: {team: shops}}\n  \
+                   namespaceSelector: {matchNames: [shop-system]}\n  endpoints: [{port: metrics, tlsConfig: {serverName: \
+                   shop-metrics.shop-system.svc}}]\n---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: shop, namespace: \
+                   shop-system}\nspec: {minAvailable: 1, selector: {matchLabels: {app.kubernetes.io/name: shop}}}\n";
+    project.write("manifests/deploy/metrics.yaml", metrics);
+    project
+}
+
+/// A project with webhooks; without settings, they convert a kind.
+fn with_webhooks(settings: &[(&str, &str)]) -> Sandbox {
+    let project = Sandbox::project();
+    let mut manifests = manifests_with_webhooks();
+    if !settings.is_empty() {
+        let spec = manifests.pointer_mut("/kinds/0/crd/spec").unwrap();
+        spec.as_object_mut().unwrap().remove("conversion");
+    }
+    project.set_manifests(&manifests);
+    for (old, new) in settings {
+        project.edit("kubewright.toml", old, new);
+    }
+    project.kubewright("generate").expect(0);
+    project
+}
+
+#[test]
+fn packages_of_customized_manifests() {
+    compare("customized", &customized(), "");
+}
+
+#[test]
+fn packages_with_webhooks() {
+    compare("webhooks", &with_webhooks(&[]), "");
+}
+
+#[test]
+fn packages_of_namespaced_operator_with_cert_manager() {
+    let settings = [
+        ("= \"own\"", "= \"cert-manager\""),
+        ("scope = \"cluster\"", "scope = \"namespaced\""),
+        ("# namespaces", "namespaces"),
+    ];
+    compare("namespaced", &with_webhooks(&settings), "--crds folder");
+}
+
+/// Makes all packages twice, and compares the second result with the first and with the snapshot.
+fn compare(name: &str, project: &Sandbox, helm_options: &str) {
+    let commands = [
+        "package install",
+        &format!("package helm {helm_options}"),
+        "package bundle",
+    ];
+    for command in commands {
+        let planned = project
+            .kubewright(&format!("{command} --dry-run"))
+            .expect(0)
+            .stdout;
+        assert!(!planned.is_empty());
+        let done = project.kubewright(command).expect(0).stderr;
+        assert!(done.contains(&planned), "{done}\n{planned}");
+    }
+    let mut found = project.files();
+    for command in ["package install", "package helm", "package bundle"] {
+        project
+            .kubewright(command)
+            .expect(0)
+            .stderr_contains("all files are up to date");
+    }
+    assert_eq!(project.files(), found);
+    let folders = ["manifests/", "dist/", "chart/", "bundle"];
+    found.retain(|path, _| folders.iter().any(|folder| path.starts_with(folder)));
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/golden/packages")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        for folder in ["manifests", "dist", "chart", "bundle"] {
+            let _ = fs::remove_dir_all(golden.join(folder));
+        }
+        for (path, bytes) in &found {
+            let path = golden.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        return;
+    }
+    let mut expected = BTreeMap::new();
+    collect(&golden, &golden, &mut expected);
+    expected.retain(|path, _| !path.starts_with("rendered/"));
+    let texts = |files: BTreeMap<String, Vec<u8>>| -> BTreeMap<String, String> {
+        let texts = files.into_iter();
+        texts
+            .map(|(path, bytes)| (path, String::from_utf8(bytes).unwrap()))
+            .collect()
+    };
+    let (found, expected) = (texts(found), texts(expected));
+    assert_eq!(
+        found.keys().collect::<Vec<_>>(),
+        expected.keys().collect::<Vec<_>>()
+    );
+    for (path, text) in found {
+        assert_eq!(
+            text, expected[&path],
+            "{path}: run with UPDATE_GOLDEN=1 to update it"
+        );
+    }
+}
+
+#[test]
+fn image_can_be_replaced() {
+    let project = customized();
+    project
+        .kubewright("package install --image example.dev/shop@sha256:ab")
+        .expect(0);
+    let text = project.read("dist/install.yaml");
+    assert!(text.contains("image: example.dev/shop@sha256:ab\n"), "{text}");
+}
+
+#[test]
+fn edits_of_templates_and_values_survive_changes_of_the_manifests() {
+    let project = customized();
+    project.kubewright("package helm").expect(0);
+    let (template, values) = ("chart/templates/deploy/operator.yaml", "chart/values.yaml");
+    project.edit(
+        template,
+        "    terminationGracePeriodSeconds: 40\n",
+        "    terminationGracePeriodSeconds: 40\n    hostNetwork: true\n",
+    );
+    project.edit(values, "  pullPolicy: \"\"", "  pullPolicy: Always");
+    project.edit("manifests/deploy/memory.yaml", "1Gi", "2Gi");
+    project.edit("manifests/deploy/operator.yaml", "path: /readyz", "path: /ready");
+    project.kubewright("package helm").expect(0);
+    let (text, values_text) = (project.read(template), project.read(values));
+    assert!(
+        text.contains("hostNetwork: true") && text.contains("path: /ready\n"),
+        "{text}"
+    );
+    assert!(
+        values_text.contains("pullPolicy: Always") && values_text.contains("memory: 2Gi"),
+        "{values_text}"
+    );
+
+    project.edit(values, "memory: 2Gi", "memory: 3Gi");
+    project.edit("manifests/deploy/memory.yaml", "2Gi", "4Gi");
+    let files = project.files();
+    project
+        .kubewright("package helm")
+        .expect(exit::CONFLICT)
+        .stderr_contains("run `kubewright package helm --keep chart/values.yaml` to keep your version");
+    assert_eq!(project.files(), files);
+    project
+        .kubewright("package helm --keep chart/values.yaml")
+        .expect(0);
+    assert!(project.read(values).contains("memory: 3Gi"));
+}
+
+#[test]
+fn files_of_removed_objects_are_deleted_unless_they_were_edited() {
+    let project = customized();
+    project.kubewright("package helm").expect(0);
+    project.kubewright("package helm --crds folder").expect(0);
+    assert!(!project.cwd.join("chart/templates/crds").exists());
+    assert!(
+        project
+            .read("chart/crds/demo.dev_foos.yaml")
+            .contains("{{ .Values }}")
+    );
+    project.edit("chart/templates/deploy/metrics.yaml", "port: 8080", "port: 80");
+    project.edit(KUSTOMIZATION, "\n  - metrics.yaml", "");
+    project
+        .kubewright("package helm")
+        .expect(0)
+        .stderr_contains("warning: chart/templates/deploy/metrics.yaml is not part of the package any more, and was edited by hand: delete it");
+    fs::remove_file(project.cwd.join("chart/templates/deploy/metrics.yaml")).unwrap();
+    let done = project.kubewright("package helm").expect(0).stderr;
+    assert!(!done.contains("warning"), "{done}");
+}
+
+#[test]
+fn edited_install_file_is_refused() {
+    let project = customized();
+    project.kubewright("package install").expect(0);
+    project.edit("dist/install.yaml", "replicas: 2", "replicas: 3");
+    project.edit("manifests/deploy/memory.yaml", "1Gi", "2Gi");
+    project
+        .kubewright("package install")
+        .expect(exit::EDITED)
+        .stderr_contains("`kubewright package install --overwrite dist/install.yaml`");
+    project
+        .kubewright("package install --overwrite dist/install.yaml")
+        .expect(0);
+}
+
+#[test]
+fn uncommitted_files_are_refused() {
+    let project = customized();
+    project.kubewright("package install").expect(0);
+    project.git(&["add", "-A"]);
+    project.git(&["commit", "-qm", "start"]);
+    project.edit("manifests/deploy/memory.yaml", "1Gi", "2Gi");
+    project.kubewright("package install").expect(0);
+    project.edit("manifests/deploy/memory.yaml", "2Gi", "3Gi");
+    project
+        .kubewright("package install")
+        .expect(exit::UNCOMMITTED)
+        .stderr_contains("dist/install.yaml would be changed and has uncommitted changes");
+    project.kubewright("package install --allow-dirty").expect(0);
+}
+
+/// Command, file, edit of the file, and the message.
+const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
+    (
+        "install",
+        KUSTOMIZATION,
+        ("images:", "namePrefix: x-\nimages:"),
+        "manifests/deploy/Kustomization:6: `namePrefix` is not supported",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("images:", "namespace: x\nimages:"),
+        "6: `namespace` is not supported here: set it in kubewright.toml",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("- operator.yaml", "- https://a.dev/b.yaml"),
+        ":4: https://a.dev/b.yaml is not a file of the project",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("- metrics", "- ../../../metrics"),
+        "../../../metrics.yaml is outside of the project",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("- operator.yaml", "- other.yaml"),
+        ":4: manifests/deploy/other.yaml does not exist",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("- operator.yaml", "- operator.yaml\n  - operator.yaml"),
+        "operator.yaml:4: Namespace shop-system is in",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("- operator.yaml", "- ../deploy"),
+        ":4: ../deploy contains this kustomization",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("target:", "options: {allowNameChange: true}\n    target:"),
+        "`options` is not supported",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("name: sh.*", "name: sh(*"),
+        "`name` is not a regular expression",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("op: add", "op: remove"),
+        "the patch does not apply to Deployment shop",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("{name: shop, count", "{name: shap, count"),
+        "no Deployment or StatefulSet is called \"shap\"",
+    ),
+    (
+        "install",
+        "manifests/deploy/memory.yaml",
+        ("name: shop,", "name: shap,"),
+        "memory.yaml:1: no object of the kustomization has",
+    ),
+    (
+        "install",
+        METRICS,
+        ("kind: Service\n", "kindd: Service\n"),
+        "metrics.yaml:1: an object has",
+    ),
+    (
+        "helm",
+        "Cargo.toml",
+        ("version = \"0.1.0\"", "version = \"1\""),
+        "Cargo.toml:3: `version` of the package is \"1\"",
+    ),
+    (
+        "bundle",
+        METRICS,
+        ("PodDisruptionBudget", "Pod"),
+        "metrics.yaml:17: OLM creates no Pod",
+    ),
+    (
+        "bundle",
+        METRICS,
+        (
+            "name: shop-metrics, namespace: shop-system",
+            "name: m, namespace: x",
+        ),
+        "OLM creates objects only in the operator's namespace",
+    ),
+];
+
+const METRICS: &str = "manifests/deploy/metrics.yaml";
+
+#[test]
+fn what_packages_cannot_express_is_refused_with_its_place() {
+    let refused = |command: &str, file: &str, (old, new): (&str, &str), message: &str| {
+        let project = customized();
+        project.edit(file, old, new);
+        let files = project.files();
+        let outcome = project
+            .kubewright(&format!("package {command}"))
+            .expect(exit::PACKAGE);
+        outcome
+            .stderr_contains(message)
+            .stderr_contains("; nothing was written");
+        assert_eq!(project.files(), files);
+    };
+    for &(command, file, edit, message) in REFUSED {
+        refused(command, file, edit, message);
+    }
+}
+
+#[test]
+fn project_without_manifests_is_refused() {
+    let project = Sandbox::project();
+    project.set_manifests(&manifests());
+    project
+        .kubewright("package install")
+        .expect(exit::PACKAGE)
+        .stderr_contains("manifests/Kustomization:1: this file does not exist: run `kubewright generate`");
+}
+
+#[test]
+fn operator_is_found_among_deployments_and_containers() {
+    let project = with_webhooks(&[]);
+    let file = "manifests/deploy/operator.yaml";
+    project.edit(file, "- name: operator\n", "- name: main\n");
+    project.kubewright("package helm").expect(0);
+    project.edit(
+        file,
+        "- name: main\n",
+        "- name: proxy\n          image: proxy\n        - name: main\n",
+    );
+    project
+        .kubewright("package helm")
+        .expect(exit::PACKAGE)
+        .stderr_contains(
+            "operator.yaml:30: the operator's container is unknown among several: call it `operator`",
+        );
+    project.edit(file, "kind: Deployment", "kind: StatefulSet");
+    project
+        .kubewright("package helm")
+        .expect(exit::PACKAGE)
+        .stderr_contains("the manifests have no Deployment shop, which runs the operator");
+}
