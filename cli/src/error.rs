@@ -12,6 +12,7 @@ use crate::{
     cargo::CargoError,
     dev::{ClusterError, UnknownObjects},
     exit,
+    imports::ImportError,
     migration::MigrationError,
     ownership::{generated::EditedFile, managed::ConflictedFile},
     plan::{IoError, slashed},
@@ -61,6 +62,9 @@ pub enum Error {
         /// The violated rule.
         source: crate::names::NameError,
     },
+    /// A definition cannot be imported.
+    #[error(transparent)]
+    Import(#[from] ImportError),
     /// A version cannot be added or removed.
     #[error("{0}; nothing was written")]
     Version(#[from] VersionError),
@@ -177,6 +181,7 @@ impl Error {
             Self::ManifestYaml(_) => exit::MANIFESTS,
             Self::ApiServer(_) | Self::Controllers(_) => exit::SERVER,
             Self::Cluster(_) | Self::Migration(_) => exit::CLUSTER,
+            Self::Import(error) => error.exit_code(),
             Self::At { error, .. } => error.exit_code(),
         }
     }
