@@ -10,7 +10,7 @@ pub use crate::{
         runner::ControllerRunner,
     },
     events::writer::EventWriter,
-    testing::request_diff::assert_requests,
+    testing::{random_object::Random, request_diff::assert_requests},
     webhooks::certificates::{
         BundleTarget, CertificateKeeper, CertificateSource, RotationTiming, ServerNames, ServingCertificate,
         secret_manifest,
