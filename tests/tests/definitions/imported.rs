@@ -1,5 +1,7 @@
 //! The structs that `kubewright import` makes decode and encode what their definitions accept, without loss.
 
+use std::{path::Path, sync::LazyLock};
+
 use kubewright::{Kind, unstable::Random};
 use kubewright_tests::read_manifests;
 use serde::Serialize;
@@ -17,11 +19,15 @@ use kinds::{
 };
 
 /// Random objects of each kind.
-const CASES: u64 = 300;
+const CASES: u64 = 60;
 
-/// Returns the definitions in `tests/imported`, or the samples.
-fn documents(are_definitions: bool) -> Vec<Value> {
-    let mut documents = read_manifests(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("imported"));
+/// The definitions and the samples in `tests/imported`.
+static DOCUMENTS: LazyLock<Vec<Value>> =
+    LazyLock::new(|| read_manifests(&Path::new(env!("CARGO_MANIFEST_DIR")).join("imported")));
+
+/// Returns the definitions, or the samples.
+fn documents(are_definitions: bool) -> Vec<&'static Value> {
+    let mut documents: Vec<_> = DOCUMENTS.iter().collect();
     documents.retain(|document| (document["kind"] == "CustomResourceDefinition") == are_definitions);
     documents
 }
@@ -52,7 +58,9 @@ fn round_trip_samples<K: Kind + Serialize>() -> usize {
     let info = K::info();
     let mut samples = documents(false);
     samples.retain(|sample| sample["apiVersion"] == info.api_version() && sample["kind"] == *info.kind);
-    samples.iter().for_each(round_trip::<K>);
+    for sample in &samples {
+        round_trip::<K>(sample);
+    }
     samples.len()
 }
 
@@ -67,7 +75,7 @@ fn samples_are_kept() {
 fn round_trip_random<K: Kind + Serialize>() -> usize {
     let info = K::info();
     let definitions = documents(true);
-    let mut definition = definitions.iter();
+    let mut definition = definitions.into_iter();
     let definition = definition
         .find(|crd| crd["metadata"]["name"] == info.group_resource())
         .expect("its definition");
@@ -87,5 +95,5 @@ fn round_trip_random<K: Kind + Serialize>() -> usize {
 #[test]
 fn random_objects_are_kept() {
     let counts = for_each_kind!(round_trip_random);
-    assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
+    assert!(counts.iter().all(|count| *count > 10), "{counts:?}");
 }
