@@ -221,7 +221,8 @@ fn enumeration(found: &Enum) -> String {
 fn rust(ty: &Type) -> String {
     match ty {
         Type::Bool => "bool".to_owned(),
-        Type::Integer => "i64".to_owned(),
+        Type::Int32 => "i32".to_owned(),
+        Type::Int64 => "i64".to_owned(),
         Type::Number => "serde_json::Number".to_owned(),
         Type::Text => "String".to_owned(),
         Type::Any => "serde_json::Value".to_owned(),

@@ -3,8 +3,8 @@
 //! [`definition`] reads a CRD; [`types`] turns the schema of a version into structs and enums, with [`names`] and [`docs`]; [`code`] writes
 //! them. Everything that the schema accepts is decoded, and encoded again without loss.
 //!
-//! kopium's library does not suffice: it decodes integers by their format into 32 bits, which the API server does not enforce, drops the
-//! unknown fields of an object that has known ones, and does not keep `null` apart from a missing field. It also depends on other versions
+//! kopium's library does not suffice: it decodes the integers of `x-kubernetes-int-or-string` into 32 bits, drops the unknown fields of an object
+//! that has known ones, and does not keep `null` apart from a missing field. It also depends on other versions
 //! of kube and k8s-openapi than this workspace, which would be built a second time.
 
 mod code;

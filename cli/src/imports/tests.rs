@@ -45,7 +45,8 @@ fn served_version_of_the_highest_priority_is_imported() {
 fn each_schema_has_a_type() {
     for (schema, ty) in [
         (json!({"type": "boolean"}), "bool"),
-        (json!({"type": "integer", "format": "int32"}), "i64"),
+        (json!({"type": "integer", "format": "int32"}), "i32"),
+        (json!({"type": "integer"}), "i64"),
         (
             json!({"type": "number", "format": "double"}),
             "serde_json::Number",

@@ -2,7 +2,6 @@
 //!
 //! The types accept more than the schema where the API server does, too:
 //!
-//! - Integers have 64 bits: the API server does not enforce `format: int32`.
 //! - Numbers are `serde_json::Number`, which keeps `1` and `1.0` apart.
 //! - Texts of any format are strings: times and quantities have several spellings.
 //! - Enums have a variant for other values, because a newer definition may add some.
@@ -18,7 +17,8 @@ use super::{Definition, names};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Type {
     Bool,
-    Integer,
+    Int32,
+    Int64,
     Number,
     Text,
     /// Any JSON.
@@ -167,7 +167,8 @@ impl Model {
         }
         match schema["type"].as_str() {
             Some("boolean") => Type::Bool,
-            Some("integer") => Type::Integer,
+            Some("integer") if schema["format"] == "int32" => Type::Int32,
+            Some("integer") => Type::Int64,
             Some("number") => Type::Number,
             Some("string") => self.text(schema, name),
             Some("array") => Type::List(Box::new(self.type_of(&schema["items"], name))),
