@@ -7,6 +7,8 @@ use kubewright_tests::read_manifests;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+// It is formatted as in a project.
+#[rustfmt::skip]
 #[path = "../../golden/imported/mod.rs"]
 mod kinds;
 

@@ -2,7 +2,13 @@
 //!
 //! `kubewright import` made this file from the definition `certificates.cert-manager.io`. After a change of the definition, the same command merges the
 //! change into this file. Your changes stay.
-#![allow(nonstandard_style, missing_docs, clippy::all, clippy::pedantic, rustdoc::all)]
+#![allow(
+    nonstandard_style,
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    rustdoc::all
+)]
 
 use serde::{Deserialize, Serialize};
 
@@ -119,13 +125,13 @@ pub struct CertificateSpec {
     pub renew_before: Option<String>,
     /// `renewBeforePercentage` is like `renewBefore`, except it is a relative percentage
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub renew_before_percentage: Option<i64>,
+    pub renew_before_percentage: Option<i32>,
     /// `renewal` allows configuration of how your certificate is renewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renewal: Option<CertificateSpecRenewal>,
     /// The maximum number of CertificateRequest revisions that are maintained in
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub revision_history_limit: Option<i64>,
+    pub revision_history_limit: Option<i32>,
     /// Name of the Secret resource that will be automatically created and
     pub secret_name: String,
     /// Defines annotations and labels to be copied to the Certificate's Secret.

@@ -2,7 +2,13 @@
 //!
 //! `kubewright import` made this file from the definition `gateways.gateway.networking.k8s.io`. After a change of the definition, the same command merges the
 //! change into this file. Your changes stay.
-#![allow(nonstandard_style, missing_docs, clippy::all, clippy::pedantic, rustdoc::all)]
+#![allow(
+    nonstandard_style,
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    rustdoc::all
+)]
 
 use serde::{Deserialize, Serialize};
 
@@ -127,7 +133,8 @@ pub struct GatewaySpecAllowedListenersNamespaces {
 pub struct GatewaySpecAllowedListenersNamespacesSelector {
     /// matchExpressions is a list of label selector requirements.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub match_expressions: Option<Vec<GatewaySpecAllowedListenersNamespacesSelectorMatchExpressions>>,
+    pub match_expressions:
+        Option<Vec<GatewaySpecAllowedListenersNamespacesSelectorMatchExpressions>>,
     /// matchLabels is a map of {key,value} pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_labels: Option<std::collections::BTreeMap<String, String>>,
@@ -186,7 +193,7 @@ pub struct GatewaySpecListeners {
     /// Name is the name of the Listener.
     pub name: String,
     /// Port is the network port.
-    pub port: i64,
+    pub port: i32,
     /// Protocol specifies the network protocol this listener expects to receive.
     pub protocol: String,
     /// TLS is the TLS configuration for the Listener.
@@ -235,7 +242,8 @@ pub struct GatewaySpecListenersAllowedRoutesNamespaces {
 pub struct GatewaySpecListenersAllowedRoutesNamespacesSelector {
     /// matchExpressions is a list of label selector requirements.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub match_expressions: Option<Vec<GatewaySpecListenersAllowedRoutesNamespacesSelectorMatchExpressions>>,
+    pub match_expressions:
+        Option<Vec<GatewaySpecListenersAllowedRoutesNamespacesSelectorMatchExpressions>>,
     /// matchLabels is a map of {key,value} pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_labels: Option<std::collections::BTreeMap<String, String>>,
@@ -374,7 +382,7 @@ pub struct GatewaySpecTlsFrontendDefaultValidationCaCertificateRefs {
 #[serde(rename_all = "camelCase")]
 pub struct GatewaySpecTlsFrontendPerPort {
     /// The Port indicates the Port Number to which the TLS configuration will be
-    pub port: i64,
+    pub port: i32,
     /// TLS store the configuration that will be applied to all Listeners handling
     pub tls: GatewaySpecTlsFrontendPerPortTls,
 }
@@ -423,7 +431,7 @@ pub struct GatewayStatus {
     pub addresses: Option<Vec<GatewayStatusAddresses>>,
     /// AttachedListenerSets represents the total number of ListenerSets that have been
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attached_listener_sets: Option<i64>,
+    pub attached_listener_sets: Option<i32>,
     /// Conditions describe the current conditions of the Gateway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<GatewayStatusConditions>>,
@@ -467,7 +475,7 @@ pub struct GatewayStatusConditions {
 #[serde(rename_all = "camelCase")]
 pub struct GatewayStatusListeners {
     /// AttachedRoutes represents the total number of Routes that have been
-    pub attached_routes: i64,
+    pub attached_routes: i32,
     /// Conditions describe the current condition of this listener.
     pub conditions: Vec<GatewayStatusListenersConditions>,
     /// Name is the name of the Listener that this status corresponds to.

@@ -2,7 +2,13 @@
 //!
 //! `kubewright import` made this file from the definition `clusterqueues.kueue.x-k8s.io`. After a change of the definition, the same command merges the
 //! change into this file. Your changes stay.
-#![allow(nonstandard_style, missing_docs, clippy::all, clippy::pedantic, rustdoc::all)]
+#![allow(
+    nonstandard_style,
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    rustdoc::all
+)]
 
 use serde::{Deserialize, Serialize};
 
@@ -233,7 +239,7 @@ pub struct ClusterQueueSpecPreemption {
 pub struct ClusterQueueSpecPreemptionBorrowWithinCohort {
     /// maxPriorityThreshold allows to restrict the set of workloads which
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_priority_threshold: Option<i64>,
+    pub max_priority_threshold: Option<i32>,
     /// policy determines the policy for preemption to reclaim quota within cohort while borrowing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<ClusterQueueSpecPreemptionBorrowWithinCohortPolicy>,
@@ -278,7 +284,7 @@ pub struct ClusterQueueSpecResourceGroupsFlavorsResources {
 pub struct ClusterQueueStatus {
     /// admittedWorkloads is the number of workloads currently admitted to this
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub admitted_workloads: Option<i64>,
+    pub admitted_workloads: Option<i32>,
     /// conditions hold the latest available observations of the ClusterQueue
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Vec<ClusterQueueStatusConditions>>,
@@ -293,10 +299,10 @@ pub struct ClusterQueueStatus {
     pub flavors_usage: Option<Vec<ClusterQueueStatusFlavorsUsage>>,
     /// pendingWorkloads is the number of workloads currently waiting to be
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pending_workloads: Option<i64>,
+    pub pending_workloads: Option<i32>,
     /// reservingWorkloads is the number of workloads currently reserving quota in this
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reserving_workloads: Option<i64>,
+    pub reserving_workloads: Option<i32>,
 }
 
 /// Condition contains details for one aspect of the current state of this API Resource.

@@ -2,7 +2,13 @@
 //!
 //! `kubewright import` made this file from the definition `resourceflavors.kueue.x-k8s.io`. After a change of the definition, the same command merges the
 //! change into this file. Your changes stay.
-#![allow(nonstandard_style, missing_docs, clippy::all, clippy::pedantic, rustdoc::all)]
+#![allow(
+    nonstandard_style,
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    rustdoc::all
+)]
 
 use serde::{Deserialize, Serialize};
 

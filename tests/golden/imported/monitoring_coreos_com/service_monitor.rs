@@ -2,7 +2,13 @@
 //!
 //! `kubewright import` made this file from the definition `servicemonitors.monitoring.coreos.com`. After a change of the definition, the same command merges the
 //! change into this file. Your changes stay.
-#![allow(nonstandard_style, missing_docs, clippy::all, clippy::pedantic, rustdoc::all)]
+#![allow(
+    nonstandard_style,
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    rustdoc::all
+)]
 
 use serde::{Deserialize, Serialize};
 
@@ -208,8 +214,9 @@ pub struct ServiceMonitorSpecEndpoints {
     pub port: Option<String>,
     /// proxyConnectHeader optionally specifies headers to send to
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub proxy_connect_header:
-        Option<std::collections::BTreeMap<String, Vec<ServiceMonitorSpecEndpointsProxyConnectHeader>>>,
+    pub proxy_connect_header: Option<
+        std::collections::BTreeMap<String, Vec<ServiceMonitorSpecEndpointsProxyConnectHeader>>,
+    >,
     /// proxyFromEnvironment defines whether to use the proxy configuration defined by environment variables (HTTP_PROXY, HTTPS_PROXY, and NO_PROXY).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy_from_environment: Option<bool>,
@@ -359,8 +366,12 @@ pub struct ServiceMonitorSpecEndpointsOauth2 {
     pub no_proxy: Option<String>,
     /// proxyConnectHeader optionally specifies headers to send to
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub proxy_connect_header:
-        Option<std::collections::BTreeMap<String, Vec<ServiceMonitorSpecEndpointsOauth2ProxyConnectHeader>>>,
+    pub proxy_connect_header: Option<
+        std::collections::BTreeMap<
+            String,
+            Vec<ServiceMonitorSpecEndpointsOauth2ProxyConnectHeader>,
+        >,
+    >,
     /// proxyFromEnvironment defines whether to use the proxy configuration defined by environment variables (HTTP_PROXY, HTTPS_PROXY, and NO_PROXY).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy_from_environment: Option<bool>,
