@@ -9,6 +9,7 @@ use kubewright_apiserver::ServiceNetwork;
 
 use crate::{
     exit,
+    manifests::descriptions::Descriptions,
     names::{ApiVersion, Group, KindName, KindReference, ProjectPath},
 };
 
@@ -35,6 +36,8 @@ pub enum Command {
     /// Remove a kind, or a version of a kind
     #[command(subcommand)]
     Remove(Remove),
+    /// Import kinds that other projects define: typed structs from their CustomResourceDefinitions
+    Import(Import),
     /// Generate CRDs, roles, kustomizations and API documentation from the code
     Generate(Generate),
     /// Make a package of the manifests
@@ -220,6 +223,40 @@ pub struct RemoveVersion {
     /// Also check that the cluster of this kubeconfig context has no objects that are stored in the version
     #[arg(long, value_name = "CONTEXT")]
     pub cluster: Option<String>,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change files that have uncommitted changes
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// Arguments of `kubewright import`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags")]
+pub struct Import {
+    /// A file with CustomResourceDefinitions, `-` for standard input, or with --cluster the name of a definition such as
+    /// `certificates.cert-manager.io`
+    #[arg(value_name = "FILE|NAME")]
+    pub source: String,
+    /// Read the definition from the cluster of this kubeconfig context
+    #[arg(long, value_name = "CONTEXT")]
+    pub cluster: Option<String>,
+    /// Import only this kind of the file (may be repeated)
+    #[arg(long)]
+    pub kind: Vec<String>,
+    /// The version to import [default: the served one of the highest priority, as v2 > v1 > v1beta1]
+    #[arg(long, value_name = "VERSION")]
+    pub api_version: Option<ApiVersion>,
+    /// How much of the descriptions becomes documentation [default: `descriptions` in kubewright.toml]
+    #[arg(long, value_enum)]
+    pub descriptions: Option<Descriptions>,
+    /// Keep your version of the code where the definition changed it, too
+    #[arg(long, conflicts_with = "overwrite")]
+    pub keep: bool,
+    /// Discard your changes of the code
+    #[arg(long)]
+    pub overwrite: bool,
     /// Print the planned changes and write nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -12,6 +12,7 @@ use crate::{
     cargo::CargoError,
     dev::{ClusterError, UnknownObjects},
     exit,
+    imports::ImportError,
     migration::MigrationError,
     ownership::{generated::EditedFile, managed::ConflictedFile},
     packaging::PackageError,
@@ -62,6 +63,9 @@ pub enum Error {
         /// The violated rule.
         source: crate::names::NameError,
     },
+    /// A definition cannot be imported.
+    #[error(transparent)]
+    Import(#[from] ImportError),
     /// A version cannot be added or removed.
     #[error("{0}; nothing was written")]
     Version(#[from] VersionError),
@@ -182,6 +186,7 @@ impl Error {
             Self::Package(_) => exit::PACKAGE,
             Self::ApiServer(_) | Self::Controllers(_) => exit::SERVER,
             Self::Cluster(_) | Self::Migration(_) => exit::CLUSTER,
+            Self::Import(error) => error.exit_code(),
             Self::At { error, .. } => error.exit_code(),
         }
     }

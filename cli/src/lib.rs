@@ -7,8 +7,8 @@
 //! Read in this order: [`args`] and [`commands`]; [`plan`]; [`ownership`] (generated, managed and user files);
 //! [`project`] and [`deploy_settings`], [`cargo`] and [`manifests`] (the operator's output, and the files made from it); [`samples`];
 //! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code) and [`versions`] (where a kind's versions are); [`dev`]
-//! (build, apply and run on every change); [`migration`] (stored objects of a cluster);
-//! [`packaging`] (packages made of the manifests).
+//! (build, apply and run on every change); [`migration`] (stored objects of a cluster); [`imports`] (kinds of other projects); [`packaging`]
+//! (packages made of the manifests).
 //!
 //! stdout is for data (a plan, a diff, completions), stderr for messages. No command prompts. [`exit`] lists the exit
 //! codes.
@@ -24,6 +24,7 @@ pub mod exit;
 mod format;
 pub mod generation;
 mod git;
+pub mod imports;
 pub mod manifests;
 pub mod migration;
 pub mod names;
@@ -88,6 +89,7 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::Add(args::Add::Version(args)) => commands::add_version::run(&args, context),
         args::Command::Remove(args::Remove::Kind(args)) => commands::remove_kind::run(&args, context),
         args::Command::Remove(args::Remove::Version(args)) => commands::remove_version::run(&args, context),
+        args::Command::Import(args) => commands::import::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
         args::Command::Package(args) => commands::package::run(&args, context),
         args::Command::Dev(args) => commands::dev::run(&args, context),

@@ -8,6 +8,7 @@ mod reserved;
 
 pub(crate) use built_in::kubectl_resource;
 pub use kind_reference::KindReference;
+pub(crate) use reserved::is_keyword;
 
 /// Why a name is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -151,7 +152,7 @@ impl FromStr for KindName {
             kind: text.to_owned(),
             snake: snake_case(text),
         };
-        if reserved::is_keyword(&name.snake) {
+        if is_keyword(&name.snake) {
             return Err(NameError::KindKeyword(name.snake));
         }
         match reserved::find_conflict(&name) {

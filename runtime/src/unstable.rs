@@ -11,7 +11,7 @@ pub use crate::{
     },
     events::writer::EventWriter,
     manager::metrics::catalog::{MetricDescription, MetricKind, metric_catalog},
-    testing::request_diff::assert_requests,
+    testing::{random_object::Random, request_diff::assert_requests},
     webhooks::certificates::{
         BundleTarget, CertificateKeeper, CertificateSource, RotationTiming, ServerNames, ServingCertificate,
         secret_manifest,

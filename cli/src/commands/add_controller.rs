@@ -179,7 +179,7 @@ impl NewController {
 
 /// Returns the method of the informer factory: that of the project's kinds knows their definition.
 fn informer(target: &KindTarget) -> &'static str {
-    if target.is_own() { "custom" } else { "of" }
+    if target.has_informer() { "custom" } else { "of" }
 }
 
 /// Plans the files and lines that the controller still lacks.

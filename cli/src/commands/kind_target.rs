@@ -9,12 +9,13 @@ use serde_json::Value;
 use super::built_in_examples;
 use crate::{
     error::KindError,
+    imports,
     names::{KindReference, snake_case},
     plan::{IoError, slashed},
     project::Project,
     samples,
     similar::is_similar,
-    source::{self, ProjectKind, SourceFile},
+    source::{self, DefinedKind, ProjectKind, SourceFile},
 };
 
 /// A kind that exists.
@@ -26,6 +27,8 @@ pub(super) struct KindTarget {
     pub(super) namespaced: bool,
     /// Whether its spec has the fields of the scaffold.
     pub(super) is_scaffold: bool,
+    /// The kind of the project; none for a kind of Kubernetes.
+    own: Option<DefinedKind>,
     /// The built-in kind; none for a kind of the project.
     built_in: Option<Arc<Kind>>,
 }
@@ -57,6 +60,7 @@ impl KindTarget {
             path: built_in_path(kind),
             namespaced: kind.namespaced,
             is_scaffold: false,
+            own: None,
             built_in: Some(kind.clone()),
         })
     }
@@ -69,6 +73,11 @@ impl KindTarget {
     /// Whether the kind is one of the project.
     pub(super) fn is_own(&self) -> bool {
         self.built_in.is_none()
+    }
+
+    /// Whether the informer factory knows the kind's definition.
+    pub(super) fn has_informer(&self) -> bool {
+        self.own.as_ref().is_some_and(|kind| kind.has_informer)
     }
 
     /// Refuses a kind of the project that is named as one of the types that its new file imports from `module`.
@@ -113,7 +122,14 @@ impl KindTarget {
         let is_of_kind =
             |object: &Value| object["apiVersion"] == self.api_version && object["kind"] == self.kind;
         let mut objects = documents.map(|document| document.value);
-        Ok(objects.find(is_of_kind).map(|object| (object, true)))
+        let sample = objects.find(is_of_kind).map(|object| (object, true));
+        match (sample, &self.own) {
+            (None, Some(kind)) if !kind.is_own => {
+                let example = imports::example(&project.root, kind)?;
+                Ok(example.map(|object| (object, false)))
+            }
+            (sample, _) => Ok(sample),
+        }
     }
 }
 
@@ -147,6 +163,7 @@ fn own_kind(reference: &KindReference, found: &[&ProjectKind]) -> Result<KindTar
         path: module.join("::"),
         namespaced: kind.namespaced,
         is_scaffold: kind.fields.iter().any(|field| field == "deployment_name"),
+        own: Some(kind.clone()),
         built_in: None,
     })
 }

@@ -10,6 +10,7 @@ pub mod completions;
 mod dependency;
 pub mod dev;
 pub mod generate;
+pub mod import;
 mod kind_files;
 mod kind_target;
 pub mod migrate_storage;

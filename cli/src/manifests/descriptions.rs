@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// How much of the descriptions a CRD contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Descriptions {
     /// All.

@@ -11,7 +11,7 @@ use kubewright::{
     ApiResource, NamespacedName, Scope,
     client::{Connection, Get, Patch, PatchBody, TypedClient},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::MigrationError;
 
@@ -37,6 +37,11 @@ impl ClusterDefinition {
             Err(error) if error.is_not_found() => Err(MigrationError::NotInstalled(name.to_owned())),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The whole definition.
+    pub(super) fn to_value(&self) -> Value {
+        json!(self.found)
     }
 
     /// The version that new objects are stored in.

@@ -14,6 +14,7 @@ use kubewright::{
     client::{ClientError, ConnectError, Connection},
     conversion::{StorageMigration, StorageMigrationError},
 };
+use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
@@ -90,6 +91,18 @@ pub(crate) fn stored_versions(cluster: &str, definition: &str) -> Result<Vec<Str
         match ClusterDefinition::read(&connection, definition).await {
             Ok(definition) => Ok(definition.stored_versions().to_vec()),
             Err(MigrationError::NotInstalled(_)) => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    })
+}
+
+/// Returns a definition in the cluster of a context, if it exists.
+pub(crate) fn definition(cluster: &str, name: &str) -> Result<Option<Value>, Error> {
+    tokio_runtime()?.block_on(async {
+        let connection = connect(cluster).await?;
+        match ClusterDefinition::read(&connection, name).await {
+            Ok(definition) => Ok(Some(definition.to_value())),
+            Err(MigrationError::NotInstalled(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
     })

@@ -185,7 +185,7 @@ pub(super) fn crate_name_owner(name: &str) -> Option<&'static str> {
 }
 
 /// Whether the word is a keyword of Rust.
-pub(super) fn is_keyword(word: &str) -> bool {
+pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 

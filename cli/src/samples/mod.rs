@@ -144,6 +144,11 @@ pub fn plan(plan: &mut Plan, project: &Project, manifests: &Manifests) -> Result
     Ok(report)
 }
 
+/// Returns a minimal value of a schema, made without search: it may violate some constraints.
+pub(crate) fn minimal_value(schema: &Value) -> Value {
+    example::value_for(schema)
+}
+
 /// Whether the operator had the kind of an object: its group is one of the project's own, and it is none of the operator's kinds.
 pub fn is_of_removed_kind(project: &Project, manifests: &Manifests, object: &Value) -> bool {
     let Some((group, _)) = object["apiVersion"]

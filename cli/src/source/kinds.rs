@@ -6,7 +6,8 @@ use std::{
 };
 
 use syn::{
-    Attribute, Expr, ExprLit, File, Item, ItemMod, ItemStruct, Lit, LitStr, Visibility,
+    Attribute, Expr, ExprLit, File, ImplItem, Item, ItemImpl, ItemMod, ItemStruct, Lit, LitStr, Type,
+    Visibility,
     punctuated::Punctuated,
     visit::{self, Visit},
 };
@@ -30,6 +31,8 @@ pub struct DefinedKind {
     pub fields: Vec<String>,
     /// Whether the operator can register it: it derives `Informer`, and its CRD belongs to this project.
     pub is_own: bool,
+    /// Whether it derives `Informer`.
+    pub has_informer: bool,
 }
 
 /// A kind and the file that defines it.
@@ -91,6 +94,11 @@ fn kinds(file: &File) -> Vec<DefinedKind> {
         fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
             self.0.extend(kind(item));
             visit::visit_item_struct(self, item);
+        }
+
+        fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
+            self.0.extend(resource(item));
+            visit::visit_item_impl(self, item);
         }
 
         fn visit_item_mod(&mut self, item: &'ast ItemMod) {
@@ -164,7 +172,56 @@ pub(super) fn kind(item: &ItemStruct) -> Option<DefinedKind> {
             .iter()
             .filter_map(|field| Some(field.ident.as_ref()?.to_string()))
             .collect(),
+        has_informer: derives(&item.attrs, "Informer"),
         is_own: derives(&item.attrs, "Informer") && !is_external(&item.attrs) && !is_conditional(&item.attrs),
+    })
+}
+
+/// Returns the kind of an `impl Resource for Foo`, whose methods return literals, as `kubewright import` writes it.
+fn resource(item: &ItemImpl) -> Option<DefinedKind> {
+    struct FirstText(Option<String>);
+    impl<'ast> Visit<'ast> for FirstText {
+        fn visit_lit_str(&mut self, text: &'ast LitStr) {
+            self.0.get_or_insert_with(|| text.value());
+        }
+    }
+    let (of_trait, _) = item.trait_.as_ref()?;
+    let Type::Path(ty) = &*item.self_ty else {
+        return None;
+    };
+    if of_trait.segments.last()?.ident != "Resource" {
+        return None;
+    }
+    let text = |method: &str| {
+        let methods = item.items.iter().filter_map(|item| match item {
+            ImplItem::Fn(item) => Some(item),
+            _ => None,
+        });
+        let method = methods.into_iter().find(|found| found.sig.ident == method)?;
+        let mut first = FirstText(None);
+        first.visit_block(&method.block);
+        first.0
+    };
+    let namespaced = item.items.iter().any(|item| match item {
+        ImplItem::Type(item) if item.ident == "Scope" => match &item.ty {
+            Type::Path(scope) => scope
+                .path
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == "NamespaceResourceScope"),
+            _ => false,
+        },
+        _ => false,
+    });
+    Some(DefinedKind {
+        group: text("group")?,
+        version: text("version")?,
+        kind: text("kind")?,
+        line: ty.path.segments.last()?.ident.span().start().line,
+        namespaced,
+        fields: Vec::new(),
+        is_own: false,
+        has_informer: false,
     })
 }
 

@@ -47,7 +47,11 @@ impl VersionedKind {
     /// Finds the versions of a kind.
     pub fn find(project: &Project, sources: &[SourceFile], kind: &str) -> Result<Self, crate::Error> {
         let kinds = source::project_kinds(sources);
-        let found: Vec<&ProjectKind> = kinds.iter().filter(|found| found.kind.kind == kind).collect();
+        let mut found: Vec<&ProjectKind> = kinds.iter().filter(|found| found.kind.kind == kind).collect();
+        // A kind of another project may have the same name.
+        if found.iter().any(|found| found.kind.is_own) {
+            found.retain(|found| found.kind.has_informer);
+        }
         check(&kinds, &found, kind)?;
         let first = found[0];
         let folder = match &*found {

@@ -8,6 +8,7 @@ mod add_webhook;
 mod certificates;
 mod generate;
 mod golden;
+mod import;
 mod migrate_storage;
 mod new;
 mod package;

@@ -6,13 +6,14 @@ use serde_json::{Map, Value, json};
 pub(super) const MAX_ITEMS: usize = 3;
 
 /// A generator of values: the same seed gives the same values.
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
     has_unknown_fields: bool,
 }
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// Creates a generator.
+    pub fn new(seed: u64) -> Self {
         Self {
             state: seed,
             has_unknown_fields: false,
@@ -51,7 +52,7 @@ impl Random {
     }
 
     /// Returns a value that the schema accepts. CEL rules, `not` and `allOf` are not evaluated.
-    pub(crate) fn value(&mut self, schema: &Value) -> Value {
+    pub fn value(&mut self, schema: &Value) -> Value {
         if schema["nullable"] == true && self.one_in(3) {
             return Value::Null;
         }

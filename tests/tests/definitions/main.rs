@@ -9,6 +9,8 @@
     reason = "only the definitions of the types are used"
 )]
 
+mod imported;
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::{

@@ -1,0 +1,235 @@
+//! Reads a CustomResourceDefinition.
+
+use kube::core::Version;
+use serde_json::Value;
+
+use super::names;
+use crate::exit;
+
+/// A definition cannot be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The input is not YAML.
+    #[error("{input}:{line}: invalid YAML: {message}; fix it first")]
+    Yaml {
+        /// The name of the input.
+        input: String,
+        /// The line.
+        line: u64,
+        /// The parser's message.
+        message: String,
+    },
+    /// The input has no CustomResourceDefinition.
+    #[error(
+        "{0} has no CustomResourceDefinition: name a file or a cluster's definition, as in `certificates.cert-manager.io`"
+    )]
+    NoDefinition(String),
+    /// The input does not define the selected kind.
+    #[error("{input} does not define kind {kind}: it defines {}", .known.join(", "))]
+    UnknownKind {
+        /// The name of the input.
+        input: String,
+        /// The kind.
+        kind: String,
+        /// The kinds that it defines.
+        known: Vec<String>,
+    },
+    /// The definition has an old API version.
+    #[error(
+        "{name} has apiVersion {found:?}, which Kubernetes removed in 1.22: get the definition from a cluster, or from a newer release of the project"
+    )]
+    OldApi {
+        /// The name of the definition.
+        name: String,
+        /// Its API version.
+        found: String,
+    },
+    /// A field is missing or has a wrong type.
+    #[error("{name}: {field} is missing or has a wrong type: the API server would refuse this definition")]
+    Malformed {
+        /// The name of the definition.
+        name: String,
+        /// The path of the field.
+        field: &'static str,
+    },
+    /// The definition does not have the selected version.
+    #[error("{name} has no version {version}: choose one of {}", .known.join(", "))]
+    UnknownVersion {
+        /// The name of the definition.
+        name: String,
+        /// The version.
+        version: String,
+        /// Its versions.
+        known: Vec<String>,
+    },
+    /// The kind cannot be the name of a Rust type.
+    #[error("kind {0} has the name of a type that the generated code uses: write the struct by hand")]
+    Reserved(String),
+    /// Two definitions have the same module.
+    #[error(
+        "{path} is the module of {found}, and {name} has the same one: rename the file's module, and import again"
+    )]
+    ModuleExists {
+        /// The file.
+        path: String,
+        /// The kind that it defines.
+        found: String,
+        /// The definition.
+        name: String,
+    },
+    /// The changes of the definition conflict with changes of the user.
+    #[error(
+        "{path} has a merge conflict between your changes and those of the definition:\n\n{conflict}\n\
+         merge by hand, or pass --keep to keep your version or --overwrite to discard it; nothing was written"
+    )]
+    Conflict {
+        /// The file.
+        path: String,
+        /// The conflicting lines.
+        conflict: String,
+    },
+    /// The cluster does not have the definition.
+    #[error("the cluster has no definition {0}: `kubectl get crds` lists their names")]
+    NotInstalled(String),
+}
+
+impl ImportError {
+    /// Returns the exit code of this error.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::NoDefinition(_)
+            | Self::UnknownKind { .. }
+            | Self::UnknownVersion { .. }
+            | Self::Reserved(_)
+            | Self::ModuleExists { .. } => exit::USAGE,
+            Self::Yaml { .. } | Self::OldApi { .. } | Self::Malformed { .. } => exit::DEFINITION,
+            Self::Conflict { .. } => exit::CONFLICT,
+            Self::NotInstalled(_) => exit::CLUSTER,
+        }
+    }
+}
+
+/// A kind that another project defines, in one version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// The name of the CRD.
+    pub name: String,
+    /// The API group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+    /// Plural name of the resource.
+    pub plural: String,
+    /// Whether the kind is namespaced.
+    pub namespaced: bool,
+    /// The version within the group.
+    pub version: String,
+    /// The schema of the version.
+    pub schema: Value,
+    /// Whether the version has the subresource `status`.
+    pub has_status: bool,
+    /// Whether the version has the subresource `scale`.
+    pub has_scale: bool,
+    /// The CRD as a user would write it.
+    pub crd: Value,
+}
+
+impl Definition {
+    /// Reads a version of a CRD: the given one, or the served one of the highest priority.
+    pub fn of(crd: &Value, version: Option<&str>) -> Result<Self, ImportError> {
+        let name = crd["metadata"]["name"]
+            .as_str()
+            .unwrap_or("a definition")
+            .to_owned();
+        let found = crd["apiVersion"].as_str().unwrap_or_default();
+        if found != "apiextensions.k8s.io/v1" {
+            let found = found.to_owned();
+            return Err(ImportError::OldApi { name, found });
+        }
+        let spec = &crd["spec"];
+        let text = |value: &Value, field| match value.as_str() {
+            Some(text) if !text.is_empty() => Ok(text.to_owned()),
+            _ => Err(ImportError::Malformed {
+                name: name.clone(),
+                field,
+            }),
+        };
+        let kind = text(&spec["names"]["kind"], "spec.names.kind")?;
+        if names::is_reserved(&names::type_name(&kind)) {
+            return Err(ImportError::Reserved(kind));
+        }
+        let selected = select(spec, version, &name)?;
+        let schema = selected["schema"]["openAPIV3Schema"].clone();
+        if !schema.is_object() {
+            let field = "spec.versions[].schema.openAPIV3Schema";
+            return Err(ImportError::Malformed { name, field });
+        }
+        Ok(Self {
+            group: text(&spec["group"], "spec.group")?,
+            plural: text(&spec["names"]["plural"], "spec.names.plural")?,
+            namespaced: text(&spec["scope"], "spec.scope")? == "Namespaced",
+            version: text(&selected["name"], "spec.versions[].name")?,
+            has_status: selected["subresources"]["status"].is_object(),
+            has_scale: selected["subresources"]["scale"].is_object(),
+            schema,
+            crd: written(crd),
+            kind,
+            name,
+        })
+    }
+}
+
+/// Returns the definitions among the documents of an input, also those in lists.
+pub fn definitions(documents: Vec<Value>) -> Vec<Value> {
+    let flat = documents.into_iter().flat_map(|mut document| {
+        let is_list = document["kind"]
+            .as_str()
+            .is_some_and(|kind| kind.ends_with("List"));
+        match document["items"].as_array_mut() {
+            Some(items) if is_list => std::mem::take(items),
+            _ => vec![document],
+        }
+    });
+    // The items of a typed list may lack both fields.
+    flat.filter(|object| object["kind"] == "CustomResourceDefinition")
+        .collect()
+}
+
+fn select<'a>(spec: &'a Value, version: Option<&str>, name: &str) -> Result<&'a Value, ImportError> {
+    let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let name_of = |version: &Value| version["name"].as_str().unwrap_or_default().to_owned();
+    let selected = match version {
+        Some(wanted) => versions.iter().find(|version| version["name"] == wanted),
+        None => versions
+            .iter()
+            .filter(|version| version["served"] != false)
+            .max_by_key(|version| Version::parse(&name_of(version)).priority()),
+    };
+    match (selected, version) {
+        (Some(selected), _) => Ok(selected),
+        (None, Some(version)) => Err(ImportError::UnknownVersion {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            known: versions.iter().map(name_of).collect(),
+        }),
+        (None, None) => Err(ImportError::Malformed {
+            name: name.to_owned(),
+            field: "spec.versions",
+        }),
+    }
+}
+
+/// Returns a CRD without what only the API server writes.
+fn written(crd: &Value) -> Value {
+    let mut crd = crd.clone();
+    if let Some(object) = crd.as_object_mut() {
+        object.remove("status");
+    }
+    // Annotations may hold a copy of the whole definition.
+    crd["metadata"] = serde_json::json!({"name": crd["metadata"]["name"]});
+    // The webhook of a conversion runs where the definition is installed.
+    if let Some(spec) = crd["spec"].as_object_mut() {
+        spec.remove("conversion");
+    }
+    crd
+}

@@ -1,0 +1,49 @@
+//! The copies of imported definitions in a project, for tests to install and to make examples of.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::Definition;
+use crate::{
+    plan::{self, IoError},
+    samples,
+    source::DefinedKind,
+    yaml::{self, YamlError},
+};
+
+/// The folder of the copies. No kustomization lists them: another project installs the definitions.
+const FOLDER: &str = "manifests/imported";
+
+/// Returns the path of a definition's copy.
+pub fn stored_path(definition: &Definition) -> PathBuf {
+    format!("{FOLDER}/{}_{}.yaml", definition.group, definition.plural).into()
+}
+
+/// Returns the text of a definition's copy.
+pub fn stored_text(definition: &Definition) -> Result<String, YamlError> {
+    let text = yaml::write(&definition.crd)?;
+    Ok(format!(
+        "# Copied by `kubewright import`, which overwrites it. Another project installs this definition.\n{text}"
+    ))
+}
+
+/// Returns a minimal object of an imported kind; none if the project has no copy of its definition.
+pub fn example(root: &Path, kind: &DefinedKind) -> Result<Option<Value>, IoError> {
+    for file in plan::files_with_extension(&root.join(FOLDER), "yaml")? {
+        let text = plan::read(&file)?.unwrap_or_default();
+        for crd in yaml::read_all(&text).unwrap_or_default() {
+            let Ok(definition) = Definition::of(&crd, Some(&kind.version)) else {
+                continue;
+            };
+            if definition.group == kind.group && definition.kind == kind.kind {
+                let mut example = samples::minimal_value(&definition.schema);
+                example["apiVersion"] = json!(format!("{}/{}", kind.group, kind.version));
+                example["kind"] = json!(kind.kind);
+                example["metadata"] = json!({"name": "example"});
+                return Ok(Some(example));
+            }
+        }
+    }
+    Ok(None)
+}

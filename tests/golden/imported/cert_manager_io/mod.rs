@@ -1,0 +1,3 @@
+//! Kinds of the API group `cert-manager.io`.
+
+pub mod certificate;

@@ -1,0 +1,3 @@
+//! Kinds of the API group `gateway.networking.k8s.io`.
+
+pub mod gateway;

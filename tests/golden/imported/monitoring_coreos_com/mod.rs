@@ -1,0 +1,3 @@
+//! Kinds of the API group `monitoring.coreos.com`.
+
+pub mod service_monitor;
