@@ -38,6 +38,8 @@ pub enum Command {
     Remove(Remove),
     /// Import kinds that other projects define: typed structs from their CustomResourceDefinitions
     Import(Import),
+    /// Upgrade a project to this version of kubewright: its dependencies, code and managed files
+    Upgrade(Upgrade),
     /// Generate CRDs, roles, kustomizations and API documentation from the code
     Generate(Generate),
     /// Make a package of the manifests
@@ -324,6 +326,14 @@ pub struct PackageHelm {
 /// Arguments of `kubewright package bundle`.
 #[derive(Debug, Args)]
 pub struct PackageBundle {
+    /// How to write managed files
+    #[command(flatten)]
+    pub merge: MergeOptions,
+}
+
+/// Arguments of `kubewright upgrade`.
+#[derive(Debug, Args)]
+pub struct Upgrade {
     /// How to write managed files
     #[command(flatten)]
     pub merge: MergeOptions,

@@ -43,8 +43,8 @@ pub enum CargoError {
     /// The crate and the command have different versions.
     #[error(
         "the project uses version {library} of the kubewright crate, and this command has version {CLI_VERSION}: \
-         run `cargo install kubewright-cli --version {library}` to change the command, or `cargo add \
-         kubewright@{CLI_VERSION}` to change the project"
+         run `cargo install kubewright-cli --version {library}` to change the command, or `kubewright upgrade` \
+         to change the project"
     )]
     VersionMismatch {
         /// The version of the crate.

@@ -1,11 +1,13 @@
 //! Errors of commands and their exit codes.
 
 mod kind;
+mod upgrade;
 mod version;
 
 use std::path::PathBuf;
 
 pub use kind::KindError;
+pub use upgrade::UpgradeError;
 pub use version::VersionError;
 
 use crate::{
@@ -66,6 +68,9 @@ pub enum Error {
     /// A definition cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// `upgrade` refuses.
+    #[error("{0}; nothing was written")]
+    Upgrade(#[from] UpgradeError),
     /// A version cannot be added or removed.
     #[error("{0}; nothing was written")]
     Version(#[from] VersionError),
@@ -180,6 +185,7 @@ impl Error {
             Self::Samples(_) => exit::SAMPLE,
             Self::Definitions(_) => exit::DEFINITION,
             Self::Cargo(error) => error.exit_code(),
+            Self::Upgrade(error) => error.exit_code(),
             Self::Insert { .. } => exit::NO_INSERTION_POINT,
             Self::Io(_) | Self::Template(_) | Self::ScaffoldManifests(_) => exit::IO,
             Self::ManifestYaml(_) => exit::MANIFESTS,

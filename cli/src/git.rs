@@ -38,6 +38,53 @@ pub(crate) fn uncommitted(context: &Context<'_>, folder: &Path, files: &[PathBuf
     files.iter().filter(is_dirty).cloned().collect()
 }
 
+/// Whether a directory has uncommitted changes.
+pub(crate) enum TreeState {
+    Clean,
+    /// These tracked files do.
+    Dirty(Vec<PathBuf>),
+    /// It is in no repository, or git is unavailable.
+    NoRepository,
+}
+
+/// Returns the state of the tracked files in `folder` and below. A repository without a commit counts as none: nothing could be restored.
+pub(crate) fn tree_state(context: &Context<'_>, folder: &Path) -> TreeState {
+    if !succeeds(context, folder, &["rev-parse", "--verify", "HEAD"]) {
+        return TreeState::NoRepository;
+    }
+    let output = Command::new(&context.git)
+        .current_dir(folder)
+        .args(["diff", "--name-only", "--relative", "-z", "HEAD", "--", "."])
+        .stderr(Stdio::null())
+        .output();
+    let Ok(output) = output else {
+        return TreeState::NoRepository;
+    };
+    let files = paths(&output.stdout);
+    if files.is_empty() {
+        TreeState::Clean
+    } else {
+        TreeState::Dirty(files)
+    }
+}
+
+/// Returns the files in `folder` and below that git neither tracks nor ignores.
+pub(crate) fn untracked(context: &Context<'_>, folder: &Path) -> Vec<PathBuf> {
+    let output = Command::new(&context.git)
+        .current_dir(folder)
+        .args(["ls-files", "--others", "--exclude-standard", "-z"])
+        .stderr(Stdio::null())
+        .output();
+    output.map_or_else(|_| Vec::new(), |output| paths(&output.stdout))
+}
+
+/// Parses paths that end with a zero byte.
+fn paths(output: &[u8]) -> Vec<PathBuf> {
+    let text = String::from_utf8_lossy(output);
+    let paths = text.split('\0').filter(|path| !path.is_empty());
+    paths.map(PathBuf::from).collect()
+}
+
 fn succeeds(context: &Context<'_>, folder: &Path, args: &[&str]) -> bool {
     Command::new(&context.git)
         .current_dir(folder)

@@ -45,7 +45,7 @@ use std::{io::Write, process::ExitCode};
 use clap::Parser;
 
 pub use context::Context;
-pub use error::{Error, KindError, VersionError};
+pub use error::{Error, KindError, UpgradeError, VersionError};
 
 /// Parses the arguments, runs the command and reports its error. Returns the process's exit code.
 pub fn main() -> ExitCode {
@@ -90,6 +90,7 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::Remove(args::Remove::Kind(args)) => commands::remove_kind::run(&args, context),
         args::Command::Remove(args::Remove::Version(args)) => commands::remove_version::run(&args, context),
         args::Command::Import(args) => commands::import::run(&args, context),
+        args::Command::Upgrade(args) => commands::upgrade::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
         args::Command::Package(args) => commands::package::run(&args, context),
         args::Command::Dev(args) => commands::dev::run(&args, context),

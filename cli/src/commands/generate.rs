@@ -1,7 +1,5 @@
 //! `kubewright generate`: updates the generated and managed files.
 
-use std::path::PathBuf;
-
 use crate::{
     Context, Error,
     args::Generate,
@@ -14,16 +12,7 @@ use crate::{
 pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let manifests = cargo::manifests(context, &project)?;
-    let relative = |paths: &[PathBuf]| {
-        paths
-            .iter()
-            .map(|path| project.relative(&context.cwd, path))
-            .collect()
-    };
-    let decisions = Decisions {
-        overwrite: relative(&args.overwrite),
-        keep: relative(&args.keep),
-    };
+    let decisions = Decisions::of_arguments(&project, &context.cwd, &args.overwrite, &args.keep);
     let outcome = generation::plan(&project, &manifests, &decisions)?;
     for warning in manifests.warnings.iter().chain(&outcome.warnings) {
         context.message(format_args!("warning: {warning}"))?;

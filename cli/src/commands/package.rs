@@ -43,7 +43,7 @@ fn install(
     }
     let warnings = install::warnings(&objects);
     let text = install::text(objects)?;
-    let decisions = decisions(project, context, &args.overwrite, &[]);
+    let decisions = Decisions::of_arguments(project, &context.cwd, &args.overwrite, &[]);
     let path = Path::new(install::PATH);
     let mut files = files::plan_generated(
         &project.root,
@@ -138,7 +138,7 @@ fn merge(
     next: &str,
     context: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let decisions = decisions(project, context, &options.overwrite, &options.keep);
+    let decisions = Decisions::of_arguments(project, &context.cwd, &options.overwrite, &options.keep);
     let folder = Path::new(folder);
     let mut files = files::plan_managed(&project.root, command, folder, renderings, &decisions)?;
     files.warnings.extend(warnings);
@@ -147,19 +147,6 @@ fn merge(
         allow_dirty: options.allow_dirty,
     };
     apply(&files, project, options, next, context)
-}
-
-fn decisions(project: &Project, context: &Context<'_>, overwrite: &[PathBuf], keep: &[PathBuf]) -> Decisions {
-    let relative = |paths: &[PathBuf]| {
-        paths
-            .iter()
-            .map(|path| project.relative(&context.cwd, path))
-            .collect()
-    };
-    Decisions {
-        overwrite: relative(overwrite),
-        keep: relative(keep),
-    }
 }
 
 fn apply(

@@ -31,6 +31,22 @@ pub struct Decisions {
     pub keep: Vec<PathBuf>,
 }
 
+impl Decisions {
+    /// Returns the decisions of arguments, whose paths are relative to `cwd`.
+    pub(crate) fn of_arguments(
+        project: &Project,
+        cwd: &Path,
+        overwrite: &[PathBuf],
+        keep: &[PathBuf],
+    ) -> Self {
+        let relative = |paths: &[PathBuf]| paths.iter().map(|path| project.relative(cwd, path)).collect();
+        Self {
+            overwrite: relative(overwrite),
+            keep: relative(keep),
+        }
+    }
+}
+
 /// The plan, and the reasons why it may not be applied.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -49,6 +65,25 @@ pub struct Outcome {
 /// Plans all files. Reads the project and writes nothing.
 pub fn plan(project: &Project, manifests: &Manifests, decisions: &Decisions) -> Result<Outcome, Error> {
     plan_after(Plan::default(), project, manifests, decisions)
+}
+
+/// Adds the managed files to a plan, without the operator's manifests: whether it serves webhooks is as in the files that exist.
+pub(crate) fn plan_managed_after(
+    plan: Plan,
+    project: &Project,
+    decisions: &Decisions,
+) -> Result<Outcome, Error> {
+    let serves_webhooks = project.root.join(webhooks::FOLDER).is_dir();
+    let mut planner = Planner {
+        project,
+        decisions,
+        outcome: Outcome {
+            plan,
+            ..Outcome::default()
+        },
+    };
+    planner.plan_managed(serves_webhooks)?;
+    Ok(planner.outcome)
 }
 
 /// Adds all files to a plan that has other files of the project.
@@ -80,7 +115,7 @@ pub(crate) fn plan_after(
             ..Outcome::default()
         },
     };
-    let managed = planner.plan_managed(manifests)?;
+    let managed = planner.plan_managed(manifests.webhooks.is_some())?;
     let crd_files = planner.plan_crds(manifests)?;
     let mut roles = rbac::files(manifests, &settings.namespace, settings.watched())?;
     if settings.deploy.user_roles {
@@ -229,16 +264,13 @@ impl Planner<'_> {
     }
 
     /// Returns the paths of the managed files.
-    fn plan_managed(&mut self, manifests: &Manifests) -> Result<Vec<PathBuf>, Error> {
+    fn plan_managed(&mut self, serves_webhooks: bool) -> Result<Vec<PathBuf>, Error> {
         let settings = &self.project.settings;
         let files = ManagedFiles {
             name: &settings.name,
             namespace: &settings.namespace,
             watched: settings.watched(),
-            certificates: manifests
-                .webhooks
-                .as_ref()
-                .map(|_| settings.webhooks.certificates),
+            certificates: serves_webhooks.then_some(settings.webhooks.certificates),
             deploy: settings.deploy,
             metrics: settings.metrics,
         };

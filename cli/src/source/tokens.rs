@@ -81,6 +81,11 @@ pub fn module_lines(text: &str, parent: Option<&str>, name: &str) -> Vec<usize> 
     lines
 }
 
+/// Visits the identifiers outside of literals and comments, each with the segment before it in its path.
+pub(super) fn visit_names(tokens: TokenStream, visitor: &mut dyn FnMut(&Ident, Option<&Ident>)) {
+    Scope::default().visit(tokens, &mut |name| visitor(name.ident, name.parent));
+}
+
 /// Returns the lines that have one of the names, or call the method. A text that does not parse has none: rustc reports it.
 pub fn name_lines(text: &str, names: &BTreeSet<String>, method: &str) -> Vec<usize> {
     fn find(tokens: TokenStream, names: &BTreeSet<String>, method: &str, lines: &mut Vec<usize>) {

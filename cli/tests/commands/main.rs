@@ -17,4 +17,5 @@ mod reference;
 mod remove_kind;
 mod shipping;
 mod support;
+mod upgrade;
 mod versions;
