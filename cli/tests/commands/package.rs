@@ -364,20 +364,18 @@ const METRICS: &str = "manifests/deploy/metrics.yaml";
 
 #[test]
 fn what_packages_cannot_express_is_refused_with_its_place() {
-    let refused = |command: &str, file: &str, (old, new): (&str, &str), message: &str| {
-        let project = customized();
+    let project = customized();
+    for &(command, file, (old, new), message) in REFUSED {
+        let before = project.read(file);
         project.edit(file, old, new);
         let files = project.files();
-        let outcome = project
+        project
             .kubewright(&format!("package {command}"))
-            .expect(exit::PACKAGE);
-        outcome
+            .expect(exit::PACKAGE)
             .stderr_contains(message)
             .stderr_contains("; nothing was written");
         assert_eq!(project.files(), files);
-    };
-    for &(command, file, edit, message) in REFUSED {
-        refused(command, file, edit, message);
+        project.write(file, &before);
     }
 }
 
