@@ -37,22 +37,38 @@ patches:
         path: /metadata/annotations
         value: {team: \"a {{ b }}\"}
     target: {kind: Deployment, name: sh.*}
+  - patch: |-
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: unused, namespace: shop-system}
+      $patch: delete
+  - patch: |-
+      apiVersion: monitoring.coreos.com/v1
+      kind: ServiceMonitor
+      metadata: {name: shop, namespace: shop-system}
+      spec: {endpoints: [{port: metrics, interval: 30s, tlsConfig: {serverName: shop-metrics.shop-system.svc}}], jobLabel: null}
 labels:
   - pairs: {team: shops}
     includeTemplates: true
 replicas:
   - {name: shop, count: 2}
 ";
+    project.edit(
+        KUSTOMIZATION,
+        "images:",
+        "images:\n  - {name: \"registry:5000/proxy\", newName: b/proxy, digest: \"sha256:ab\"}",
+    );
     let text = project.read(KUSTOMIZATION);
     project.write(KUSTOMIZATION, &(text + patches));
     let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop, namespace: shop-system}\nspec:\n  template:\n    spec:\n      \
-                 containers:\n        - name: operator\n          args: [--log-format=json]\n          resources: {limits: {memory: 1Gi}}\n";
+                 containers:\n        - name: proxy\n          \
+                 image: registry:5000/proxy:1\n        - name: operator\n          args: [--log-format=json]\n          resources: {limits: {memory: 1Gi}}\n";
     project.write("manifests/deploy/memory.yaml", patch);
     let metrics = "apiVersion: v1\nkind: Service\nmetadata: {name: shop-metrics, namespace: shop-system}\nspec:\n  selector: \
                    {app.kubernetes.io/name: shop}\n  ports: [{name: metrics, port: 8080}]\n---\napiVersion: monitoring.coreos.com/v1\nkind: \
                    ServiceMonitor\nmetadata: {name: shop, namespace: shop-system}\nspec:\n  selector: {matchLabels: {team: shops}}\n  \
-                   namespaceSelector: {matchNames: [shop-system]}\n  endpoints: [{port: metrics, tlsConfig: {serverName: \
-                   shop-metrics.shop-system.svc}}]\n---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: shop, namespace: \
+                   namespaceSelector: {matchNames: [shop-system]}\n  jobLabel: x\n  endpoints: [{port: metrics, tlsConfig: {serverName: \
+                   shop-metrics.shop-system.svc}}]\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: unused, namespace: shop-system}\n---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: shop, namespace: \
                    shop-system}\nspec: {minAvailable: 1, selector: {matchLabels: {app.kubernetes.io/name: shop}}}\n";
     project.write("manifests/deploy/metrics.yaml", metrics);
     project
@@ -207,6 +223,14 @@ fn edits_of_templates_and_values_survive_changes_of_the_manifests() {
 #[test]
 fn files_of_removed_objects_are_deleted_unless_they_were_edited() {
     let project = customized();
+    let extra =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra, namespace: shop-system}\ndata: {a: b}\n";
+    project.write("manifests/deploy/extra.yaml", extra);
+    project.edit(
+        KUSTOMIZATION,
+        "\n  - metrics.yaml",
+        "\n  - metrics.yaml\n  - extra.yaml",
+    );
     project.kubewright("package helm").expect(0);
     project.kubewright("package helm --crds folder").expect(0);
     assert!(!project.cwd.join("chart/templates/crds").exists());
@@ -215,13 +239,13 @@ fn files_of_removed_objects_are_deleted_unless_they_were_edited() {
             .read("chart/crds/demo.dev_foos.yaml")
             .contains("{{ .Values }}")
     );
-    project.edit("chart/templates/deploy/metrics.yaml", "port: 8080", "port: 80");
-    project.edit(KUSTOMIZATION, "\n  - metrics.yaml", "");
+    project.edit("chart/templates/deploy/extra.yaml", "a: b", "a: c");
+    project.edit(KUSTOMIZATION, "\n  - extra.yaml", "");
     project
         .kubewright("package helm")
         .expect(0)
-        .stderr_contains("warning: chart/templates/deploy/metrics.yaml is not part of the package any more, and was edited by hand: delete it");
-    fs::remove_file(project.cwd.join("chart/templates/deploy/metrics.yaml")).unwrap();
+        .stderr_contains("warning: chart/templates/deploy/extra.yaml is not part of the package any more, and was edited by hand: delete it");
+    fs::remove_file(project.cwd.join("chart/templates/deploy/extra.yaml")).unwrap();
     let done = project.kubewright("package helm").expect(0).stderr;
     assert!(!done.contains("warning"), "{done}");
 }
@@ -310,6 +334,12 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
     (
         "install",
         KUSTOMIZATION,
+        ("replicas:\n", "replicas: 2\nx:\n"),
+        "`replicas` is a list: write each entry after a dash",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
         ("name: sh.*", "name: sh(*"),
         "`name` is not a regular expression",
     ),
@@ -347,7 +377,7 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "bundle",
         METRICS,
         ("PodDisruptionBudget", "Pod"),
-        "metrics.yaml:17: OLM creates no Pod",
+        "metrics.yaml:22: OLM creates no Pod",
     ),
     (
         "bundle",

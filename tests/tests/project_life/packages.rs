@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use kubewright_testkit::{Cluster, ControlPlane, binaries::Binaries};
 use kubewright_tests::new_object;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The namespace of the release. It is not the one in the manifests.
 const NAMESPACE: &str = "production";
@@ -52,15 +52,11 @@ fn install(cluster: &Cluster) {
         let helm = |arguments: &[&str]| run(&helm, &[arguments, &["--namespace", NAMESPACE]].concat(), chart);
         helm(&["install", "shop", "chart", "--create-namespace", "--set", values]);
         let found = deployment(NAMESPACE).unwrap().expect("the Deployment exists");
-        assert_eq!(
-            found["spec"]["template"]["spec"]["containers"][0]["image"],
-            "registry.example/shop:0.1.0"
-        );
+        assert_eq!(operator(&found)["image"], "registry.example/shop:0.1.0");
         let values = format!("{values},replicas=3,watchNamespaces={{a,b}}");
         helm(&["upgrade", "shop", "chart", "--set", &values]);
         let found = deployment(NAMESPACE).unwrap().expect("the Deployment exists");
-        let container = &found["spec"]["template"]["spec"]["containers"][0];
-        let args = container["args"].as_array().cloned().unwrap_or_default();
+        let args = operator(&found)["args"].as_array().cloned().unwrap_or_default();
         assert_eq!(found["spec"]["replicas"], 3);
         assert!(args.contains(&json!("--watch-namespace=a,b")), "{args:?}");
         helm(&["uninstall", "shop", "--wait"]);
@@ -78,4 +74,13 @@ fn install(cluster: &Cluster) {
         first,
         "it can be applied again"
     );
+}
+
+/// Returns the operator's container.
+fn operator(deployment: &Value) -> &Value {
+    let containers = deployment["spec"]["template"]["spec"]["containers"].as_array();
+    let mut containers = containers.into_iter().flatten();
+    containers
+        .find(|container| container["name"] == "operator")
+        .unwrap_or(&Value::Null)
 }
