@@ -21,6 +21,7 @@ use super::Report;
 use crate::{
     Error, dev,
     dev::ClusterError,
+    generation,
     manifests::{Manifests, Permission, PermissionScope, crds},
     project::Project,
     schema_diff,
@@ -40,12 +41,7 @@ pub fn check(
 ) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|source| crate::plan::IoError::new("start", "a runtime", source))?;
-    let settings = &project.settings;
-    let mut manifests = manifests.clone();
-    settings
-        .webhooks
-        .certificates
-        .apply(&mut manifests, &settings.namespace);
+    let manifests = generation::with_settings(manifests, &project.settings);
     let checked = runtime.block_on(async {
         let client = dev::client_of_context(context).await?;
         let cluster = ClusterCheck {

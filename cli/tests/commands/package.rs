@@ -15,21 +15,7 @@ use serde_json::json;
 
 const KUSTOMIZATION: &str = "manifests/deploy/Kustomization";
 
-/// A project with everything that kustomizations of users may have.
-fn customized() -> Sandbox {
-    let project = Sandbox::project();
-    let spec = json!({"type": "object", "description": "Go's templates have {{ .Values }}. YAML: #, \": \".", "properties": {
-        "deploymentName": {"type": "string", "description": "The name.\nTwo lines {{ and"},
-        "replicas": {"type": "integer"},
-    }});
-    project.set_manifests(&manifests_with(&spec));
-    project.kubewright("generate").expect(0);
-    project.edit(
-        KUSTOMIZATION,
-        "  - operator.yaml",
-        "  - operator.yaml\n  - metrics.yaml",
-    );
-    let patches = "
+const TRANSFORMERS: &str = "
 patches:
   - path: memory.yaml
   - patch: |-
@@ -51,26 +37,73 @@ labels:
   - pairs: {team: shops}
     includeTemplates: true
 replicas:
-  - {name: shop, count: 2}
+  - {name: shop, count: 3}
 ";
+
+const PATCH: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop, namespace: shop-system}
+spec:
+  template:
+    spec:
+      containers:
+        - name: proxy
+          image: registry:5000/proxy:1
+        - name: operator
+          args: [--log-format=json]
+          resources: {limits: {memory: 1Gi}}
+";
+
+const METRICS: &str = "manifests/deploy/metrics.yaml";
+const METRICS_OBJECTS: &str = "apiVersion: v1
+kind: Service
+metadata: {name: shop-metrics, namespace: shop-system}
+spec:
+  selector: {app.kubernetes.io/name: shop}
+  ports: [{name: metrics, port: 8080}]
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: shop, namespace: shop-system}
+spec:
+  selector: {matchLabels: {team: shops}}
+  namespaceSelector: {matchNames: [shop-system]}
+  jobLabel: x
+  endpoints: [{port: metrics, tlsConfig: {serverName: shop-metrics.shop-system.svc}}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: unused, namespace: shop-system}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: shop-system}
+data: {template: \"{{ .Values }}\"}
+";
+
+/// A project with everything that kustomizations of users may have.
+fn customized() -> Sandbox {
+    let project = Sandbox::project();
+    let spec = json!({"type": "object", "description": "Go's templates have {{ .Values }}. YAML: #, \": \".", "properties": {
+        "deploymentName": {"type": "string", "description": "The name.\nTwo lines {{ and"},
+        "replicas": {"type": "integer"},
+    }});
+    project.set_manifests(&manifests_with(&spec));
+    project.kubewright("generate").expect(0);
+    project.edit(
+        KUSTOMIZATION,
+        "  - operator.yaml",
+        "  - operator.yaml\n  - metrics.yaml",
+    );
     project.edit(
         KUSTOMIZATION,
         "images:",
         "images:\n  - {name: \"registry:5000/proxy\", newName: b/proxy, digest: \"sha256:ab\"}",
     );
     let text = project.read(KUSTOMIZATION);
-    project.write(KUSTOMIZATION, &(text + patches));
-    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop, namespace: shop-system}\nspec:\n  template:\n    spec:\n      \
-                 containers:\n        - name: proxy\n          \
-                 image: registry:5000/proxy:1\n        - name: operator\n          args: [--log-format=json]\n          resources: {limits: {memory: 1Gi}}\n";
-    project.write("manifests/deploy/memory.yaml", patch);
-    let metrics = "apiVersion: v1\nkind: Service\nmetadata: {name: shop-metrics, namespace: shop-system}\nspec:\n  selector: \
-                   {app.kubernetes.io/name: shop}\n  ports: [{name: metrics, port: 8080}]\n---\napiVersion: monitoring.coreos.com/v1\nkind: \
-                   ServiceMonitor\nmetadata: {name: shop, namespace: shop-system}\nspec:\n  selector: {matchLabels: {team: shops}}\n  \
-                   namespaceSelector: {matchNames: [shop-system]}\n  jobLabel: x\n  endpoints: [{port: metrics, tlsConfig: {serverName: \
-                   shop-metrics.shop-system.svc}}]\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: unused, namespace: shop-system}\n---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: shop, namespace: \
-                   shop-system}\nspec: {minAvailable: 1, selector: {matchLabels: {app.kubernetes.io/name: shop}}}\n";
-    project.write("manifests/deploy/metrics.yaml", metrics);
+    project.write(KUSTOMIZATION, &(text + TRANSFORMERS));
+    project.write("manifests/deploy/memory.yaml", PATCH);
+    project.write(METRICS, METRICS_OBJECTS);
     project
 }
 
@@ -254,7 +287,7 @@ fn files_of_removed_objects_are_deleted_unless_they_were_edited() {
 fn edited_install_file_is_refused() {
     let project = customized();
     project.kubewright("package install").expect(0);
-    project.edit("dist/install.yaml", "replicas: 2", "replicas: 3");
+    project.edit("dist/install.yaml", "replicas: 3", "replicas: 4");
     project.edit("manifests/deploy/memory.yaml", "1Gi", "2Gi");
     project
         .kubewright("package install")
@@ -287,19 +320,19 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "install",
         KUSTOMIZATION,
         ("images:", "namePrefix: x-\nimages:"),
-        "manifests/deploy/Kustomization:6: `namePrefix` is not supported",
+        "manifests/deploy/Kustomization:7: `namePrefix` is not supported",
     ),
     (
         "install",
         KUSTOMIZATION,
         ("images:", "namespace: x\nimages:"),
-        "6: `namespace` is not supported here: set it in kubewright.toml",
+        "7: `namespace` is not supported here: set it in kubewright.toml",
     ),
     (
         "install",
         KUSTOMIZATION,
         ("- operator.yaml", "- https://a.dev/b.yaml"),
-        ":4: https://a.dev/b.yaml is not a file of the project",
+        ":5: https://a.dev/b.yaml is not a file of the project",
     ),
     (
         "install",
@@ -311,7 +344,7 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "install",
         KUSTOMIZATION,
         ("- operator.yaml", "- other.yaml"),
-        ":4: manifests/deploy/other.yaml does not exist",
+        ":5: manifests/deploy/other.yaml does not exist",
     ),
     (
         "install",
@@ -323,7 +356,7 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "install",
         KUSTOMIZATION,
         ("- operator.yaml", "- ../deploy"),
-        ":4: ../deploy contains this kustomization",
+        ":5: ../deploy contains this kustomization",
     ),
     (
         "install",
@@ -376,7 +409,10 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
     (
         "bundle",
         METRICS,
-        ("PodDisruptionBudget", "Pod"),
+        (
+            "kind: ConfigMap\nmetadata: {name: settings",
+            "kind: Pod\nmetadata: {name: settings",
+        ),
         "metrics.yaml:22: OLM creates no Pod",
     ),
     (
@@ -389,8 +425,6 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "OLM creates objects only in the operator's namespace",
     ),
 ];
-
-const METRICS: &str = "manifests/deploy/metrics.yaml";
 
 #[test]
 fn what_packages_cannot_express_is_refused_with_its_place() {
@@ -434,7 +468,7 @@ fn operator_is_found_among_deployments_and_containers() {
         .kubewright("package helm")
         .expect(exit::PACKAGE)
         .stderr_contains(
-            "operator.yaml:30: the operator's container is unknown among several: call it `operator`",
+            "operator.yaml:37: the operator's container is unknown among several: call it `operator`",
         );
     project.edit(file, "kind: Deployment", "kind: StatefulSet");
     project
