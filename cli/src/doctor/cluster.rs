@@ -74,12 +74,23 @@ impl ClusterCheck<'_> {
             plural: "customresourcedefinitions".to_owned(),
         };
         let definitions: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let read = async |name: &str| {
+            let found = definitions.get_opt(name).await;
+            found.map_err(|error| ClusterError::request(format!("read the CRD {name}"), error))
+        };
+        for kind in self.manifests.kinds.iter().filter(|kind| kind.external) {
+            let name = format!("{}.{}", kind.plural, kind.group);
+            match read(&name).await? {
+                Some(_) => report.ok("crds", &name)?,
+                None => report.problem(
+                    "crds",
+                    format!("{name} is not installed: install the project that defines it"),
+                )?,
+            }
+        }
         for (_, code) in self.manifests.defined_crds() {
             let name = code["metadata"]["name"].as_str().unwrap_or_default();
-            let found = definitions.get_opt(name).await;
-            let found =
-                found.map_err(|error| ClusterError::request(format!("read the CRD {name}"), error))?;
-            let Some(found) = found else {
+            let Some(found) = read(name).await? else {
                 report.problem("crds", format!("{name} is not installed: {APPLY}"))?;
                 continue;
             };

@@ -237,6 +237,15 @@ fn missing_permissions_and_other_definitions_in_a_cluster_are_reported() {
         (true, expected.map(str::to_owned).to_vec())
     );
 
+    let mut foreign = manifests();
+    let certificate = json!({"group": "cert-manager.io", "kind": "Certificate", "plural": "certificates", "namespaced": true, "external": true});
+    foreign["kinds"].as_array_mut().unwrap().push(certificate);
+    project.set_manifests(&foreign);
+    project.kubewright("generate").expect(0);
+    let missing =
+        "problem crds: certificates.cert-manager.io is not installed: install the project that defines it";
+    assert_eq!(lines(&project, &kubeconfig).1[0], missing);
+
     runtime.block_on(server.stop());
     let (succeeded, found) = lines(&project, &project.beside("missing"));
     assert!(!succeeded && found.len() == 1, "{found:?}");
