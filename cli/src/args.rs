@@ -42,6 +42,8 @@ pub enum Command {
     Upgrade(Upgrade),
     /// Generate CRDs, roles, kustomizations and API documentation from the code
     Generate(Generate),
+    /// Check the toolchain, the project and a cluster, and print what to fix
+    Doctor(Doctor),
     /// Make a package of the manifests
     #[command(subcommand)]
     Package(Package),
@@ -282,6 +284,14 @@ pub struct Generate {
     /// Print the planned changes and write nothing
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `kubewright doctor`.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Also check the CRDs and the operator's permissions in the cluster of this kubeconfig context
+    #[arg(long, value_name = "CONTEXT")]
+    pub cluster: Option<String>,
 }
 
 /// Subcommands of `kubewright package`.

@@ -77,6 +77,9 @@ pub enum Error {
     /// See [`exit::STALE`].
     #[error("{0} stale: run `kubewright generate` and commit what it writes")]
     Stale(String),
+    /// `doctor` found problems, and printed them. See [`exit::STALE`].
+    #[error("{}", if *.0 == 1 { "1 problem".to_owned() } else { format!("{} problems", .0) })]
+    Problems(usize),
     /// See [`exit::EDITED`].
     #[error("{}", edited_message(.0))]
     Edited(Vec<EditedFile>),
@@ -178,7 +181,7 @@ impl Error {
             | Self::Version(_)
             | Self::ModuleExists { .. } => exit::USAGE,
             Self::Project(_) | Self::Group { .. } => exit::PROJECT,
-            Self::Stale(_) => exit::STALE,
+            Self::Stale(_) | Self::Problems(_) => exit::STALE,
             Self::Edited(_) => exit::EDITED,
             Self::Conflict(_) => exit::CONFLICT,
             Self::Uncommitted(_) => exit::UNCOMMITTED,
@@ -198,7 +201,8 @@ impl Error {
     }
 }
 
-fn path_list(paths: &[PathBuf]) -> String {
+/// Returns paths, separated by commas.
+pub(crate) fn path_list(paths: &[PathBuf]) -> String {
     paths
         .iter()
         .map(|path| slashed(path))

@@ -2,7 +2,7 @@
 
 /// Success.
 pub const SUCCESS: u8 = 0;
-/// `generate --check`: files are stale; the diff is on stdout.
+/// `generate --check`: files are stale; the diff is on stdout. `doctor`: there are problems, which are on stdout.
 pub const STALE: u8 = 1;
 /// Invalid arguments: a name, a kind, a group, a directory that is not empty.
 pub const USAGE: u8 = 2;
@@ -38,7 +38,7 @@ pub const PACKAGE: u8 = 15;
 pub const HELP: &str = "\
 Exit codes:
    0  success
-   1  generate --check: files are stale, the diff is on stdout
+   1  generate --check: files are stale, the diff is on stdout; doctor: there are problems
    2  invalid arguments
    3  not in a project, or an unsupported kubewright.toml or version of the kubewright crate
    4  the operator does not compile

@@ -8,7 +8,7 @@
 //! [`project`] and [`deploy_settings`], [`cargo`] and [`manifests`] (the operator's output, and the files made from it); [`samples`];
 //! [`generation`] (all of these in one plan); [`source`] (insertion into the user's code) and [`versions`] (where a kind's versions are); [`dev`]
 //! (build, apply and run on every change); [`migration`] (stored objects of a cluster); [`imports`] (kinds of other projects); [`packaging`]
-//! (packages made of the manifests).
+//! (packages made of the manifests); [`doctor`] (checks).
 //!
 //! stdout is for data (a plan, a diff, completions), stderr for messages. No command prompts. [`exit`] lists the exit
 //! codes.
@@ -19,6 +19,7 @@ pub mod commands;
 mod context;
 pub mod deploy_settings;
 pub mod dev;
+pub mod doctor;
 mod error;
 pub mod exit;
 mod format;
@@ -92,6 +93,7 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::Import(args) => commands::import::run(&args, context),
         args::Command::Upgrade(args) => commands::upgrade::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),
+        args::Command::Doctor(args) => commands::doctor::run(&args, context),
         args::Command::Package(args) => commands::package::run(&args, context),
         args::Command::Dev(args) => commands::dev::run(&args, context),
         args::Command::ApiServer(args) => commands::api_server::run(&args, context),

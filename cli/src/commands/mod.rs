@@ -9,6 +9,7 @@ mod built_in_examples;
 pub mod completions;
 mod dependency;
 pub mod dev;
+pub mod doctor;
 pub mod generate;
 pub mod import;
 mod kind_files;

@@ -49,7 +49,7 @@ pub enum ClusterError {
 
 impl ClusterError {
     /// Returns the error of a failed request.
-    pub(super) fn request(action: impl Into<String>, source: kube::Error) -> Self {
+    pub(crate) fn request(action: impl Into<String>, source: kube::Error) -> Self {
         Self::Request {
             action: action.into(),
             source: Box::new(source),
@@ -138,6 +138,12 @@ impl Cluster {
 pub(crate) async fn config_of_context(context: &str) -> Result<Config, ClusterError> {
     let (_, config, _) = connect_to_context(context).await?;
     Ok(config)
+}
+
+/// Returns a client of a context of the user's kubeconfig. Fails if its cluster does not respond.
+pub(crate) async fn client_of_context(context: &str) -> Result<Client, ClusterError> {
+    let (client, _, _) = connect_to_context(context).await?;
+    Ok(client)
 }
 
 async fn connect_to_context(context: &str) -> Result<(Client, Config, ClusterEndpoint), ClusterError> {

@@ -28,7 +28,7 @@ mod source_watcher;
 mod webhooks;
 
 pub use cluster::ClusterError;
-pub(crate) use cluster::config_of_context;
+pub(crate) use cluster::{client_of_context, config_of_context};
 pub use console::{Console, Line};
 pub use object_filter::UnknownObjects;
 pub use session::Session;

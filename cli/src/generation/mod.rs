@@ -15,7 +15,7 @@ use crate::{
         managed::{self, ConflictedFile, Resolution},
     },
     plan::{Plan, slashed},
-    project::Project,
+    project::{Project, Settings},
     samples,
     source::{self, SourceFile},
 };
@@ -94,17 +94,7 @@ pub(crate) fn plan_after(
     decisions: &Decisions,
 ) -> Result<Outcome, Error> {
     let settings = &project.settings;
-    let mut manifests = manifests.clone();
-    settings
-        .webhooks
-        .certificates
-        .apply(&mut manifests, &settings.namespace);
-    if !settings.metrics.secure {
-        manifests
-            .permissions
-            .retain(|permission| !permission.is_for_metrics());
-    }
-    let manifests = &manifests;
+    let manifests = &with_settings(manifests, settings);
     let sources = source::read_files(&project.root)?;
     check_definitions(manifests, &sources)?;
     let mut planner = Planner {
@@ -175,6 +165,21 @@ pub(crate) fn plan_after(
         ));
     }
     Ok(outcome)
+}
+
+/// Returns the operator's manifests as the project's settings change them.
+pub(crate) fn with_settings(manifests: &Manifests, settings: &Settings) -> Manifests {
+    let mut manifests = manifests.clone();
+    settings
+        .webhooks
+        .certificates
+        .apply(&mut manifests, &settings.namespace);
+    if !settings.metrics.secure {
+        manifests
+            .permissions
+            .retain(|permission| !permission.is_for_metrics());
+    }
+    manifests
 }
 
 /// Returns the fields of type `Option<Option<T>>` in the project's types of the API, with their places.

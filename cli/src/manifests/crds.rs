@@ -24,7 +24,7 @@ pub fn text(crd: &Value) -> Result<String, YamlError> {
 }
 
 /// Removes fields that only the API server sets, and turns whole floats into integers: schemars writes bounds as floats.
-pub(super) fn clean(crd: &mut Value) {
+pub(crate) fn clean(crd: &mut Value) {
     if let Some(object) = crd.as_object_mut() {
         object.remove("status");
     }

@@ -159,10 +159,16 @@ impl Kustomization {
         let Some(fields) = self.document.value.as_object() else {
             return Err(self.error("", "a kustomization is a map"));
         };
-        for key in fields.keys() {
+        for (key, value) in fields {
             match key.as_str() {
-                "apiVersion" | "kind" | "metadata" | "resources" | "patches" | "labels" | "replicas"
-                | "images" => {}
+                "apiVersion" | "kind" | "metadata" => {}
+                "resources" | "patches" | "labels" | "replicas" | "images" => {
+                    if !value.is_array() && !value.is_null() {
+                        return Err(
+                            self.error(key, format!("`{key}` is a list: write each entry after a dash"))
+                        );
+                    }
+                }
                 "namespace" => {
                     let fix = "`namespace` is not supported here: set it in kubewright.toml, and run `kubewright generate`";
                     return Err(self.error(key, fix));

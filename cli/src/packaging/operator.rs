@@ -47,6 +47,7 @@ impl OperatorContainer {
             .iter()
             .position(|container| container["name"] == CONTAINER)
             .or_else(|| (containers.len() == 1).then_some(0))
+            .filter(|&index| containers[index].is_object())
             .ok_or_else(|| {
                 let fix = format!("the operator's container is unknown among several: call it `{CONTAINER}`");
                 object.error("spec.template.spec.containers", fix)

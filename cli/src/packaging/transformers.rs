@@ -35,7 +35,9 @@ pub(super) fn apply(list: &Kustomization, objects: &mut [ManifestObject]) -> Res
             let fix = format!("no Deployment or StatefulSet is called {}", entry["name"]);
             return Err(list.error(&place, fix));
         }
-        targets.for_each(|object| object.document.value["spec"]["replicas"] = entry["count"].clone());
+        for spec in targets.filter_map(|object| object.document.value["spec"].as_object_mut()) {
+            spec.insert("replicas".to_owned(), entry["count"].clone());
+        }
     }
     for (place, entry) in list.items("images") {
         check_fields(list, &place, entry, &["name", "newName", "newTag", "digest"])?;

@@ -6,6 +6,7 @@ mod add_controller;
 mod add_kind;
 mod add_webhook;
 mod certificates;
+mod doctor;
 mod generate;
 mod golden;
 mod import;

@@ -15,6 +15,72 @@ use serde_json::json;
 
 const KUSTOMIZATION: &str = "manifests/deploy/Kustomization";
 
+const TRANSFORMERS: &str = "
+patches:
+  - path: memory.yaml
+  - patch: |-
+      - op: add
+        path: /metadata/annotations
+        value: {team: \"a {{ b }}\"}
+    target: {kind: Deployment, name: sh.*}
+  - patch: |-
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: unused, namespace: shop-system}
+      $patch: delete
+  - patch: |-
+      apiVersion: monitoring.coreos.com/v1
+      kind: ServiceMonitor
+      metadata: {name: shop, namespace: shop-system}
+      spec: {endpoints: [{port: metrics, interval: 30s, tlsConfig: {serverName: shop-metrics.shop-system.svc}}], jobLabel: null}
+labels:
+  - pairs: {team: shops}
+    includeTemplates: true
+replicas:
+  - {name: shop, count: 3}
+";
+
+const PATCH: &str = "apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop, namespace: shop-system}
+spec:
+  template:
+    spec:
+      containers:
+        - name: proxy
+          image: registry:5000/proxy:1
+        - name: operator
+          args: [--log-format=json]
+          resources: {limits: {memory: 1Gi}}
+";
+
+const METRICS: &str = "manifests/deploy/metrics.yaml";
+const METRICS_OBJECTS: &str = "apiVersion: v1
+kind: Service
+metadata: {name: shop-metrics, namespace: shop-system}
+spec:
+  selector: {app.kubernetes.io/name: shop}
+  ports: [{name: metrics, port: 8080}]
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: shop, namespace: shop-system}
+spec:
+  selector: {matchLabels: {team: shops}}
+  namespaceSelector: {matchNames: [shop-system]}
+  jobLabel: x
+  endpoints: [{port: metrics, tlsConfig: {serverName: shop-metrics.shop-system.svc}}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: unused, namespace: shop-system}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: shop-system}
+data: {template: \"{{ .Values }}\"}
+";
+
 /// A project with everything that kustomizations of users may have.
 fn customized() -> Sandbox {
     let project = Sandbox::project();
@@ -29,32 +95,15 @@ fn customized() -> Sandbox {
         "  - operator.yaml",
         "  - operator.yaml\n  - metrics.yaml",
     );
-    let patches = "
-patches:
-  - path: memory.yaml
-  - patch: |-
-      - op: add
-        path: /metadata/annotations
-        value: {team: \"a {{ b }}\"}
-    target: {kind: Deployment, name: sh.*}
-labels:
-  - pairs: {team: shops}
-    includeTemplates: true
-replicas:
-  - {name: shop, count: 2}
-";
+    project.edit(
+        KUSTOMIZATION,
+        "images:",
+        "images:\n  - {name: \"registry:5000/proxy\", newName: b/proxy, digest: \"sha256:ab\"}",
+    );
     let text = project.read(KUSTOMIZATION);
-    project.write(KUSTOMIZATION, &(text + patches));
-    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: shop, namespace: shop-system}\nspec:\n  template:\n    spec:\n      \
-                 containers:\n        - name: operator\n          args: [--log-format=json]\n          resources: {limits: {memory: 1Gi}}\n";
-    project.write("manifests/deploy/memory.yaml", patch);
-    let metrics = "apiVersion: v1\nkind: Service\nmetadata: {name: shop-metrics, namespace: shop-system}\nspec:\n  selector: \
-                   {app.kubernetes.io/name: shop}\n  ports: [{name: metrics, port: 8080}]\n---\napiVersion: monitoring.coreos.com/v1\nkind: \
-                   ServiceMonitor\nmetadata: {name: shop, namespace: shop-system}\nspec:\n  selector: {matchLabels: {team: shops}}\n  \
-                   namespaceSelector: {matchNames: [shop-system]}\n  endpoints: [{port: metrics, tlsConfig: {serverName: \
-                   shop-metrics.shop-system.svc}}]\n---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: shop, namespace: \
-                   shop-system}\nspec: {minAvailable: 1, selector: {matchLabels: {app.kubernetes.io/name: shop}}}\n";
-    project.write("manifests/deploy/metrics.yaml", metrics);
+    project.write(KUSTOMIZATION, &(text + TRANSFORMERS));
+    project.write("manifests/deploy/memory.yaml", PATCH);
+    project.write(METRICS, METRICS_OBJECTS);
     project
 }
 
@@ -207,6 +256,14 @@ fn edits_of_templates_and_values_survive_changes_of_the_manifests() {
 #[test]
 fn files_of_removed_objects_are_deleted_unless_they_were_edited() {
     let project = customized();
+    let extra =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra, namespace: shop-system}\ndata: {a: b}\n";
+    project.write("manifests/deploy/extra.yaml", extra);
+    project.edit(
+        KUSTOMIZATION,
+        "\n  - metrics.yaml",
+        "\n  - metrics.yaml\n  - extra.yaml",
+    );
     project.kubewright("package helm").expect(0);
     project.kubewright("package helm --crds folder").expect(0);
     assert!(!project.cwd.join("chart/templates/crds").exists());
@@ -215,13 +272,13 @@ fn files_of_removed_objects_are_deleted_unless_they_were_edited() {
             .read("chart/crds/demo.dev_foos.yaml")
             .contains("{{ .Values }}")
     );
-    project.edit("chart/templates/deploy/metrics.yaml", "port: 8080", "port: 80");
-    project.edit(KUSTOMIZATION, "\n  - metrics.yaml", "");
+    project.edit("chart/templates/deploy/extra.yaml", "a: b", "a: c");
+    project.edit(KUSTOMIZATION, "\n  - extra.yaml", "");
     project
         .kubewright("package helm")
         .expect(0)
-        .stderr_contains("warning: chart/templates/deploy/metrics.yaml is not part of the package any more, and was edited by hand: delete it");
-    fs::remove_file(project.cwd.join("chart/templates/deploy/metrics.yaml")).unwrap();
+        .stderr_contains("warning: chart/templates/deploy/extra.yaml is not part of the package any more, and was edited by hand: delete it");
+    fs::remove_file(project.cwd.join("chart/templates/deploy/extra.yaml")).unwrap();
     let done = project.kubewright("package helm").expect(0).stderr;
     assert!(!done.contains("warning"), "{done}");
 }
@@ -230,7 +287,7 @@ fn files_of_removed_objects_are_deleted_unless_they_were_edited() {
 fn edited_install_file_is_refused() {
     let project = customized();
     project.kubewright("package install").expect(0);
-    project.edit("dist/install.yaml", "replicas: 2", "replicas: 3");
+    project.edit("dist/install.yaml", "replicas: 3", "replicas: 4");
     project.edit("manifests/deploy/memory.yaml", "1Gi", "2Gi");
     project
         .kubewright("package install")
@@ -263,19 +320,19 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "install",
         KUSTOMIZATION,
         ("images:", "namePrefix: x-\nimages:"),
-        "manifests/deploy/Kustomization:6: `namePrefix` is not supported",
+        "manifests/deploy/Kustomization:7: `namePrefix` is not supported",
     ),
     (
         "install",
         KUSTOMIZATION,
         ("images:", "namespace: x\nimages:"),
-        "6: `namespace` is not supported here: set it in kubewright.toml",
+        "7: `namespace` is not supported here: set it in kubewright.toml",
     ),
     (
         "install",
         KUSTOMIZATION,
         ("- operator.yaml", "- https://a.dev/b.yaml"),
-        ":4: https://a.dev/b.yaml is not a file of the project",
+        ":5: https://a.dev/b.yaml is not a file of the project",
     ),
     (
         "install",
@@ -287,7 +344,7 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "install",
         KUSTOMIZATION,
         ("- operator.yaml", "- other.yaml"),
-        ":4: manifests/deploy/other.yaml does not exist",
+        ":5: manifests/deploy/other.yaml does not exist",
     ),
     (
         "install",
@@ -299,13 +356,19 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "install",
         KUSTOMIZATION,
         ("- operator.yaml", "- ../deploy"),
-        ":4: ../deploy contains this kustomization",
+        ":5: ../deploy contains this kustomization",
     ),
     (
         "install",
         KUSTOMIZATION,
         ("target:", "options: {allowNameChange: true}\n    target:"),
         "`options` is not supported",
+    ),
+    (
+        "install",
+        KUSTOMIZATION,
+        ("replicas:\n", "replicas: 2\nx:\n"),
+        "`replicas` is a list: write each entry after a dash",
     ),
     (
         "install",
@@ -346,8 +409,11 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
     (
         "bundle",
         METRICS,
-        ("PodDisruptionBudget", "Pod"),
-        "metrics.yaml:17: OLM creates no Pod",
+        (
+            "kind: ConfigMap\nmetadata: {name: settings",
+            "kind: Pod\nmetadata: {name: settings",
+        ),
+        "metrics.yaml:22: OLM creates no Pod",
     ),
     (
         "bundle",
@@ -360,24 +426,20 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
     ),
 ];
 
-const METRICS: &str = "manifests/deploy/metrics.yaml";
-
 #[test]
 fn what_packages_cannot_express_is_refused_with_its_place() {
-    let refused = |command: &str, file: &str, (old, new): (&str, &str), message: &str| {
-        let project = customized();
+    let project = customized();
+    for &(command, file, (old, new), message) in REFUSED {
+        let before = project.read(file);
         project.edit(file, old, new);
         let files = project.files();
-        let outcome = project
+        project
             .kubewright(&format!("package {command}"))
-            .expect(exit::PACKAGE);
-        outcome
+            .expect(exit::PACKAGE)
             .stderr_contains(message)
             .stderr_contains("; nothing was written");
         assert_eq!(project.files(), files);
-    };
-    for &(command, file, edit, message) in REFUSED {
-        refused(command, file, edit, message);
+        project.write(file, &before);
     }
 }
 
@@ -406,7 +468,7 @@ fn operator_is_found_among_deployments_and_containers() {
         .kubewright("package helm")
         .expect(exit::PACKAGE)
         .stderr_contains(
-            "operator.yaml:30: the operator's container is unknown among several: call it `operator`",
+            "operator.yaml:37: the operator's container is unknown among several: call it `operator`",
         );
     project.edit(file, "kind: Deployment", "kind: StatefulSet");
     project

@@ -184,6 +184,11 @@ impl Sandbox {
         }
     }
 
+    /// Returns the path of a file beside the project.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.cwd.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }

@@ -2,10 +2,11 @@
 //! upgraded, rolled back and upgraded again, what is stored is migrated, and the old version is removed. But for builds of
 //! the project, 16 writers write objects of both versions all the time.
 //!
-//! `releases` has the project's releases and how they are deployed, `writers` the load.
+//! `packages` installs packages. `releases` has the project's releases and how they are deployed, `writers` the load.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod packages;
 mod releases;
 mod writers;
 

@@ -121,6 +121,11 @@ impl Chart<'_> {
         if is_for_webhooks(object) {
             conditions.push(WEBHOOKS);
         }
+        let replicas = &self.objects[self.operator.deployment].value()["spec"]["replicas"];
+        if object.kind() == "PodDisruptionBudget" && replicas.as_u64().is_some_and(|replicas| replicas > 1) {
+            // With one replica, a budget would block the drain of its node.
+            conditions.push("gt (int $.Values.replicas) 1");
+        }
         if is_for_metrics(object) {
             conditions.push(METRICS);
         }
@@ -187,7 +192,9 @@ fn is_for_webhooks(object: &ManifestObject) -> bool {
 
 /// Whether the object serves no purpose without metrics.
 fn is_for_metrics(object: &ManifestObject) -> bool {
-    object.group() == "monitoring.coreos.com" || object.name().contains("metrics")
+    object.group() == "monitoring.coreos.com"
+        || object.name().contains("metrics")
+        || object.path.starts_with("manifests/monitoring")
 }
 
 fn converts(object: &ManifestObject) -> bool {

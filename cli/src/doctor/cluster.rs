@@ -1,0 +1,307 @@
+//! The cluster: whether its CRDs are those of the code, and whether the operator's account has the permissions that the code needs.
+//!
+//! Permissions are checked by a SubjectAccessReview about the account, which needs no right to impersonate it.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::{
+    authorization::v1::{
+        NonResourceAttributes, ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+    },
+    core::v1::ServiceAccount,
+};
+use kube::{
+    Api, Client, Resource as _,
+    api::{DynamicObject, PostParams},
+    core::ApiResource,
+};
+use serde_json::Value;
+
+use super::Report;
+use crate::{
+    Error, dev,
+    dev::ClusterError,
+    generation,
+    manifests::{Manifests, Permission, PermissionScope, crds},
+    project::Project,
+    schema_diff,
+};
+
+/// The fix of what is missing in a cluster.
+const APPLY: &str = "run `kubectl apply --server-side -k manifests`";
+/// Changes of a CRD that are listed.
+const MAX_CHANGES: usize = 3;
+
+/// Checks the cluster of a kubeconfig context.
+pub fn check(
+    report: &mut Report<'_, '_>,
+    project: &Project,
+    manifests: &Manifests,
+    context: &str,
+) -> Result<(), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|source| crate::plan::IoError::new("start", "a runtime", source))?;
+    let manifests = generation::with_settings(manifests, &project.settings);
+    let checked = runtime.block_on(async {
+        let client = dev::client_of_context(context).await?;
+        let cluster = ClusterCheck {
+            client,
+            project,
+            manifests: &manifests,
+        };
+        cluster.check_definitions(report).await?;
+        cluster.check_permissions(report).await
+    });
+    match checked {
+        Err(Error::Cluster(error)) => report.problem("cluster", error),
+        checked => checked,
+    }
+}
+
+struct ClusterCheck<'a> {
+    client: Client,
+    project: &'a Project,
+    manifests: &'a Manifests,
+}
+
+impl ClusterCheck<'_> {
+    async fn check_definitions(&self, report: &mut Report<'_, '_>) -> Result<(), Error> {
+        let resource = ApiResource {
+            group: "apiextensions.k8s.io".to_owned(),
+            version: "v1".to_owned(),
+            api_version: "apiextensions.k8s.io/v1".to_owned(),
+            kind: "CustomResourceDefinition".to_owned(),
+            plural: "customresourcedefinitions".to_owned(),
+        };
+        let definitions: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let read = async |name: &str| {
+            let found = definitions.get_opt(name).await;
+            found.map_err(|error| ClusterError::request(format!("read the CRD {name}"), error))
+        };
+        for kind in self.manifests.kinds.iter().filter(|kind| kind.external) {
+            let name = format!("{}.{}", kind.plural, kind.group);
+            match read(&name).await? {
+                Some(_) => report.ok("crds", &name)?,
+                None => report.problem(
+                    "crds",
+                    format!("{name} is not installed: install the project that defines it"),
+                )?,
+            }
+        }
+        for (_, code) in self.manifests.defined_crds() {
+            let name = code["metadata"]["name"].as_str().unwrap_or_default();
+            let Some(found) = read(name).await? else {
+                report.problem("crds", format!("{name} is not installed: {APPLY}"))?;
+                continue;
+            };
+            let mut found = found.data;
+            crds::clean(&mut found);
+            let code = self.project.settings.descriptions.apply(code);
+            let changes = differences(&found, &code);
+            if changes.is_empty() {
+                report.ok("crds", name)?;
+                continue;
+            }
+            let more = match changes.len().saturating_sub(MAX_CHANGES) {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            let shown = changes
+                .iter()
+                .take(MAX_CHANGES)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ");
+            report.problem(
+                "crds",
+                format!("{name} in the cluster is not that of the code: {shown}{more}: {APPLY}"),
+            )?;
+        }
+        Ok(())
+    }
+
+    async fn check_permissions(&self, report: &mut Report<'_, '_>) -> Result<(), Error> {
+        let (namespace, name) = (&self.project.settings.namespace, &self.manifests.operator);
+        let account = format!("{namespace}/{name}");
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), namespace);
+        let found = accounts.get_opt(name).await;
+        let found = found
+            .map_err(|error| ClusterError::request(format!("read the ServiceAccount {account}"), error))?;
+        if found.is_none() {
+            return report.problem(
+                "permissions",
+                format!("the cluster has no ServiceAccount {account}: {APPLY}"),
+            );
+        }
+        let mut lines = BTreeSet::new();
+        for permission in &self.manifests.permissions {
+            lines.extend(self.missing(permission).await?);
+        }
+        for line in &lines {
+            report.problem("permissions", format!("{account} may not {line}: {APPLY}"))?;
+        }
+        if lines.is_empty() {
+            report.ok("permissions", account)?;
+        }
+        Ok(())
+    }
+
+    /// Returns what the account may not do of a permission unit: a line for each resource and namespace.
+    async fn missing(&self, permission: &Permission) -> Result<Vec<String>, Error> {
+        let settings = &self.project.settings;
+        let namespaces = match permission.scope {
+            PermissionScope::Watched if !settings.watched().is_empty() => settings.watched().to_vec(),
+            PermissionScope::Operator => vec![settings.namespace.clone()],
+            PermissionScope::DefaultNamespace => vec!["default".to_owned()],
+            PermissionScope::Watched | PermissionScope::Cluster => vec![String::new()],
+        };
+        let names = match permission.resource_names.as_slice() {
+            [] => &[String::new()],
+            names => names,
+        };
+        let mut targets: Vec<(String, Target)> = Vec::new();
+        for namespace in &namespaces {
+            for (group, resource) in permission.api_groups.iter().flat_map(|group| {
+                let resources = permission.resources.iter();
+                resources.map(move |resource| (group, resource))
+            }) {
+                for name in names {
+                    let target = ResourceAttributes {
+                        namespace: Some(namespace.clone()),
+                        group: Some(group.clone()),
+                        resource: resource.split('/').next().map(str::to_owned),
+                        subresource: resource
+                            .split_once('/')
+                            .map(|(_, subresource)| subresource.to_owned()),
+                        name: Some(name.clone()).filter(|name| !name.is_empty()),
+                        ..ResourceAttributes::default()
+                    };
+                    targets.push((
+                        description(resource, group, name, namespace),
+                        Target::Resource(Box::new(target)),
+                    ));
+                }
+            }
+        }
+        let urls = permission.non_resource_urls.iter();
+        targets.extend(urls.map(|url| (url.clone(), Target::Url(url.clone()))));
+        let mut lines = Vec::new();
+        for (description, target) in targets {
+            let mut denied = Vec::new();
+            for verb in &permission.verbs {
+                if !self.is_allowed(verb, &target).await? {
+                    denied.push(verb.as_str());
+                }
+            }
+            if !denied.is_empty() {
+                let why = if permission.why.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", permission.why)
+                };
+                lines.push(format!("{} {description}{why}", denied.join(", ")));
+            }
+        }
+        Ok(lines)
+    }
+
+    async fn is_allowed(&self, verb: &str, target: &Target) -> Result<bool, ClusterError> {
+        let namespace = &self.project.settings.namespace;
+        let groups = ["system:serviceaccounts", "system:authenticated"].map(str::to_owned);
+        let own_group = format!("system:serviceaccounts:{namespace}");
+        let mut spec = SubjectAccessReviewSpec {
+            user: Some(format!(
+                "system:serviceaccount:{namespace}:{}",
+                self.manifests.operator
+            )),
+            groups: Some(groups.into_iter().chain([own_group]).collect()),
+            ..SubjectAccessReviewSpec::default()
+        };
+        let verb = Some(verb.to_owned());
+        match target {
+            Target::Resource(attributes) => {
+                spec.resource_attributes = Some(ResourceAttributes {
+                    verb,
+                    ..(**attributes).clone()
+                });
+            }
+            Target::Url(path) => {
+                let path = Some(path.clone());
+                spec.non_resource_attributes = Some(NonResourceAttributes { path, verb });
+            }
+        }
+        let review = SubjectAccessReview {
+            spec,
+            ..SubjectAccessReview::default()
+        };
+        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
+        let kind = SubjectAccessReview::kind(&());
+        let answer = reviews.create(&PostParams::default(), &review).await;
+        let answer = answer.map_err(|error| ClusterError::request(format!("create a {kind}"), error))?;
+        Ok(answer.status.is_some_and(|status| status.allowed))
+    }
+}
+
+/// What a permission is for.
+enum Target {
+    Resource(Box<ResourceAttributes>),
+    Url(String),
+}
+
+/// Returns a resource in words, as in `foos.demo.dev/status in namespace a`.
+fn description(resource: &str, group: &str, name: &str, namespace: &str) -> String {
+    let (plural, subresource) = match resource.split_once('/') {
+        Some((plural, subresource)) => (plural, format!("/{subresource}")),
+        None => (resource, String::new()),
+    };
+    let group = if group.is_empty() {
+        String::new()
+    } else {
+        format!(".{group}")
+    };
+    let name = if name.is_empty() {
+        String::new()
+    } else {
+        format!(" {name}")
+    };
+    let place = if namespace.is_empty() {
+        "in the whole cluster".to_owned()
+    } else {
+        format!("in namespace {namespace}")
+    };
+    format!("{plural}{group}{subresource}{name} {place}")
+}
+
+/// Returns what differs between the CRD of a cluster and that of the code.
+fn differences(cluster: &Value, code: &Value) -> Vec<String> {
+    let mut changes: Vec<String> = schema_diff::compare(cluster, code)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let stored = |crd: &Value| {
+        let mut versions = crd["spec"]["versions"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+            .into_iter();
+        let stored = versions.find(|version| version["storage"] == true);
+        stored
+            .and_then(|version| Some(version["name"].as_str()?.to_owned()))
+            .unwrap_or_default()
+    };
+    let strategy = |crd: &Value| {
+        crd["spec"]["conversion"]["strategy"]
+            .as_str()
+            .unwrap_or("None")
+            .to_owned()
+    };
+    for (what, was, is) in [
+        ("stored version", stored(cluster), stored(code)),
+        ("conversion", strategy(cluster), strategy(code)),
+    ] {
+        if was != is {
+            changes.push(format!("{what} {was} → {is}"));
+        }
+    }
+    changes
+}

@@ -1,0 +1,126 @@
+//! The version of the toolchain, and that of the kubewright crate.
+
+use std::process::Command;
+
+use cargo_metadata::semver::Version;
+
+use super::Report;
+use crate::{
+    Error,
+    cargo::OperatorTarget,
+    project::{FORMAT, Project},
+};
+
+/// The oldest toolchain that compiles the kubewright crate.
+const MINIMUM: &str = env!("CARGO_PKG_RUST_VERSION");
+
+/// Checks cargo's version, which is that of the compiler.
+pub fn check_cargo(report: &mut Report<'_, '_>, project: &Project) -> Result<(), Error> {
+    const SUBJECT: &str = "toolchain";
+    let cargo = report.context().cargo.clone();
+    let output = Command::new(&cargo)
+        .arg("--version")
+        .current_dir(&project.root)
+        .output();
+    let text = match output {
+        Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
+        Err(error) => {
+            let fix = format!(
+                "cannot run {}: {error}: install Rust, or set CARGO to your cargo",
+                cargo.display()
+            );
+            return report.problem(SUBJECT, fix);
+        }
+    };
+    // As in `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`.
+    let Some(found) = text
+        .split_whitespace()
+        .nth(1)
+        .and_then(|version| Version::parse(version).ok())
+    else {
+        let fix = format!(
+            "`{} --version` prints no version: install Rust, or set CARGO to your cargo",
+            cargo.display()
+        );
+        return report.problem(SUBJECT, fix);
+    };
+    let read = |file: &str| -> Result<toml::Table, Error> {
+        let text = project.read(file)?.unwrap_or_default();
+        Ok(text.parse().unwrap_or_default())
+    };
+    let manifest = read("Cargo.toml")?;
+    let own = manifest
+        .get("package")
+        .and_then(|package| package.get("rust-version")?.as_str());
+    let wanted = own.and_then(minimum).into_iter().chain(minimum(MINIMUM)).max();
+    if let Some(wanted) = wanted.filter(|wanted| found < *wanted) {
+        return report.problem(
+            SUBJECT,
+            format!("cargo is {found}, and the project needs {wanted}: run `rustup update`"),
+        );
+    }
+    let toolchain = read("rust-toolchain.toml")?;
+    let channel = toolchain
+        .get("toolchain")
+        .and_then(|toolchain| toolchain.get("channel")?.as_str());
+    let pinned = channel.filter(|channel| channel.starts_with(|c: char| c.is_ascii_digit()));
+    match pinned {
+        Some(pinned) if !is_release(&found, pinned) => report.problem(
+            SUBJECT,
+            format!(
+                "cargo is {found}, and rust-toolchain.toml selects {pinned}: install rustup, which switches by itself, or unset CARGO and \
+                 RUSTUP_TOOLCHAIN"
+            ),
+        ),
+        _ => report.ok(SUBJECT, format!("cargo {found}")),
+    }
+}
+
+/// Checks the versions of the crate and of the project file. Returns whether the operator can be built.
+pub fn check_versions(report: &mut Report<'_, '_>, project: &Project) -> Result<bool, Error> {
+    const SUBJECT: &str = "versions";
+    let cargo = report.context().cargo.clone();
+    match OperatorTarget::resolve(&cargo, project) {
+        Ok(_) => {
+            let version = env!("CARGO_PKG_VERSION");
+            report.ok(
+                SUBJECT,
+                format!("kubewright {version}, kubewright.toml format {FORMAT}"),
+            )?;
+            Ok(true)
+        }
+        Err(error) => {
+            report.problem(SUBJECT, error)?;
+            Ok(false)
+        }
+    }
+}
+
+/// Parses a version whose last parts may be left out.
+fn minimum(text: &str) -> Option<Version> {
+    let mut parts = text.split('.').map(str::parse);
+    let first = parts.next()?.ok()?;
+    let mut next = || parts.next().and_then(Result::ok).unwrap_or(0);
+    Some(Version::new(first, next(), next()))
+}
+
+/// Whether the version is one of a channel such as `1.95` or `1.95.0`.
+fn is_release(version: &Version, channel: &str) -> bool {
+    let number = version.to_string();
+    let rest = number.strip_prefix(channel);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_parts() {
+        let found = Version::new(1, 95, 1);
+        assert!(is_release(&found, "1.95") && is_release(&found, "1.95.1"));
+        assert!(!is_release(&found, "1.9") && !is_release(&found, "1.95.0"));
+        assert_eq!(minimum("1.95"), Some(Version::new(1, 95, 0)));
+        assert_eq!(minimum("stable"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! kubectl and helm install the packages in `tests/golden/packages` on both API servers.
+
+use std::{path::Path, process::Command};
+
+use kubewright_testkit::{Cluster, ControlPlane, binaries::Binaries};
+use kubewright_tests::new_object;
+use serde_json::{Value, json};
+
+/// The namespace of the release. It is not the one in the manifests.
+const NAMESPACE: &str = "production";
+
+#[test]
+#[ignore = "needs helm, which cargo xtask check-packages --all builds"]
+fn packages_are_installed_on_the_embedded_server() {
+    install(&kubewright_tests::embedded());
+}
+
+#[test]
+#[ignore = "needs a real control plane, and helm, which cargo xtask check-packages --all builds"]
+fn packages_are_installed_on_the_real_server() {
+    // Of its own: the other tests have the same kinds.
+    install(&Cluster::start_real(ControlPlane::builder()).expect("a control plane"));
+}
+
+fn install(cluster: &Cluster) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let kubeconfig = cluster.admin().kubeconfig();
+    // For the caches of kubectl and helm.
+    let home = tempfile::tempdir().unwrap();
+    let run = |program: &Path, arguments: &[&str], folder: &str| {
+        let output = Command::new(program)
+            .current_dir(root.join("tests/golden/packages").join(folder))
+            .envs([("KUBECONFIG", kubeconfig), ("HOME", home.path())])
+            .args(arguments)
+            .output()
+            .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{arguments:?}: {stdout}{stderr}");
+        stdout
+    };
+    for namespace in ["a", "b"] {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        cluster.apply(&namespace).expect("it is created");
+    }
+    let deployment = |namespace: &str| cluster.get(&new_object("apps/v1", "Deployment", namespace, "shop"));
+    let helm = root.join("target/packages/helm");
+    for (chart, values) in [
+        ("webhooks", "crds.keep=false"),
+        ("customized", "crds.keep=false,metrics.enable=false"),
+    ] {
+        let helm = |arguments: &[&str]| run(&helm, &[arguments, &["--namespace", NAMESPACE]].concat(), chart);
+        helm(&["install", "shop", "chart", "--create-namespace", "--set", values]);
+        let found = deployment(NAMESPACE).unwrap().expect("the Deployment exists");
+        assert_eq!(operator(&found)["image"], "registry.example/shop:0.1.0");
+        let values = format!("{values},replicas=3,watchNamespaces={{a,b}}");
+        helm(&["upgrade", "shop", "chart", "--set", &values]);
+        let found = deployment(NAMESPACE).unwrap().expect("the Deployment exists");
+        let args = operator(&found)["args"].as_array().cloned().unwrap_or_default();
+        assert_eq!(found["spec"]["replicas"], 3);
+        assert!(args.contains(&json!("--watch-namespace=a,b")), "{args:?}");
+        helm(&["uninstall", "shop", "--wait"]);
+        assert!(deployment(NAMESPACE).unwrap().is_none());
+    }
+
+    let kubectl = Binaries::find()
+        .and_then(|programs| programs.kubectl())
+        .expect("kubectl");
+    let apply = ["apply", "--server-side", "-f", "dist/install.yaml"];
+    let first = run(&kubectl, &apply, "webhooks");
+    assert!(deployment("shop-system").unwrap().is_some());
+    assert_eq!(
+        run(&kubectl, &apply, "webhooks"),
+        first,
+        "it can be applied again"
+    );
+}
+
+/// Returns the operator's container.
+fn operator(deployment: &Value) -> &Value {
+    let containers = deployment["spec"]["template"]["spec"]["containers"].as_array();
+    let mut containers = containers.into_iter().flatten();
+    containers
+        .find(|container| container["name"] == "operator")
+        .unwrap_or(&Value::Null)
+}
