@@ -18,6 +18,8 @@ pub mod new;
 pub mod package;
 pub mod remove_kind;
 pub mod remove_version;
+pub mod rename_group;
+pub mod rename_kind;
 mod signals;
 mod source_edits;
 mod uses;

@@ -2,7 +2,7 @@
 //!
 //! Each function takes a text and returns it with one more line, or unchanged if the line exists. All other bytes are
 //! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`, `webhooks` a further webhook.
-//! `removal` removes them.
+//! `removal` removes them, and `renaming` renames a kind.
 //!
 //! For the versions of a kind: `tokens` moves and renames modules, `old_version` edits a version's file (`converted_types` finds what it
 //! converts), `registration` the calls that register the versions, `registration_call` the controller that calls them, and
@@ -19,6 +19,7 @@ mod old_version;
 mod registration;
 mod registration_call;
 mod removal;
+mod renaming;
 mod stored_version;
 mod tokens;
 mod webhooks;
@@ -34,8 +35,12 @@ pub use registration::{
 };
 pub use registration_call::{REGISTER, call_registration};
 pub use removal::{remove_module, unregister};
+pub use renaming::{FileRole, Renaming, identifiers, word_lines};
 pub use stored_version::{StoredVersion, stored_version};
-pub use tokens::{literal_lines, module_lines, move_down, name_lines, rename_module, replace_literals};
+pub use tokens::{
+    group_lines, literal_lines, module_lines, move_down, name_lines, rename_group, rename_module,
+    replace_literals,
+};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookType, add_webhook, registered_webhooks};
 
 /// A line cannot be inserted.
