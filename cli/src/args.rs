@@ -36,6 +36,9 @@ pub enum Command {
     /// Remove a kind, or a version of a kind
     #[command(subcommand)]
     Remove(Remove),
+    /// Rename a kind, or the API group of kinds
+    #[command(subcommand)]
+    Rename(Rename),
     /// Import kinds that other projects define: typed structs from their CustomResourceDefinitions
     Import(Import),
     /// Upgrade a project to this version of kubewright: its dependencies, code and managed files
@@ -227,6 +230,45 @@ pub struct RemoveVersion {
     /// Also check that the cluster of this kubeconfig context has no objects that are stored in the version
     #[arg(long, value_name = "CONTEXT")]
     pub cluster: Option<String>,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change files that have uncommitted changes
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// Subcommands of `kubewright rename`.
+#[derive(Debug, Subcommand)]
+pub enum Rename {
+    /// Rename a kind in code and samples; print the steps for clusters
+    Kind(RenameKind),
+    /// Move the kinds of an API group to another group; print the steps for clusters
+    Group(RenameGroup),
+}
+
+/// Arguments of `kubewright rename kind`.
+#[derive(Debug, Args)]
+pub struct RenameKind {
+    /// The kind
+    pub kind: String,
+    /// Its new name, in UpperCamelCase
+    pub new: KindName,
+    /// Print the planned changes and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also change files that have uncommitted changes
+    #[arg(long)]
+    pub allow_dirty: bool,
+}
+
+/// Arguments of `kubewright rename group`.
+#[derive(Debug, Args)]
+pub struct RenameGroup {
+    /// The group
+    pub old: String,
+    /// Its new name: a domain name that you own
+    pub new: Group,
     /// Print the planned changes and write nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -90,6 +90,8 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::Add(args::Add::Version(args)) => commands::add_version::run(&args, context),
         args::Command::Remove(args::Remove::Kind(args)) => commands::remove_kind::run(&args, context),
         args::Command::Remove(args::Remove::Version(args)) => commands::remove_version::run(&args, context),
+        args::Command::Rename(args::Rename::Kind(args)) => commands::rename_kind::run(&args, context),
+        args::Command::Rename(args::Rename::Group(args)) => commands::rename_group::run(&args, context),
         args::Command::Import(args) => commands::import::run(&args, context),
         args::Command::Upgrade(args) => commands::upgrade::run(&args, context),
         args::Command::Generate(args) => commands::generate::run(&args, context),

@@ -20,6 +20,8 @@ pub mod new;
 pub mod package;
 pub mod remove_kind;
 pub mod remove_version;
+pub mod rename_group;
+pub mod rename_kind;
 mod requirements;
 mod signals;
 mod source_edits;

@@ -79,6 +79,22 @@ pub enum KindError {
         /// Files and lines.
         places: Vec<String>,
     },
+    /// The new name is used already.
+    #[error("{name} is in use, so the renaming could not be undone:\n{}\nchange these first, or choose another name", .places.join("\n"))]
+    NameInUse {
+        /// The new name.
+        name: String,
+        /// Files and lines.
+        places: Vec<String>,
+    },
+    /// The project has no kind in the group.
+    #[error("no kind of the project has the group {group}: its groups are {}", .known.join(", "))]
+    UnknownGroup {
+        /// The group, as given.
+        group: String,
+        /// The groups of the project's kinds.
+        known: Vec<String>,
+    },
     /// A file to write exists and has other contents.
     #[error("{} already exists and is not about `{name}`: rename the file", slashed(.path))]
     FileExists {

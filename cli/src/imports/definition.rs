@@ -185,12 +185,11 @@ pub fn definitions(documents: Vec<Value>) -> Vec<Value> {
         let is_list = document["kind"]
             .as_str()
             .is_some_and(|kind| kind.ends_with("List"));
-        match document["items"].as_array_mut() {
+        match document.get_mut("items").and_then(Value::as_array_mut) {
             Some(items) if is_list => std::mem::take(items),
             _ => vec![document],
         }
     });
-    // The items of a typed list may lack both fields.
     flat.filter(|object| object["kind"] == "CustomResourceDefinition")
         .collect()
 }
@@ -228,7 +227,7 @@ fn written(crd: &Value) -> Value {
     // Annotations may hold a copy of the whole definition.
     crd["metadata"] = serde_json::json!({"name": crd["metadata"]["name"]});
     // The webhook of a conversion runs where the definition is installed.
-    if let Some(spec) = crd["spec"].as_object_mut() {
+    if let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) {
         spec.remove("conversion");
     }
     crd

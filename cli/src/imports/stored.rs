@@ -38,6 +38,9 @@ pub fn example(root: &Path, kind: &DefinedKind) -> Result<Option<Value>, IoError
             };
             if definition.group == kind.group && definition.kind == kind.kind {
                 let mut example = samples::minimal_value(&definition.schema);
+                if !example.is_object() {
+                    example = json!({});
+                }
                 example["apiVersion"] = json!(format!("{}/{}", kind.group, kind.version));
                 example["kind"] = json!(kind.kind);
                 example["metadata"] = json!({"name": "example"});

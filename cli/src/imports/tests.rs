@@ -175,3 +175,58 @@ fn lists_of_definitions_are_read() {
         [crd.clone(), crd]
     );
 }
+
+/// Replaces each value of a definition by others, one at a time: the result is code, or an error.
+#[test]
+fn any_shape_is_imported_or_refused() {
+    fn pointers(value: &Value, pointer: &str, found: &mut Vec<String>) {
+        found.push(pointer.to_owned());
+        let children: Vec<(String, &Value)> = match value {
+            Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| (at.to_string(), item))
+                .collect(),
+            _ => Vec::new(),
+        };
+        for (name, child) in children {
+            pointers(child, &format!("{pointer}/{name}"), found);
+        }
+    }
+    let crd = definition(&json!({
+        "type": "object", "required": ["spec"], "description": "a", "properties": {"spec": {
+            "type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
+                "a": {"type": "array", "items": {"type": "string", "enum": ["a", "b"], "nullable": true}},
+                "b": {"type": "object", "additionalProperties": {"x-kubernetes-int-or-string": true}, "default": {}},
+                "c": {"type": "integer", "format": "int32"},
+            },
+        }},
+    }));
+    let mut found = Vec::new();
+    pointers(&crd.crd, "", &mut found);
+    let mut imported = 0;
+    for pointer in &found {
+        for value in [
+            json!(null),
+            json!(3),
+            json!("x"),
+            json!([]),
+            json!([3]),
+            json!({}),
+            json!({"a": {}}),
+            json!(true),
+        ] {
+            let mut edited = crd.crd.clone();
+            *edited.pointer_mut(pointer).unwrap() = value;
+            assert!(definitions(vec![edited.clone()]).len() <= 1);
+            let short = crate::manifests::descriptions::Descriptions::Short.apply(&edited);
+            if let Ok(definition) = Definition::of(&short, Some("v1")) {
+                let code = definition.code();
+                syn::parse_file(&code).unwrap_or_else(|error| panic!("{pointer}: {error}: {code}"));
+                imported += 1;
+            }
+        }
+    }
+    assert!(imported > 100, "{imported}");
+}

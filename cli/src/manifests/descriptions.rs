@@ -20,9 +20,12 @@ impl Descriptions {
     /// Returns the CRD with these descriptions.
     pub fn apply(self, crd: &Value) -> Value {
         let mut crd = crd.clone();
-        let versions = crd["spec"]["versions"].as_array_mut();
+        // Definitions of others may have any shape.
+        let versions = crd.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
         for version in versions.into_iter().flatten() {
-            self.shorten(&mut version["schema"]["openAPIV3Schema"]);
+            if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
+                self.shorten(schema);
+            }
         }
         crd
     }

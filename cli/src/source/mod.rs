@@ -2,7 +2,7 @@
 //!
 //! Each function takes a text and returns it with one more line, or unchanged if the line exists. All other bytes are
 //! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`, `webhooks` a further webhook.
-//! `removal` removes them. `renames` renames items of the library.
+//! `removal` removes them, `kind_renaming` renames a kind, and `library_renames` items of the library.
 //!
 //! For the versions of a kind: `tokens` moves and renames modules, `old_version` edits a version's file (`converted_types` finds what it
 //! converts), `registration` the calls that register the versions, `registration_call` the controller that calls them, and
@@ -12,21 +12,24 @@ mod converted_types;
 mod files;
 mod insertion;
 mod items;
+mod kind_renaming;
 mod kinds;
+mod library_renames;
 mod manager_calls;
 mod nested_options;
 mod old_version;
 mod registration;
 mod registration_call;
 mod removal;
-mod renames;
 mod stored_version;
 mod tokens;
 mod webhooks;
 
 pub use files::{SourceFile, read_files};
 pub use items::{declare_module, export_in_prelude, export_type, import_type};
+pub use kind_renaming::{FileRole, Renaming, identifiers, word_lines};
 pub use kinds::{DefinedKind, ProjectKind, defined_type, project_kinds, visible_names};
+pub use library_renames::{Rename, Renamed, rename_item};
 pub use manager_calls::register;
 pub use nested_options::{NestedOption, nested_options};
 pub use old_version::{change_hub, derive_conversion, file_module, set_version, unconverted};
@@ -35,9 +38,11 @@ pub use registration::{
 };
 pub use registration_call::{REGISTER, call_registration};
 pub use removal::{remove_module, unregister};
-pub use renames::{Rename, Renamed, rename_item};
 pub use stored_version::{StoredVersion, stored_version};
-pub use tokens::{literal_lines, module_lines, move_down, name_lines, rename_module, replace_literals};
+pub use tokens::{
+    group_lines, literal_lines, module_lines, move_down, name_lines, rename_group, rename_module,
+    replace_literals,
+};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookType, add_webhook, registered_webhooks};
 
 /// A line cannot be inserted.

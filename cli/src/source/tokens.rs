@@ -131,15 +131,63 @@ pub fn replace_literals(text: &str, old: &str, new: &str) -> Result<String, Inse
     Ok(source.replace(edits))
 }
 
+/// Returns the text with another API group in its literals: the group, an `apiVersion`, or the name of a definition.
+pub fn rename_group(text: &str, old: &str, new: &str) -> Result<String, InsertError> {
+    let source = SourceText::parse(text)?;
+    let mut edits = Vec::new();
+    all_literals(source.tokens(), &mut |literal, value| {
+        if names_group(value, old) {
+            // A domain name has no character that a literal escapes.
+            let range = source.range(literal);
+            let renamed = text[range.clone()].replacen(old, new, 1);
+            edits.push((range, renamed));
+        }
+    });
+    Ok(source.replace(edits))
+}
+
+/// Returns the lines with a literal that names the API group.
+pub fn group_lines(text: &str, group: &str) -> Vec<usize> {
+    let mut lines = Vec::new();
+    all_literals(text.parse().unwrap_or_default(), &mut |literal, value| {
+        if names_group(value, group) {
+            lines.push(literal.span().start().line);
+        }
+    });
+    lines
+}
+
+/// Whether a text is a group, or `group/version`, or `plural.group`.
+fn names_group(text: &str, group: &str) -> bool {
+    let is_label = |text: &str| crate::names::is_dns_label(text);
+    text == group
+        || text
+            .strip_prefix(group)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .is_some_and(is_label)
+        || text
+            .strip_suffix(group)
+            .and_then(|rest| rest.strip_suffix('.'))
+            .is_some_and(is_label)
+}
+
 /// Visits the string literals with that value.
 fn literals(tokens: TokenStream, value: &str, visitor: &mut dyn FnMut(&Literal)) {
+    all_literals(tokens, &mut |literal, text| {
+        if text == value {
+            visitor(literal);
+        }
+    });
+}
+
+/// Visits the string literals, with their values.
+fn all_literals(tokens: TokenStream, visitor: &mut dyn FnMut(&Literal, &str)) {
     for token in tokens {
         match token {
-            TokenTree::Group(group) => literals(group.stream(), value, visitor),
+            TokenTree::Group(group) => all_literals(group.stream(), visitor),
             TokenTree::Literal(literal) => {
-                let text = syn::parse_str::<syn::LitStr>(&literal.to_string());
-                if text.is_ok_and(|text| text.value() == value) {
-                    visitor(&literal);
+                if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
+                    visitor(&literal, &text.value());
                 }
             }
             _ => {}
@@ -148,10 +196,10 @@ fn literals(tokens: TokenStream, value: &str, visitor: &mut dyn FnMut(&Literal))
 }
 
 /// An identifier, and where it is.
-struct Name<'a> {
-    ident: &'a Ident,
+pub(super) struct Name<'a> {
+    pub(super) ident: &'a Ident,
     /// The segment before it in its path.
-    parent: Option<&'a Ident>,
+    pub(super) parent: Option<&'a Ident>,
     /// The count of `super`s in the path from here on.
     supers: usize,
     scope: &'a Scope,
@@ -159,7 +207,7 @@ struct Name<'a> {
 
 /// The tokens of a group.
 #[derive(Clone, Default)]
-struct Scope {
+pub(super) struct Scope {
     /// The path that its paths continue: imports in braces.
     base: Option<Ident>,
     /// The count of inline modules around it.
@@ -169,7 +217,7 @@ struct Scope {
 }
 
 impl Scope {
-    fn visit(&self, tokens: TokenStream, visitor: &mut dyn FnMut(&Name<'_>)) {
+    pub(super) fn visit(&self, tokens: TokenStream, visitor: &mut dyn FnMut(&Name<'_>)) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut parent = self.base.clone();
         for (at, token) in tokens.iter().enumerate() {

@@ -186,6 +186,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
     let project = project();
     project.write("bad.yaml", "a: [");
     project.write("other.yaml", "kind: Service\n");
+    project.write("text.yaml", "text\n---\n- 1\n");
     project.write(
         "old.yaml",
         &definition("string").replace("k8s.io/v1", "k8s.io/v1beta1"),
@@ -195,6 +196,11 @@ fn bad_input_is_refused_and_nothing_is_written() {
     for (arguments, code, expected) in [
         ("missing.yaml", exit::IO, "missing.yaml"),
         ("bad.yaml", exit::DEFINITION, "bad.yaml:1: invalid YAML"),
+        (
+            "text.yaml",
+            exit::USAGE,
+            "text.yaml has no CustomResourceDefinition",
+        ),
         (
             "other.yaml",
             exit::USAGE,

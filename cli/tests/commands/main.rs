@@ -16,6 +16,7 @@ mod package;
 mod random_commands;
 mod reference;
 mod remove_kind;
+mod rename;
 mod shipping;
 mod support;
 mod upgrade;

@@ -9,6 +9,7 @@ use crate::support::Sandbox;
 use proptest::prelude::*;
 
 const KINDS: [&str; 4] = ["Foo", "Apple", "DNSPolicy", "Cherry"];
+const GROUPS: [&str; 3] = ["demo.dev", "fruit.demo.dev", "other.dev"];
 
 /// What happens to the project.
 #[derive(Clone, Debug)]
@@ -29,6 +30,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let version = prop::sample::select(&["v1", "v1beta1", "v1alpha1", "first"][..]);
     let functions =
         prop::sample::select(&["--validating", "--defaulting", "--validating --defaulting", ""][..]);
+    let group = prop::sample::select(&GROUPS[..]);
     let command = prop_oneof![
         4 => kind.clone().prop_map(|kind| format!("add kind {kind}")),
         2 => (kind.clone(), version.clone()).prop_map(|(kind, version)| format!("add version {kind} {version}")),
@@ -38,6 +40,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (controlled, kind.clone()).prop_map(|(kind, owned)| format!("add controller {kind} --owns {owned}")),
         3 => kind.clone().prop_map(|kind| format!("remove kind {kind}")),
         1 => kind.clone().prop_map(|kind| format!("migrate storage {kind}")),
+        2 => (kind.clone(), kind.clone()).prop_map(|(old, new)| format!("rename kind {old} {new}")),
+        1 => (group.clone(), group).prop_map(|(old, new)| format!("rename group {old} {new}")),
     ];
     let step = prop_oneof![
         5 => command.prop_map(Step::Command),
@@ -48,7 +52,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn user_code_survives_random_commands(steps in steps()) {

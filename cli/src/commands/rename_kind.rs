@@ -1,0 +1,304 @@
+//! `kubewright rename kind`: renames a kind of the project, in code, samples and file names.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    remove_version,
+    source_edits::{self, ApplyOptions},
+};
+use crate::{
+    Context, Error,
+    args::RenameKind,
+    error::KindError,
+    format::keep_formatted,
+    names::{plural, snake_case},
+    plan::{self, Plan, slashed},
+    project::Project,
+    samples,
+    source::{self, FileRole, Renaming, SourceFile},
+    versions::{VersionedKind, in_file},
+};
+
+/// Files of users that no command changes, and that may name a kind.
+const TEXTS: [&str; 4] = ["README.md", "Cargo.toml", "kubewright.toml", "Dockerfile"];
+
+/// Renames the kind, unless the new name is used.
+pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
+    let project = Project::find(&context.cwd)?;
+    let sources = source::read_files(&project.root)?;
+    let kind = VersionedKind::find(&project, &sources, &args.kind)?;
+    let new = args.new.as_str();
+    let kinds = source::project_kinds(&sources);
+    if let Some(found) = kinds.iter().find(|found| found.kind.kind == new) {
+        return Err(Error::DuplicateKind {
+            kind: new.to_owned(),
+            path: found.path.clone(),
+            existing: format!("{}/{}", found.kind.group, found.kind.version),
+        });
+    }
+    let (definition, _) = remove_version::definition(&kind, &project)?;
+    let rename = Rename {
+        project: &project,
+        sources: &sources,
+        kind: &kind,
+        new,
+        context,
+    };
+    let plan = rename.plan()?;
+    let kept = rename.kept(&plan)?;
+    let options = ApplyOptions {
+        dry_run: args.dry_run,
+        allow_dirty: args.allow_dirty,
+    };
+    let old = &kind.kind;
+    if !kept.is_empty() {
+        context.message(format_args!(
+            "these name {old} and are not changed:\n{}\n",
+            kept.join("\n")
+        ))?;
+    }
+    if !source_edits::apply(&plan, &project, options, context)? {
+        return Ok(());
+    }
+    let resource = format!("{}.{}", plural(&new.to_lowercase()), kind.group);
+    context.message(format_args!(
+        "\nnext:\n  kubewright generate  # replaces the CRD, the permissions and the documentation of {old}\n\n\
+         clusters that have objects of {old} keep them; for each cluster:\n  \
+         kubectl apply --server-side -k manifests  # the new definition, and the operator of {new}\n  \
+         kubectl get {definition} -A -o json | jq '.items[] |= (.kind = \"{new}\" | .metadata |= {{name, namespace, labels, annotations}} | \
+         del(.status))' | kubectl create -f -\n  \
+         kubectl get {resource} -A  # check the copies; the operator applies what they own\n  \
+         kubectl delete {definition} -A --all --cascade=orphan  # remove finalizers of the old operator first\n  \
+         kubectl delete crd {definition}"
+    ))
+}
+
+struct Rename<'a, 'c> {
+    project: &'a Project,
+    sources: &'a [SourceFile],
+    kind: &'a VersionedKind,
+    new: &'a str,
+    context: &'a Context<'c>,
+}
+
+impl Rename<'_, '_> {
+    fn plan(&self) -> Result<Plan, Error> {
+        let renaming = self.renaming()?;
+        let mut plan = Plan::default();
+        let mut clashes = Vec::new();
+        for file in ["src", "tests", "benches", "examples"] {
+            for file in plan::rust_files(&self.project.root.join(file))? {
+                let path = file.strip_prefix(&self.project.root).unwrap_or(&file);
+                let before = plan::read(&file)?.unwrap_or_default();
+                let role = self.role(path);
+                let after = renaming
+                    .apply(&before, role)
+                    .map_err(|error| in_file(path, error))?;
+                let lines = renaming.clashes(&before, &after, role);
+                let lines = lines.map_err(|error| in_file(path, error))?;
+                clashes.extend(lines.into_iter().map(|line| format!("{}:{line}", slashed(path))));
+                let target = self.target(path);
+                if after == before && target == path {
+                    continue;
+                }
+                let after = keep_formatted(self.context, &before, after);
+                self.write(&mut plan, path, &target, before, after)?;
+            }
+        }
+        if !clashes.is_empty() {
+            return Err(KindError::NameInUse {
+                name: self.new.to_owned(),
+                places: clashes,
+            }
+            .into());
+        }
+        self.plan_samples(&mut plan)?;
+        Ok(plan)
+    }
+
+    /// Plans a file, at another path if its name is the kind's.
+    fn write(
+        &self,
+        plan: &mut Plan,
+        path: &Path,
+        target: &Path,
+        before: String,
+        after: String,
+    ) -> Result<(), Error> {
+        if target == path {
+            plan.write(path, Some(before), after);
+            return Ok(());
+        }
+        if self.project.read(target)?.is_some() {
+            let (path, name) = (target.to_owned(), self.kind.kind.clone());
+            return Err(KindError::FileExists { path, name }.into());
+        }
+        plan.delete(path, before, vec![format!("renamed to {}", slashed(target))]);
+        plan.write(target, None, after);
+        Ok(())
+    }
+
+    fn plan_samples(&self, plan: &mut Plan) -> Result<(), Error> {
+        let prefix = format!("{}/", self.kind.group);
+        for file in samples::read(&self.project.root)? {
+            let before = self.project.read(&file.path)?.unwrap_or_default();
+            let mut lines: Vec<String> = before.split('\n').map(str::to_owned).collect();
+            // `generate` reports what does not parse.
+            for document in file.documents.unwrap_or_default() {
+                let version = document.value["apiVersion"].as_str().unwrap_or_default();
+                if document.value["kind"] != *self.kind.kind || !version.starts_with(&prefix) {
+                    continue;
+                }
+                let line = usize::try_from(document.line("kind")).unwrap_or_default();
+                if let Some(line) = line.checked_sub(1).and_then(|at| lines.get_mut(at)) {
+                    *line = line.replacen(&self.kind.kind, self.new, 1);
+                }
+            }
+            let after = lines.join("\n");
+            if after != before {
+                let target = self.target(&file.path);
+                self.write(plan, &file.path, &target, before, after)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the names that change.
+    fn renaming(&self) -> Result<Renaming, Error> {
+        let (old, new) = (&*self.kind.kind, self.new);
+        let rename = |name: &str| name.strip_prefix(old).map(|rest| format!("{new}{rest}"));
+        let mut types = BTreeMap::new();
+        let mut fields = BTreeSet::new();
+        for file in self.sources {
+            let role = self.role(&file.path);
+            if !matches!(role, FileRole::Definition | FileRole::Own) {
+                continue;
+            }
+            for name in source::visible_names(&file.syntax) {
+                let derived = ["", "Apply"].map(|suffix| format!("{name}{suffix}"));
+                types.extend(
+                    derived
+                        .into_iter()
+                        .filter_map(|name| Some((name.clone(), rename(&name)?))),
+                );
+            }
+            if role == FileRole::Definition {
+                fields.extend(source::identifiers(
+                    &self.project.read(&file.path)?.unwrap_or_default(),
+                ));
+            }
+        }
+        let lower = [old, new].map(str::to_lowercase);
+        let plurals = lower.clone().map(|name| plural(&name));
+        let resources = ["", "/status", "/scale", &format!(".{}", self.kind.group)];
+        let resources = resources.map(|suffix| plurals.clone().map(|name| format!("{name}{suffix}")));
+        let pairs = resources
+            .into_iter()
+            .chain([lower.clone()])
+            .map(|[old, new]| (old, new));
+        let [old_plural, new_plural] = plurals;
+        let module = [self.kind.module(), snake_case(new)];
+        let method = [old, new].map(|name| plural(&snake_case(name)));
+        Ok(Renaming {
+            literals: types.clone().into_iter().chain(pairs).collect(),
+            // The snake case is left out: several names may have the same one.
+            words: types
+                .clone()
+                .into_iter()
+                .chain([(old_plural, new_plural)])
+                .collect(),
+            types,
+            module,
+            method,
+            fields,
+        })
+    }
+
+    fn role(&self, path: &Path) -> FileRole {
+        let module = self.kind.module();
+        let is_version = self.kind.versions.iter().any(|version| version.path == path);
+        if is_version || (self.kind.has_folder && path == self.kind.module_path()) {
+            return FileRole::Definition;
+        }
+        let mut own = vec![
+            format!("src/controllers/{module}.rs"),
+            format!("src/webhooks/{module}.rs"),
+        ];
+        own.extend(["", "_webhook", "_versions"].map(|suffix| format!("tests/{module}{suffix}.rs")));
+        if own.iter().any(|own| *path == **own) {
+            return FileRole::Own;
+        }
+        let parent = self.kind.folder.parent().unwrap_or(Path::new(""));
+        let folders = [parent, Path::new("src/controllers"), Path::new("src/webhooks")];
+        let is_parent = |folder: &&Path| path == folder.join("mod.rs") || path == folder.with_extension("rs");
+        if folders.iter().any(is_parent) {
+            FileRole::Parent
+        } else {
+            FileRole::Other
+        }
+    }
+
+    /// Returns the path of a file after the renaming.
+    fn target(&self, path: &Path) -> PathBuf {
+        let (module, new) = (self.kind.module(), snake_case(self.new));
+        if self.kind.has_folder
+            && let Ok(rest) = path.strip_prefix(&self.kind.folder)
+        {
+            return self.kind.folder.with_file_name(new).join(rest);
+        }
+        let is_sample = path.starts_with("manifests/samples");
+        if !is_sample && !matches!(self.role(path), FileRole::Definition | FileRole::Own) {
+            return path.to_owned();
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        match stem.strip_prefix(&*module) {
+            Some(rest) if rest.is_empty() || rest.starts_with('_') => {
+                path.with_file_name(format!("{new}{rest}.{extension}"))
+            }
+            _ => path.to_owned(),
+        }
+    }
+
+    /// Returns the places that name the kind and are not changed: texts, and strings and comments of other files.
+    fn kept(&self, plan: &Plan) -> Result<Vec<String>, Error> {
+        let lower = plural(&self.kind.kind.to_lowercase());
+        let words = BTreeSet::from([&*self.kind.kind, &*lower]);
+        let mut places = Vec::new();
+        let mut files: Vec<PathBuf> = TEXTS.map(PathBuf::from).to_vec();
+        for folder in [".github/workflows", "manifests/deploy"] {
+            let found = plan::files(&self.project.root.join(folder))?;
+            files.extend(
+                found
+                    .iter()
+                    .filter_map(|file| Some(file.strip_prefix(&self.project.root).ok()?.to_owned())),
+            );
+        }
+        for folder in ["src", "tests", "benches", "examples"] {
+            let found = plan::rust_files(&self.project.root.join(folder))?;
+            files.extend(
+                found
+                    .iter()
+                    .filter_map(|file| Some(file.strip_prefix(&self.project.root).ok()?.to_owned())),
+            );
+        }
+        for path in files {
+            let target = self.target(&path);
+            let change = plan.changes().find(|change| change.path == target);
+            let text = match change {
+                Some(change) => change.after.clone(),
+                None => self.project.read(&path)?,
+            };
+            let lines = source::word_lines(&text.unwrap_or_default(), &words);
+            places.extend(
+                lines
+                    .into_iter()
+                    .map(|line| format!("{}:{line}", slashed(&target))),
+            );
+        }
+        Ok(places)
+    }
+}
