@@ -60,7 +60,11 @@ fn words(name: &str) -> String {
         let before = index.checked_sub(1).map(|before| chars[before]);
         let starts_word = c.is_uppercase()
             && before.is_some_and(|before| {
-                let ends_acronym = chars.get(index + 1).is_some_and(|next| next.is_lowercase());
+                let next = chars.get(index + 1);
+                // As in `IPs`.
+                let ends_plural =
+                    next == Some(&'s') && chars.get(index + 2).is_none_or(|after| after.is_uppercase());
+                let ends_acronym = !ends_plural && next.is_some_and(|next| next.is_lowercase());
                 before.is_lowercase() || before.is_ascii_digit() || ends_acronym
             });
         if starts_word {

@@ -152,12 +152,12 @@ mod tests {
         let value = json!({
             "plain": "{{ x }} and {{",
             "mixed": format!("\"{{{{ {} }}}}", expression("$.Values.a | quote")),
-            "list": [{"a": raw(&when("$.Values.b", "a: 1\n")), "name": "n"}, raw("- {{ . }}\n"), {"b": raw("{{- x }}\nb: 2\n")}],
+            "list": [{"a": raw(&when("$.Values.b", "a: 1\n")), "name": "first"}, raw("- {{ . }}\n"), {"b": raw("{{- x }}\nb: 2\n")}],
         });
         assert_eq!(
             text(&value).unwrap(),
             r#"list:
-- name: n
+- name: first
   {{- if $.Values.b }}
   a: 1
   {{- end }}
@@ -166,7 +166,7 @@ mod tests {
   {{- x }}
   b: 2
 mixed: "\"{{ "{{" }} {{ $.Values.a | quote }} }}"
-plain: '{{ "{{" }} x }} and {{ "{{" }}'
+plain: "{{ "{{" }} x }} and {{ "{{" }}"
 "#
         );
     }
