@@ -145,6 +145,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
         again.stderr
     );
     change_versions(&project);
+    rename_and_import(&project);
     project.cargo(&["fmt", "--check"]).expect_success();
     let tested = project.test_with_clippy().stdout;
     for test in ["conversion_loses_nothing", "v1alpha1_is_converted"] {
@@ -153,7 +154,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     }
     for test in ["existing_objects_are_read", "deleted_objects_are_ignored"] {
         let passed = tested.matches(&format!("test {test} ... ok")).count();
-        assert_eq!(passed, 3, "{test}: {tested}");
+        assert_eq!(passed, 4, "{test}: {tested}");
     }
     assert_eq!(
         tested.matches("api_server_calls_the_webhooks ... ok").count(),
@@ -198,9 +199,10 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
 
     let deployed = DeployedProject::new(cluster, &project, "growing");
     cluster.create_namespace("growing").expect("a namespace");
+    deployed.apply_folder(&project.root().join("manifests/imported"));
     let operator = deployed.start("only", &[]);
     // The API server cannot call this operator to convert the third kind.
-    for (kind, version) in [("Seed", "v1beta1"), ("Tree", "v1alpha1")] {
+    for (kind, version) in [("Seed", "v1beta1"), ("Shrub", "v1alpha1")] {
         let name = kind.to_lowercase();
         let mut object = new_object(&format!("demo.dev/{version}"), kind, "growing", &name);
         object["spec"] = json!({"deploymentName": name, "replicas": 1});
@@ -324,6 +326,20 @@ fn change_versions(project: &Project) {
     assert!(project.read("manifests/Kustomization").contains("- webhooks\n"));
 }
 
+/// Renames a kind with two versions, and adds a controller of another project's kind.
+fn rename_and_import(project: &Project) {
+    let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/imported/definitions.yaml");
+    for command in [
+        &["rename", "kind", "Tree", "Shrub"][..],
+        &["import", definitions, "--kind", "Certificate"],
+        &["add", "controller", "Certificate", "--owns", "ConfigMap"],
+        &["generate"],
+        &["generate", "--check"],
+    ] {
+        project.kubewright(command).expect_success();
+    }
+}
+
 /// `remove version --cluster` reads the definition in the cluster.
 fn stored_version_is_not_removed(cluster: &Cluster, project: &Project) {
     let remove = |kind: &str, version: &str| {
@@ -347,13 +363,13 @@ fn stored_version_is_not_removed(cluster: &Cluster, project: &Project) {
         (ended.success(), removal.log())
     };
     project.edit(
-        "src/api/tree/mod.rs",
-        ".stored::<v1alpha1::Tree>",
-        ".stored::<v1beta1::Tree>",
+        "src/api/shrub/mod.rs",
+        ".stored::<v1alpha1::Shrub>",
+        ".stored::<v1beta1::Shrub>",
     );
-    let (removed, log) = remove("Tree", "v1alpha1");
+    let (removed, log) = remove("Shrub", "v1alpha1");
     assert!(
-        !removed && log.contains("run `kubewright migrate storage Tree --cluster testkit` first"),
+        !removed && log.contains("run `kubewright migrate storage Shrub --cluster testkit` first"),
         "{log}"
     );
     let (removed, log) = remove("Plant", "v1beta1");

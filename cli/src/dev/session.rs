@@ -33,6 +33,7 @@ use crate::{
     Error, args,
     cargo::{CargoError, OperatorTarget},
     generation::{self, Decisions},
+    imports,
     manifests::{KindManifest, Manifests, rbac},
     plan::slashed,
     project::Project,
@@ -271,6 +272,11 @@ impl Session {
             }
         }
         if self.cluster.is_embedded() {
+            // No other project installs them there.
+            for (path, crd) in imports::stored(&project.root)? {
+                let applied = self.applier.apply_crd(&crd).await;
+                applied.map_err(|error| Error::from(error).at(path, 1))?;
+            }
             self.webhooks.apply(&mut self.applier, manifests).await?;
         }
         Ok(())

@@ -224,8 +224,12 @@ fn written(crd: &Value) -> Value {
     if let Some(object) = crd.as_object_mut() {
         object.remove("status");
     }
-    // Annotations may hold a copy of the whole definition.
+    // Annotations may hold a copy of the whole definition. The API server requires this one in protected groups.
+    let approved = crd["metadata"]["annotations"]["api-approved.kubernetes.io"].clone();
     crd["metadata"] = serde_json::json!({"name": crd["metadata"]["name"]});
+    if approved.is_string() {
+        crd["metadata"]["annotations"] = serde_json::json!({"api-approved.kubernetes.io": approved});
+    }
     // The webhook of a conversion runs where the definition is installed.
     if let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) {
         spec.remove("conversion");

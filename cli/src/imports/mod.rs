@@ -17,7 +17,7 @@ mod types;
 use std::path::PathBuf;
 
 pub use definition::{Definition, ImportError, definitions};
-pub use stored::{example, stored_path, stored_text};
+pub use stored::{example, stored, stored_path, stored_text};
 
 /// The folder of the imported kinds' modules.
 pub const MODULES: &str = "src/api/imported";
@@ -43,7 +43,3 @@ impl Definition {
         code::module(self, &types::Model::of(self))
     }
 }
-
-#[cfg(test)]
-#[path = "tests.rs"]
-mod tests;

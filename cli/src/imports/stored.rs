@@ -28,24 +28,34 @@ pub fn stored_text(definition: &Definition) -> Result<String, YamlError> {
     ))
 }
 
+/// Returns the copies in a project, with their files.
+pub fn stored(root: &Path) -> Result<Vec<(PathBuf, Value)>, IoError> {
+    let mut found = Vec::new();
+    for file in plan::files_with_extension(&root.join(FOLDER), "yaml")? {
+        let path = Path::new(FOLDER).join(file.file_name().unwrap_or_default());
+        let text = plan::read(&file)?.unwrap_or_default();
+        // A copy that does not parse was edited: the next import overwrites it.
+        let definitions = yaml::read_all(&text).unwrap_or_default();
+        found.extend(definitions.into_iter().map(|crd| (path.clone(), crd)));
+    }
+    Ok(found)
+}
+
 /// Returns a minimal object of an imported kind; none if the project has no copy of its definition.
 pub fn example(root: &Path, kind: &DefinedKind) -> Result<Option<Value>, IoError> {
-    for file in plan::files_with_extension(&root.join(FOLDER), "yaml")? {
-        let text = plan::read(&file)?.unwrap_or_default();
-        for crd in yaml::read_all(&text).unwrap_or_default() {
-            let Ok(definition) = Definition::of(&crd, Some(&kind.version)) else {
-                continue;
-            };
-            if definition.group == kind.group && definition.kind == kind.kind {
-                let mut example = samples::minimal_value(&definition.schema);
-                if !example.is_object() {
-                    example = json!({});
-                }
-                example["apiVersion"] = json!(format!("{}/{}", kind.group, kind.version));
-                example["kind"] = json!(kind.kind);
-                example["metadata"] = json!({"name": "example"});
-                return Ok(Some(example));
+    for (_, crd) in stored(root)? {
+        let Ok(definition) = Definition::of(&crd, Some(&kind.version)) else {
+            continue;
+        };
+        if definition.group == kind.group && definition.kind == kind.kind {
+            let mut example = samples::minimal_value(&definition.schema);
+            if !example.is_object() {
+                example = json!({});
             }
+            example["apiVersion"] = json!(format!("{}/{}", kind.group, kind.version));
+            example["kind"] = json!(kind.kind);
+            example["metadata"] = json!({"name": "example"});
+            return Ok(Some(example));
         }
     }
     Ok(None)

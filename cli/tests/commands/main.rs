@@ -10,6 +10,7 @@ mod doctor;
 mod generate;
 mod golden;
 mod import;
+mod import_code;
 mod migrate_storage;
 mod new;
 mod package;

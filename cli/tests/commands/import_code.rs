@@ -1,6 +1,10 @@
-use serde_json::{Value, json};
+//! The code that `kubewright import` makes of schemas.
 
-use super::*;
+use kubewright_cli::{
+    imports::{Definition, definitions},
+    manifests::descriptions::Descriptions,
+};
+use serde_json::{Value, json};
 
 /// Returns a definition with a schema.
 fn definition(schema: &Value) -> Definition {
@@ -19,7 +23,7 @@ fn definition(schema: &Value) -> Definition {
     Definition::of(&crd, None).unwrap()
 }
 
-/// Returns the lines of the code of a kind whose spec has these properties.
+/// Returns the code of a kind with a spec of these properties.
 fn code(properties: &Value) -> String {
     let spec = json!({"type": "object", "required": ["a"], "properties": properties});
     let code = definition(&json!({"type": "object", "properties": {"spec": spec}})).code();
@@ -37,6 +41,13 @@ fn served_version_of_the_highest_priority_is_imported() {
         std::path::Path::new("src/api/imported/demo_dev/thing.rs")
     );
     assert_eq!(definition.crd["metadata"], json!({"name": "things.demo.dev"}));
+    let mut approved = definition.crd.clone();
+    approved["metadata"]["annotations"] = json!({"api-approved.kubernetes.io": "unapproved", "a": "b"});
+    let metadata = &Definition::of(&approved, None).unwrap().crd["metadata"];
+    assert_eq!(
+        metadata["annotations"],
+        json!({"api-approved.kubernetes.io": "unapproved"})
+    );
     let wanted = Definition::of(&definition.crd, Some("v2")).unwrap();
     assert_eq!(wanted.version, "v2");
 }
@@ -220,7 +231,7 @@ fn any_shape_is_imported_or_refused() {
             let mut edited = crd.crd.clone();
             *edited.pointer_mut(pointer).unwrap() = value;
             assert!(definitions(vec![edited.clone()]).len() <= 1);
-            let short = crate::manifests::descriptions::Descriptions::Short.apply(&edited);
+            let short = Descriptions::Short.apply(&edited);
             if let Ok(definition) = Definition::of(&short, Some("v1")) {
                 let code = definition.code();
                 syn::parse_file(&code).unwrap_or_else(|error| panic!("{pointer}: {error}: {code}"));
