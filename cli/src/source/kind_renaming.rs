@@ -291,7 +291,7 @@ mod tests {
         };
         assert_eq!(
             clashes(
-                "fn f(foo: Foo) {\n    let bar_b = 1;\n} // BarSpec",
+                "fn f(foo: Foo) {\n    let bar_b = 1;\n} // Bar",
                 FileRole::Own
             ),
             [2, 3]
