@@ -290,10 +290,7 @@ mod tests {
                 .unwrap()
         };
         assert_eq!(
-            clashes(
-                "fn f(foo: Foo) {\n    let bar_b = 1;\n} // Bar",
-                FileRole::Own
-            ),
+            clashes("fn f(foo: Foo) {\n    let bar_b = 1;\n} // Bar", FileRole::Own),
             [2, 3]
         );
         assert!(clashes("fn f(foo: Foo) { let bar = Barn; } // Bar", FileRole::Other).is_empty());
