@@ -212,7 +212,7 @@ pub struct Import {
     /// Import only this kind of the file (may be repeated)
     #[arg(long)]
     pub kind: Vec<String>,
-    /// The version to import [default: the served one of the highest priority, as v2 > v1 > v1beta1]
+    /// The version to import (default: the served one of the highest priority, as v2 > v1 > v1beta1)
     #[arg(long, value_name = "VERSION")]
     pub api_version: Option<ApiVersion>,
     /// How much of the descriptions becomes documentation [default: `descriptions` in kubewright.toml]

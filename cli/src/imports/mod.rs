@@ -1,6 +1,6 @@
 //! Typed structs of kinds that other projects define, made from their CustomResourceDefinitions.
 //!
-//! [`definition`] reads a CRD; [`types`] turns the schema of a version into structs and enums, with [`names`] and [`docs`]; [`code`] writes
+//! `definition` reads a CRD; `types` turns the schema of a version into structs and enums, with `names` and `docs`; `code` writes
 //! them. Everything that the schema accepts is decoded, and encoded again without loss.
 //!
 //! kopium's library does not suffice: it decodes the integers of `x-kubernetes-int-or-string` into 32 bits, drops the unknown fields of an object

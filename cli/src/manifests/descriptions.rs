@@ -37,7 +37,7 @@ impl Descriptions {
             Self::None => drop(fields.remove("description")),
             Self::Short => {
                 if let Some(Value::String(text)) = fields.get_mut("description") {
-                    text.truncate(first_sentence(text).len());
+                    *text = first_sentence(text);
                 }
             }
         }
@@ -54,10 +54,26 @@ impl Descriptions {
     }
 }
 
-/// Returns the text up to the first full stop before a space, or to the end of the first line.
-pub(crate) fn first_sentence(text: &str) -> &str {
-    let line = text.lines().next().unwrap_or_default();
-    line.find(". ").map_or(line, |end| &line[..=end]).trim_end()
+/// Returns the first sentence, without line breaks. A word alone, such as "Required.", is no sentence, and none ends before a small
+/// letter or with "e.g.". Lists and code after the first paragraph's text are left out.
+pub(crate) fn first_sentence(text: &str) -> String {
+    let is_text = |line: &&str| !line.is_empty() && !line.starts_with(['-', '*', '`']);
+    let mut words = String::new();
+    for line in text.lines().map(str::trim).take_while(is_text) {
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(line);
+    }
+    let mut ends = words.match_indices(". ").map(|(at, _)| at + 1);
+    let end = ends.find(|&end| {
+        let (sentence, rest) = words.split_at(end);
+        sentence.contains(' ')
+            && !["e.g.", "i.e."].iter().any(|word| sentence.ends_with(word))
+            && !rest.trim_start().starts_with(char::is_lowercase)
+    });
+    words.truncate(end.unwrap_or(words.len()));
+    words
 }
 
 #[cfg(test)]
@@ -76,13 +92,34 @@ mod tests {
             }
             json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}})
         };
-        let (outer, inner) = ("The v1.2 size. More: https://a.b/c. End.", "One line\nand more");
+        let (outer, inner) = (
+            "The v1.2 size. More: https://a.b/c. End.",
+            "One line\nand more\n\nEnd",
+        );
         let full = crd(Some(outer), Some(inner));
         assert_eq!(Descriptions::Full.apply(&full), full);
         assert_eq!(
             Descriptions::Short.apply(&full),
-            crd(Some("The v1.2 size."), Some("One line"))
+            crd(Some("The v1.2 size."), Some("One line and more"))
         );
         assert_eq!(Descriptions::None.apply(&full), crd(None, None));
+    }
+
+    #[test]
+    fn first_sentence_is_a_sentence() {
+        for (text, expected) in [
+            (
+                "Required. The taint key to be\napplied. More.",
+                "Required. The taint key to be applied.",
+            ),
+            ("A size, e.g. 5 or more. End.", "A size, e.g. 5 or more."),
+            ("One of, i.e. any of. End.", "One of, i.e. any of."),
+            ("One of:\n- a. b\n- c", "One of:"),
+            ("Fällt weg. Ä", "Fällt weg."),
+            ("Required.", "Required."),
+            ("\nlater", ""),
+        ] {
+            assert_eq!(first_sentence(text), expected);
+        }
     }
 }

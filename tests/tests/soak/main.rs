@@ -5,7 +5,7 @@
 //! The test runs against the real API server, including its watch cache, and against the embedded one. The embedded server runs in the
 //! test's process and keeps its objects in memory, so it becomes unreachable instead of being killed.
 //!
-//! `KUBEWRIGHT_SOAK_SECONDS` sets the duration (default 20). `KUBEWRIGHT_SOAK_SEED` repeats the random choices of a run,
+//! `KUBEWRIGHT_SOAK_SECONDS` sets the duration (default 10). `KUBEWRIGHT_SOAK_SEED` repeats the random choices of a run,
 //! but not the timing of its threads.
 
 #![expect(
@@ -94,7 +94,7 @@ mod real {
 }
 
 fn run_with_checks(cluster: &Cluster) {
-    let seconds: u64 = env_variable("KUBEWRIGHT_SOAK_SECONDS").unwrap_or(20);
+    let seconds: u64 = env_variable("KUBEWRIGHT_SOAK_SECONDS").unwrap_or(10);
     let seed: u64 = env_variable("KUBEWRIGHT_SOAK_SEED").unwrap_or_else(rand::random);
     eprintln!("soak: {seconds} s, KUBEWRIGHT_SOAK_SEED={seed}");
     for namespace in NAMESPACES {

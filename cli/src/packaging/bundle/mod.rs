@@ -1,7 +1,7 @@
 //! A bundle for the Operator Lifecycle Manager (OLM): a ClusterServiceVersion that installs the operator, the CRDs, and other objects.
 //!
-//! OLM makes the namespace, the ServiceAccount, the roles that [`permissions`] collects, and the webhooks with their Service and
-//! certificate ([`webhooks`]). [`csv`] assembles the ClusterServiceVersion, and [`owned`] describes the kinds in it.
+//! OLM makes the namespace, the ServiceAccount, the roles that `permissions` collects, and the webhooks with their Service and
+//! certificate (`webhooks`). `csv` assembles the ClusterServiceVersion, and `owned` describes the kinds in it.
 
 mod csv;
 mod owned;

@@ -1,8 +1,8 @@
 //! A Helm chart: a template for each file of the manifests. With its default values it renders the same objects, in the release's namespace.
 //!
-//! Names stay as they are, since the operator finds its webhooks and certificates by them: a cluster has one release. [`expressions`] puts
-//! expressions into an object, [`template`] writes the object as text, [`deployment`] and [`namespaces`] know what values change, and
-//! [`values`] writes their defaults.
+//! Names stay as they are, since the operator finds its webhooks and certificates by them: a cluster has one release. `expressions` puts
+//! expressions into an object, `template` writes the object as text, `deployment` and `namespaces` know what values change, and
+//! `values` writes their defaults.
 
 mod deployment;
 mod expressions;
