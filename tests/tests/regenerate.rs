@@ -199,7 +199,9 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
 
     let deployed = DeployedProject::new(cluster, &project, "growing");
     cluster.create_namespace("growing").expect("a namespace");
-    deployed.apply_folder(&project.root().join("manifests/imported"));
+    for definition in read_manifests(&project.root().join("manifests/imported")) {
+        cluster.install_crd(&definition).expect("the CRD is installed");
+    }
     let operator = deployed.start("only", &[]);
     // The API server cannot call this operator to convert the third kind.
     for (kind, version) in [("Seed", "v1beta1"), ("Shrub", "v1alpha1")] {

@@ -33,7 +33,12 @@ fn install(cluster: &Cluster) {
             .envs([("KUBECONFIG", kubeconfig), ("HOME", home.path())])
             .args(arguments)
             .output()
-            .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+            .unwrap_or_else(|error| {
+                panic!(
+                    "{}: {error}; build it by `cargo xtask check-packages --all`",
+                    program.display()
+                )
+            });
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
         assert!(output.status.success(), "{arguments:?}: {stdout}{stderr}");
