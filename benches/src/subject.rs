@@ -26,7 +26,7 @@ pub fn answer_count_requests() {
 
 /// Reports that the operator is ready for its first reconcile.
 pub fn print_ready() {
-    print_line("print_ready");
+    print_line("ready");
 }
 
 fn print_line(line: &str) {
