@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::WriteOptions;
 use crate::{
     manifests::descriptions::Descriptions,
     names::{ApiVersion, Group, KindName, KindReference},
@@ -43,12 +44,9 @@ pub struct AddKind {
     /// The kind is cluster-scoped
     #[arg(long)]
     pub cluster_scoped: bool,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Subcommands of `kubewright migrate`.
@@ -82,17 +80,13 @@ pub struct AddController {
     /// A kind whose objects belong to those of the kind: a change enqueues the owner (may be repeated)
     #[arg(long, value_name = "KIND")]
     pub owns: Vec<KindReference>,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Arguments of `kubewright add webhook`.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags")]
 pub struct AddWebhook {
     /// A kind of the project or of Kubernetes, as in `Foo`, `Pod` or `Deployment.apps/v1`
     pub kind: KindReference,
@@ -102,12 +96,9 @@ pub struct AddWebhook {
     /// Add a webhook that changes objects before they are validated
     #[arg(long)]
     pub defaulting: bool,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Arguments of `kubewright add version`.
@@ -120,12 +111,9 @@ pub struct AddVersion {
     /// The version to copy: that which the controllers use [default: that one]
     #[arg(long, value_name = "VERSION")]
     pub from: Option<ApiVersion>,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Arguments of `kubewright remove kind`.
@@ -151,12 +139,9 @@ pub struct RemoveVersion {
     /// Also check that the cluster of this kubeconfig context has no objects that are stored in the version
     #[arg(long, value_name = "CONTEXT")]
     pub cluster: Option<String>,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Subcommands of `kubewright rename`.
@@ -175,12 +160,9 @@ pub struct RenameKind {
     pub kind: String,
     /// Its new name, in UpperCamelCase
     pub new: KindName,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Arguments of `kubewright rename group`.
@@ -190,17 +172,13 @@ pub struct RenameGroup {
     pub old: String,
     /// Its new name: a domain name that you own
     pub new: Group,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Arguments of `kubewright import`.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags")]
 pub struct Import {
     /// A file with CustomResourceDefinitions, `-` for standard input, or with --cluster the name of a definition such as
     /// `certificates.cert-manager.io`
@@ -224,10 +202,7 @@ pub struct Import {
     /// Discard your changes of the code
     #[arg(long)]
     pub overwrite: bool,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }

@@ -2,12 +2,14 @@
 
 mod changes;
 mod packages;
+mod write_options;
 
 pub use changes::{
     Add, AddController, AddKind, AddVersion, AddWebhook, Import, Migrate, MigrateStorage, Remove, RemoveKind,
     RemoveVersion, Rename, RenameGroup, RenameKind,
 };
-pub use packages::{ChartCrds, MergeOptions, Package, PackageBundle, PackageHelm, PackageInstall};
+pub use packages::{ChartCrds, Package, PackageBundle, PackageHelm, PackageInstall};
+pub use write_options::{MergeOptions, WriteOptions};
 
 use std::{ffi::OsString, net::IpAddr, path::PathBuf};
 

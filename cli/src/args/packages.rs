@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::{MergeOptions, WriteOptions};
+
 /// Subcommands of `kubewright package`.
 #[derive(Debug, Subcommand)]
 pub enum Package {
@@ -24,12 +26,9 @@ pub struct PackageInstall {
     /// Overwrite this file although it was edited by hand
     #[arg(long, value_name = "PATH")]
     pub overwrite: Vec<PathBuf>,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Arguments of `kubewright package helm`.
@@ -49,23 +48,6 @@ pub struct PackageBundle {
     /// How to write managed files
     #[command(flatten)]
     pub merge: MergeOptions,
-}
-
-/// How a command writes managed files.
-#[derive(Debug, Args)]
-pub struct MergeOptions {
-    /// Overwrite your version of this file (may be repeated)
-    #[arg(long, value_name = "PATH")]
-    pub overwrite: Vec<PathBuf>,
-    /// Resolve the merge conflict of this file with your version (may be repeated)
-    #[arg(long, value_name = "PATH")]
-    pub keep: Vec<PathBuf>,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
 }
 
 /// Where a chart has the CRDs.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     built_in_examples::json_text,
     kind_target::KindTarget,
-    source_edits::{self, ApplyOptions, Registered, crate_name},
+    source_edits::{self, Registered, crate_name},
 };
 use crate::{
     Context, Error,
@@ -53,18 +53,14 @@ pub fn run(args: &AddController, context: &mut Context<'_>) -> Result<(), Error>
     };
     new.check()?;
     let plan = plan(&new, &project, &sources, context)?;
-    if plan.is_empty() && !args.dry_run {
+    if plan.is_empty() && !args.write.dry_run {
         let kind = &new.target.kind;
         context.message(format_args!(
             "the controller of {kind} already exists, nothing to do"
         ))?;
         return Ok(());
     }
-    let options = ApplyOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
-    if !source_edits::apply(&plan, &project, options, context)? {
+    if !source_edits::apply(&plan, &project, args.write, context)? {
         return Ok(());
     }
     if !new.owned.is_empty() && !plan.changes().any(|change| change.path == new.path) {

@@ -2,7 +2,7 @@
 
 use super::{
     kind_files::{NewKind, built_in_note},
-    source_edits::{self, ApplyOptions, Registered, crate_name, edit},
+    source_edits::{self, Registered, crate_name, edit},
 };
 use crate::{
     Context, Error,
@@ -18,14 +18,10 @@ pub fn run(args: &AddKind, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let group = group(args, &project)?;
     let plan = plan(args, &group, &project, context)?;
-    if plan.is_empty() && !args.dry_run {
+    if plan.is_empty() && !args.write.dry_run {
         return context.message(format_args!("kind {} already exists, nothing to do", args.kind));
     }
-    let options = ApplyOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
-    if !source_edits::apply(&plan, &project, options, context)? {
+    if !source_edits::apply(&plan, &project, args.write, context)? {
         return Ok(());
     }
     if let Some(note) = built_in_note(&args.kind, &group) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use kubewright_templates::{VersionsModule, render};
 
 use super::{
-    source_edits::{self, ApplyOptions},
+    source_edits,
     version_files::{NewVersion, plan_samples, plan_test, plan_tests_of_hub},
 };
 use crate::{
@@ -34,17 +34,13 @@ pub fn run(args: &AddVersion, context: &mut Context<'_>) -> Result<(), Error> {
     };
     let plan = new.plan(args.from.as_ref().map(ApiVersion::as_str))?;
     let unconverted = new.unconverted(&plan)?;
-    if plan.is_empty() && !args.dry_run {
+    if plan.is_empty() && !args.write.dry_run {
         return context.message(format_args!(
             "version {} of {} already exists, nothing to do",
             args.version, args.kind
         ));
     }
-    let options = ApplyOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
-    if !source_edits::apply(&plan, &project, options, context)? {
+    if !source_edits::apply(&plan, &project, args.write, context)? {
         return Ok(());
     }
     for problem in unconverted {

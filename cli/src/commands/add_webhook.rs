@@ -2,7 +2,7 @@
 
 use super::{
     kind_target::KindTarget,
-    source_edits::{self, ApplyOptions, Registered, crate_name},
+    source_edits::{self, Registered, crate_name},
     webhook_files::WebhookFiles,
 };
 use crate::{
@@ -53,17 +53,13 @@ pub fn run(args: &AddWebhook, context: &mut Context<'_>) -> Result<(), Error> {
         webhooks: &webhooks,
     };
     let plan = plan(&files, &project, &sources, context)?;
-    if plan.is_empty() && !args.dry_run {
+    if plan.is_empty() && !args.write.dry_run {
         let kind = &target.kind;
         return context.message(format_args!(
             "the webhooks of {kind} already exist, nothing to do"
         ));
     }
-    let options = ApplyOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
-    if !source_edits::apply(&plan, &project, options, context)? {
+    if !source_edits::apply(&plan, &project, args.write, context)? {
         return Ok(());
     }
     if !plan.changes().any(|change| change.path == files.test_path()) {

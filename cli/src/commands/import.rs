@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::source_edits::{self, ApplyOptions, edit};
+use super::source_edits::{self, edit};
 use crate::{
     Context, Error,
     args::Import,
@@ -31,15 +31,11 @@ pub fn run(args: &Import, context: &mut Context<'_>) -> Result<(), Error> {
     let sources = source::read_files(&project.root)?;
     let plan = plan(args, &definitions, &project, &sources, context)?;
     let kinds: Vec<_> = definitions.iter().map(|definition| &*definition.kind).collect();
-    if plan.is_empty() && !args.dry_run {
+    if plan.is_empty() && !args.write.dry_run {
         let kinds = kinds.join(", ");
         return context.message(format_args!("{kinds}: already imported, nothing to do"));
     }
-    let options = ApplyOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
-    if !source_edits::apply(&plan, &project, options, context)? {
+    if !source_edits::apply(&plan, &project, args.write, context)? {
         return Ok(());
     }
     let kind = kinds.first().copied().unwrap_or_default();

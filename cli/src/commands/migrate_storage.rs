@@ -2,10 +2,10 @@
 //!
 //! Two steps, with a release between them: the code stores the hub, then each cluster rewrites its objects.
 
-use super::source_edits::{self, ApplyOptions};
+use super::source_edits;
 use crate::{
     Context, Error,
-    args::MigrateStorage,
+    args::{MigrateStorage, WriteOptions},
     migration,
     plan::{self, Plan},
     project::Project,
@@ -48,7 +48,7 @@ fn change_code(args: &MigrateStorage, project: &Project, context: &mut Context<'
             "the code stores {kind} in the version that controllers use, nothing to do; for a cluster:\n  {migrate}"
         ));
     }
-    let options = ApplyOptions {
+    let options = WriteOptions {
         dry_run: args.dry_run,
         allow_dirty: args.allow_dirty,
     };

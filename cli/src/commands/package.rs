@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::source_edits::{self, ApplyOptions};
+use super::source_edits;
 use crate::{
     Context, Error,
-    args::{ChartCrds, MergeOptions, Package, PackageBundle, PackageHelm, PackageInstall},
+    args::{ChartCrds, MergeOptions, Package, PackageBundle, PackageHelm, PackageInstall, WriteOptions},
     generation::Decisions,
     ownership::managed,
     packaging::{
@@ -53,12 +53,8 @@ fn install(
         &decisions,
     )?;
     files.warnings.extend(warnings);
-    let options = ApplyOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
     let next = format!("kubectl apply --server-side -f {}", install::PATH);
-    apply(&files, project, options, &next, context)
+    apply(&files, project, args.write, &next, context)
 }
 
 fn helm(
@@ -142,17 +138,13 @@ fn merge(
     let folder = Path::new(folder);
     let mut files = files::plan_managed(&project.root, command, folder, renderings, &decisions)?;
     files.warnings.extend(warnings);
-    let options = ApplyOptions {
-        dry_run: options.dry_run,
-        allow_dirty: options.allow_dirty,
-    };
-    apply(&files, project, options, next, context)
+    apply(&files, project, options.write, next, context)
 }
 
 fn apply(
     files: &PackageFiles,
     project: &Project,
-    options: ApplyOptions,
+    options: WriteOptions,
     next: &str,
     context: &mut Context<'_>,
 ) -> Result<(), Error> {

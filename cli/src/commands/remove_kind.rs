@@ -5,14 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    add_webhook, remove_version,
-    source_edits::{self, ApplyOptions},
-    uses,
-};
+use super::{add_webhook, remove_version, source_edits, uses};
 use crate::{
     Context, Error,
-    args::RemoveKind,
+    args::{RemoveKind, WriteOptions},
     error::KindError,
     format::keep_formatted,
     names::{plural, snake_case},
@@ -42,7 +38,7 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
         return Err(KindError::InUse { kind, places }.into());
     }
     let (definition, _) = remove_version::definition(&kind, &project)?;
-    let options = ApplyOptions {
+    let options = WriteOptions {
         dry_run: args.dry_run,
         allow_dirty: args.allow_dirty,
     };

@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use super::{
-    source_edits::{self, ApplyOptions},
-    uses,
-};
+use super::{source_edits, uses};
 use crate::{
     Context, Error,
     args::RemoveVersion,
@@ -50,11 +47,7 @@ pub fn run(args: &RemoveVersion, context: &mut Context<'_>) -> Result<(), Error>
             .into());
         }
     }
-    let options = ApplyOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
-    if !source_edits::apply(&plan, &project, options, context)? {
+    if !source_edits::apply(&plan, &project, args.write, context)? {
         return Ok(());
     }
     context.message("\nnext:\n  kubewright generate")?;

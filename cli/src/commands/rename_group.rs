@@ -1,9 +1,6 @@
 //! `kubewright rename group`: moves the kinds of an API group of the project to another group, in code, samples and settings.
 
-use super::{
-    remove_version,
-    source_edits::{self, ApplyOptions},
-};
+use super::{remove_version, source_edits};
 use crate::{
     Context, Error,
     args::RenameGroup,
@@ -58,11 +55,7 @@ pub fn run(args: &RenameGroup, context: &mut Context<'_>) -> Result<(), Error> {
             kept.join("\n")
         ))?;
     }
-    let options = ApplyOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
-    if !source_edits::apply(&plan, &project, options, context)? {
+    if !source_edits::apply(&plan, &project, args.write, context)? {
         return Ok(());
     }
     context.message(format_args!(

@@ -5,10 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    remove_version,
-    source_edits::{self, ApplyOptions},
-};
+use super::{remove_version, source_edits};
 use crate::{
     Context, Error,
     args::RenameKind,
@@ -49,10 +46,6 @@ pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
     };
     let plan = rename.plan()?;
     let kept = rename.kept(&plan)?;
-    let options = ApplyOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
     let old = &kind.kind;
     if !kept.is_empty() {
         context.message(format_args!(
@@ -60,7 +53,7 @@ pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
             kept.join("\n")
         ))?;
     }
-    if !source_edits::apply(&plan, &project, options, context)? {
+    if !source_edits::apply(&plan, &project, args.write, context)? {
         return Ok(());
     }
     let resource = format!("{}.{}", plural(&new.to_lowercase()), kind.group);

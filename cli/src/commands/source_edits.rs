@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::{
-    Context, Error, git,
+    Context, Error,
+    args::WriteOptions,
+    git,
     plan::{IoError, Plan, slashed},
     project::Project,
     source::{self, InsertError},
@@ -83,20 +85,11 @@ pub(super) fn declare(plan: &mut Plan, project: &Project, module: &str) -> Resul
     })
 }
 
-/// How a plan is applied.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ApplyOptions {
-    /// Print the plan only.
-    pub(super) dry_run: bool,
-    /// Also change files that have uncommitted changes.
-    pub(super) allow_dirty: bool,
-}
-
 /// Applies a plan and prints it. Returns whether something was written. Files that have uncommitted changes are not changed.
 pub(super) fn apply(
     plan: &Plan,
     project: &Project,
-    options: ApplyOptions,
+    options: WriteOptions,
     context: &mut Context<'_>,
 ) -> Result<bool, Error> {
     let changed = plan.changes().filter(|change| change.before.is_some());

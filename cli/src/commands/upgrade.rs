@@ -31,7 +31,7 @@ const SHARED_CRATES: [&str; 3] = ["k8s-openapi", "kube", "schemars"];
 pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
     let args = &args.merge;
     let project = Project::find(&context.cwd)?;
-    if !args.allow_dirty {
+    if !args.write.allow_dirty {
         match git::tree_state(context, &project.root) {
             TreeState::Clean => {}
             TreeState::Dirty(files) => return Err(UpgradeError::Uncommitted(files).into()),
@@ -52,14 +52,14 @@ pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
         return Err(Error::Conflict(by_this.collect()));
     }
     let plan = outcome.plan;
-    if !args.allow_dirty {
+    if !args.write.allow_dirty {
         let mut untracked = git::untracked(context, &project.root);
         untracked.retain(|file| plan.changes().any(|change| change.path == *file));
         if !untracked.is_empty() {
             return Err(UpgradeError::Uncommitted(untracked).into());
         }
     }
-    if args.dry_run {
+    if args.write.dry_run {
         context.print(&plan.to_string())?;
     } else if !plan.is_empty() {
         plan.apply(&project.root)?;
