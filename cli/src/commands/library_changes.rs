@@ -2,7 +2,7 @@
 //!
 //! A release adds its lines; lines of releases from which nobody upgrades any more can go.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use cargo_metadata::semver::Version;
 
@@ -89,11 +89,6 @@ pub(super) fn apply(text: &str, from: &Version, to: &Version) -> Result<ChangedF
     }
     file.undecided.sort();
     Ok(file)
-}
-
-/// The folders of a package with Rust code.
-pub(super) fn folders(root: &Path) -> [std::path::PathBuf; 4] {
-    ["src", "tests", "benches", "examples"].map(|folder| root.join(folder))
 }
 
 #[cfg(test)]

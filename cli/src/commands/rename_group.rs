@@ -1,5 +1,7 @@
 //! `kubewright rename group`: moves the kinds of an API group of the project to another group, in code, samples and settings.
 
+use serde_json::Value;
+
 use super::{remove_version, source_edits};
 use crate::{
     Context, Error,
@@ -7,7 +9,7 @@ use crate::{
     error::KindError,
     format::keep_formatted,
     imports,
-    plan::{self, Plan, slashed},
+    plan::{Plan, slashed},
     project::{self, Project},
     samples,
     source::{self, DefinedKind},
@@ -83,24 +85,21 @@ fn plan(
 ) -> Result<(Plan, Vec<String>), Error> {
     let mut plan = Plan::default();
     let (mut kept, mut clashes) = (Vec::new(), Vec::new());
-    for folder in ["src", "tests", "benches", "examples"] {
-        for file in plan::rust_files(&project.root.join(folder))? {
-            let path = file.strip_prefix(&project.root).unwrap_or(&file);
-            if path.starts_with(imports::MODULES) {
-                continue;
-            }
-            let before = plan::read(&file)?.unwrap_or_default();
-            let place = |line| format!("{}:{line}", slashed(path));
-            clashes.extend(source::group_lines(&before, new).into_iter().map(place));
-            let after = source::rename_group(&before, old, new).map_err(|error| in_file(path, error))?;
-            kept.extend(lines_with(&after, old).map(place));
-            let after = if after == before {
-                after
-            } else {
-                keep_formatted(context, &before, after)
-            };
-            plan.write(path, Some(before), after);
+    for path in source::package_files(&project.root)? {
+        if path.starts_with(imports::MODULES) {
+            continue;
         }
+        let before = project.read(&path)?.unwrap_or_default();
+        let place = |line| format!("{}:{line}", slashed(&path));
+        clashes.extend(source::group_lines(&before, new).into_iter().map(place));
+        let after = source::rename_group(&before, old, new).map_err(|error| in_file(&path, error))?;
+        kept.extend(lines_with(&after, old).map(place));
+        let after = if after == before {
+            after
+        } else {
+            keep_formatted(context, &before, after)
+        };
+        plan.write(path, Some(before), after);
     }
     if !clashes.is_empty() {
         return Err(KindError::NameInUse {
@@ -111,21 +110,14 @@ fn plan(
     }
     for file in samples::read(&project.root)? {
         let before = project.read(&file.path)?.unwrap_or_default();
-        let mut lines: Vec<String> = before.split('\n').map(str::to_owned).collect();
-        // `generate` reports what does not parse.
-        for document in file.documents.unwrap_or_default() {
-            let version = document.value["apiVersion"].as_str().unwrap_or_default();
-            if version
+        let is_of_group = |object: &Value| {
+            let version = object["apiVersion"].as_str().unwrap_or_default();
+            version
                 .strip_prefix(old)
                 .is_some_and(|rest| rest.starts_with('/'))
-            {
-                let line = usize::try_from(document.line("apiVersion")).unwrap_or_default();
-                if let Some(line) = line.checked_sub(1).and_then(|at| lines.get_mut(at)) {
-                    *line = line.replacen(old, new, 1);
-                }
-            }
-        }
-        plan.write(&file.path, Some(before), lines.join("\n"));
+        };
+        let after = file.with_field_renamed(&before, "apiVersion", (old, new), is_of_group);
+        plan.write(&file.path, Some(before), after);
     }
     if project.settings.group == old {
         let before = project.read(project::FILE)?.unwrap_or_default();

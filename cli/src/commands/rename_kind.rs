@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde_json::Value;
+
 use super::{remove_version, source_edits};
 use crate::{
     Context, Error,
@@ -82,24 +84,21 @@ impl Rename<'_, '_> {
         let renaming = self.renaming()?;
         let mut plan = Plan::default();
         let mut clashes = Vec::new();
-        for file in ["src", "tests", "benches", "examples"] {
-            for file in plan::rust_files(&self.project.root.join(file))? {
-                let path = file.strip_prefix(&self.project.root).unwrap_or(&file);
-                let before = plan::read(&file)?.unwrap_or_default();
-                let role = self.role(path);
-                let after = renaming
-                    .apply(&before, role)
-                    .map_err(|error| in_file(path, error))?;
-                let lines = renaming.clashes(&before, &after, role);
-                let lines = lines.map_err(|error| in_file(path, error))?;
-                clashes.extend(lines.into_iter().map(|line| format!("{}:{line}", slashed(path))));
-                let target = self.target(path);
-                if after == before && target == path {
-                    continue;
-                }
-                let after = keep_formatted(self.context, &before, after);
-                self.write(&mut plan, path, &target, before, after)?;
+        for path in source::package_files(&self.project.root)? {
+            let before = self.project.read(&path)?.unwrap_or_default();
+            let role = self.role(&path);
+            let after = renaming
+                .apply(&before, role)
+                .map_err(|error| in_file(&path, error))?;
+            let lines = renaming.clashes(&before, &after, role);
+            let lines = lines.map_err(|error| in_file(&path, error))?;
+            clashes.extend(lines.into_iter().map(|line| format!("{}:{line}", slashed(&path))));
+            let target = self.target(&path);
+            if after == before && target == path {
+                continue;
             }
+            let after = keep_formatted(self.context, &before, after);
+            self.write(&mut plan, &path, &target, before, after)?;
         }
         if !clashes.is_empty() {
             return Err(KindError::NameInUse {
@@ -138,19 +137,12 @@ impl Rename<'_, '_> {
         let prefix = format!("{}/", self.kind.group);
         for file in samples::read(&self.project.root)? {
             let before = self.project.read(&file.path)?.unwrap_or_default();
-            let mut lines: Vec<String> = before.split('\n').map(str::to_owned).collect();
-            // `generate` reports what does not parse.
-            for document in file.documents.unwrap_or_default() {
-                let version = document.value["apiVersion"].as_str().unwrap_or_default();
-                if document.value["kind"] != *self.kind.kind || !version.starts_with(&prefix) {
-                    continue;
-                }
-                let line = usize::try_from(document.line("kind")).unwrap_or_default();
-                if let Some(line) = line.checked_sub(1).and_then(|at| lines.get_mut(at)) {
-                    *line = line.replacen(&self.kind.kind, self.new, 1);
-                }
-            }
-            let after = lines.join("\n");
+            let is_of_kind = |object: &Value| {
+                let version = object["apiVersion"].as_str().unwrap_or_default();
+                object["kind"] == *self.kind.kind && version.starts_with(&prefix)
+            };
+            let names = (&*self.kind.kind, self.new);
+            let after = file.with_field_renamed(&before, "kind", names, is_of_kind);
             if after != before {
                 let target = self.target(&file.path);
                 self.write(plan, &file.path, &target, before, after)?;
@@ -270,14 +262,7 @@ impl Rename<'_, '_> {
                     .filter_map(|file| Some(file.strip_prefix(&self.project.root).ok()?.to_owned())),
             );
         }
-        for folder in ["src", "tests", "benches", "examples"] {
-            let found = plan::rust_files(&self.project.root.join(folder))?;
-            files.extend(
-                found
-                    .iter()
-                    .filter_map(|file| Some(file.strip_prefix(&self.project.root).ok()?.to_owned())),
-            );
-        }
+        files.extend(source::package_files(&self.project.root)?);
         for path in files {
             let target = self.target(&path);
             let change = plan.changes().find(|change| change.path == target);

@@ -3,8 +3,6 @@
 //! `generate` merges the templates of managed files already; this command does it without building the operator, which does not compile with
 //! two versions at once, and changes what `generate` does not: the versions in `Cargo.toml`, and code that a new version needs.
 
-use std::path::Path;
-
 use cargo_metadata::semver::Version;
 use kubewright_templates::{CargoToml, render};
 
@@ -14,8 +12,9 @@ use crate::{
     args::Upgrade,
     generation::{self, Decisions},
     git::{self, TreeState},
-    plan::{self, Plan, slashed},
+    plan::{Plan, slashed},
     project::Project,
+    source,
     versions::in_file,
 };
 
@@ -158,17 +157,14 @@ fn plan_code(
     let Ok(to) = Version::parse(CLI_VERSION) else {
         return Ok(());
     };
-    for folder in library_changes::folders(&project.root) {
-        for file in plan::rust_files(&folder)? {
-            let path: &Path = file.strip_prefix(&project.root).unwrap_or(&file);
-            let before = plan::read(&file)?.unwrap_or_default();
-            let changed = library_changes::apply(&before, from, &to).map_err(|error| in_file(path, error))?;
-            for (line, advice) in changed.undecided {
-                notes.push(format!("{}:{line}: {advice}", slashed(path)));
-            }
-            let summary = vec![changed.notes.join(", ")];
-            plan.write_with_notes(path, Some(before), changed.text, summary);
+    for path in source::package_files(&project.root)? {
+        let before = project.read(&path)?.unwrap_or_default();
+        let changed = library_changes::apply(&before, from, &to).map_err(|error| in_file(&path, error))?;
+        for (line, advice) in changed.undecided {
+            notes.push(format!("{}:{line}: {advice}", slashed(&path)));
         }
+        let summary = vec![changed.notes.join(", ")];
+        plan.write_with_notes(path, Some(before), changed.text, summary);
     }
     Ok(())
 }

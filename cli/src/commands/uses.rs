@@ -8,7 +8,7 @@ use std::{
 use super::source_edits::crate_name;
 use crate::{
     Error,
-    plan::{self, Plan, slashed},
+    plan::{Plan, slashed},
     project::Project,
     source::{self, SourceFile},
 };
@@ -20,21 +20,16 @@ pub(super) fn in_code(
     lines: &dyn Fn(&Path, &str) -> Vec<usize>,
 ) -> Result<Vec<String>, Error> {
     let mut places = Vec::new();
-    let folders =
-        ["src", "tests", "benches", "examples"].map(|folder| plan::rust_files(&project.root.join(folder)));
-    for folder in folders {
-        for file in folder? {
-            let path = file.strip_prefix(&project.root).unwrap_or(&file);
-            let text = plan::read(&file)?.unwrap_or_default();
-            let lines = match plan.changes().find(|change| change.path == *path) {
-                None => lines(path, &text),
-                Some(change) => match &change.after {
-                    Some(after) => lines_of(&text, after, &lines(path, after)),
-                    None => continue,
-                },
-            };
-            places.extend(lines.into_iter().map(|line| format!("{}:{line}", slashed(path))));
-        }
+    for path in source::package_files(&project.root)? {
+        let text = project.read(&path)?.unwrap_or_default();
+        let lines = match plan.changes().find(|change| change.path == path) {
+            None => lines(&path, &text),
+            Some(change) => match &change.after {
+                Some(after) => lines_of(&text, after, &lines(&path, after)),
+                None => continue,
+            },
+        };
+        places.extend(lines.into_iter().map(|line| format!("{}:{line}", slashed(&path))));
     }
     Ok(places)
 }

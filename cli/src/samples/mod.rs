@@ -43,6 +43,28 @@ pub struct SampleFile {
     pub documents: Result<Vec<Document>, YamlError>,
 }
 
+impl SampleFile {
+    /// Returns the file's text with a name replaced in the line of a field, in the documents that `is_renamed` selects. A file that does not
+    /// parse stays as it is: `generate` reports it.
+    pub(crate) fn with_field_renamed(
+        &self,
+        text: &str,
+        field: &str,
+        (old, new): (&str, &str),
+        is_renamed: impl Fn(&Value) -> bool,
+    ) -> String {
+        let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let documents = self.documents.as_deref().unwrap_or_default();
+        for document in documents.iter().filter(|document| is_renamed(&document.value)) {
+            let line = usize::try_from(document.line(field)).unwrap_or_default();
+            if let Some(line) = line.checked_sub(1).and_then(|at| lines.get_mut(at)) {
+                *line = line.replacen(old, new, 1);
+            }
+        }
+        lines.join("\n")
+    }
+}
+
 /// Reads all sample files of a project.
 pub fn read(root: &Path) -> Result<Vec<SampleFile>, IoError> {
     let folder = root.join(FOLDER);

@@ -25,3 +25,14 @@ pub fn read_files(root: &Path) -> Result<Vec<SourceFile>, IoError> {
     }
     Ok(found)
 }
+
+/// Returns the Rust files of a package, relative to it: those of its library, programs, tests, benchmarks and examples.
+pub fn package_files(root: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let mut found = Vec::new();
+    for folder in ["src", "tests", "benches", "examples"] {
+        for file in plan::rust_files(&root.join(folder))? {
+            found.push(file.strip_prefix(root).unwrap_or(&file).to_owned());
+        }
+    }
+    Ok(found)
+}

@@ -25,7 +25,7 @@ mod stored_version;
 mod tokens;
 mod webhooks;
 
-pub use files::{SourceFile, read_files};
+pub use files::{SourceFile, package_files, read_files};
 pub use items::{declare_module, export_in_prelude, export_type, import_type};
 pub use kind_renaming::{FileRole, Renaming, identifiers, word_lines};
 pub use kinds::{DefinedKind, ProjectKind, defined_type, project_kinds, visible_names};
