@@ -74,14 +74,7 @@ pub(crate) fn plan_managed_after(
     decisions: &Decisions,
 ) -> Result<Outcome, Error> {
     let serves_webhooks = project.root.join(webhooks::FOLDER).is_dir();
-    let mut planner = Planner {
-        project,
-        decisions,
-        outcome: Outcome {
-            plan,
-            ..Outcome::default()
-        },
-    };
+    let mut planner = Planner::new(plan, project, decisions);
     planner.plan_managed(serves_webhooks)?;
     Ok(planner.outcome)
 }
@@ -97,14 +90,7 @@ pub(crate) fn plan_after(
     let manifests = &with_settings(manifests, settings);
     let sources = source::read_files(&project.root)?;
     check_definitions(manifests, &sources)?;
-    let mut planner = Planner {
-        project,
-        decisions,
-        outcome: Outcome {
-            plan,
-            ..Outcome::default()
-        },
-    };
+    let mut planner = Planner::new(plan, project, decisions);
     let managed = planner.plan_managed(manifests.webhooks.is_some())?;
     let crd_files = planner.plan_crds(manifests)?;
     let mut roles = rbac::files(manifests, &settings.namespace, settings.watched())?;
@@ -215,7 +201,19 @@ struct Planner<'a> {
     outcome: Outcome,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    /// Adds to a plan.
+    fn new(plan: Plan, project: &'a Project, decisions: &'a Decisions) -> Self {
+        Self {
+            project,
+            decisions,
+            outcome: Outcome {
+                plan,
+                ..Outcome::default()
+            },
+        }
+    }
+
     fn plan_generated(
         &mut self,
         path: &Path,

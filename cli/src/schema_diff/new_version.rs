@@ -1,7 +1,7 @@
 //! Compares a new version with the one that was stored, whose objects are converted to it.
 //!
 //! A field that only one of them has is the conversion's, which has a rule for it or does not compile. A field that both have is copied, unless
-//! a rule says otherwise: what was valid in the stored version must be valid in the new one, or writes of converted objects are refused.
+//! another rule is declared. If the new version refuses a value that the stored one accepts, the API server refuses writes of converted objects.
 
 use serde_json::{Map, Value};
 

@@ -50,32 +50,37 @@ fn compare(name: &str, options: &str, commands: &[&str]) {
         sandbox.kubewright(command).expect(0);
     }
     let found = sandbox.files();
+    let is_test = |name: &String| name.starts_with("tests/");
+    for (name, bytes) in found.iter().filter(|(name, _)| is_test(name)) {
+        let lines = String::from_utf8_lossy(bytes).lines().count();
+        assert!(lines <= MAX_TEST_LINES, "{name} has {lines} lines");
+    }
+    compare_files(name, &found);
+}
+
+/// Compares files with those of a folder of the snapshots, or replaces the snapshots with them.
+pub(crate) fn compare_files(name: &str, found: &BTreeMap<String, Vec<u8>>) {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../tests/golden")
         .join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         let _ = fs::remove_dir_all(&golden);
-        for (name, bytes) in &found {
+        for (name, bytes) in found {
             let path = golden.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
         }
         return;
     }
-    let is_test = |name: &String| name.starts_with("tests/");
-    for (name, bytes) in found.iter().filter(|(name, _)| is_test(name)) {
-        let lines = String::from_utf8_lossy(bytes).lines().count();
-        assert!(lines <= MAX_TEST_LINES, "{name} has {lines} lines");
-    }
     let mut expected = BTreeMap::new();
     collect(&golden, &golden, &mut expected);
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&found), names(&expected));
+    assert_eq!(names(found), names(&expected));
     for (name, bytes) in found {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         assert_eq!(
-            text(&bytes),
-            text(&expected[&name]),
+            text(bytes),
+            text(&expected[name]),
             "{name}: run with UPDATE_GOLDEN=1 to update it"
         );
     }

@@ -2,11 +2,14 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p kubewright-cli golden` updates the modules in `tests/golden/imported`, which other tests compile.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
 use kubewright_cli::exit;
 
-use crate::support::{Sandbox, collect};
+use crate::{
+    golden::compare_files,
+    support::{Sandbox, collect},
+};
 
 /// Definitions of several projects.
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/imported/definitions.yaml");
@@ -36,25 +39,7 @@ fn golden_modules() {
     let mut found = BTreeMap::new();
     let folder = sandbox.cwd.join("src/api/imported");
     collect(&folder, &folder, &mut found);
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/imported");
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        let _ = fs::remove_dir_all(&golden);
-        for (name, bytes) in &found {
-            let path = golden.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, bytes).unwrap();
-        }
-        return;
-    }
-    let mut expected = BTreeMap::new();
-    collect(&golden, &golden, &mut expected);
-    assert!(found.keys().eq(expected.keys()), "{:?}", found.keys());
-    for (name, bytes) in &found {
-        assert!(
-            *bytes == expected[name],
-            "{name} differs: run with UPDATE_GOLDEN=1 to update it"
-        );
-    }
+    compare_files("imported", &found);
 }
 
 #[test]

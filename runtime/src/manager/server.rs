@@ -52,7 +52,7 @@ pub(super) struct HttpHandlers {
     pub(super) health: Option<HttpHandler>,
     /// What the health checks do not find.
     pub(super) metrics: Option<HttpHandler>,
-    /// Who may get the metrics; none: everyone.
+    /// Checks whether a client may get the metrics. Without it every client may.
     pub(super) access: Option<Arc<MetricsAccess>>,
 }
 
