@@ -2,7 +2,9 @@
 
 use crate::meta;
 use crate::storage::Store;
-use crate::webhook_client::{ClientConfig, WebhookCaller};
+use crate::webhook_client::{ClientConfig, WebhookCaller, root_certificates};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -81,6 +83,14 @@ impl ConversionWebhook {
         }
         Ok(())
     }
+}
+
+/// Returns why the `caBundle` of a definition's webhook is invalid.
+pub(crate) fn invalid_ca_bundle(spec: &Value) -> Option<String> {
+    let bundle = &spec["conversion"]["webhook"]["clientConfig"]["caBundle"];
+    // What is not base64 is refused before.
+    let bundle = BASE64_STANDARD.decode(bundle.as_str()?).ok()?;
+    root_certificates(&bundle).err()
 }
 
 /// Group, version and kind of an object, as Go prints them.

@@ -4,7 +4,7 @@ pub(crate) mod api_approval;
 mod conversion;
 mod definition;
 
-pub(crate) use conversion::ConversionWebhook;
+pub(crate) use conversion::{ConversionWebhook, invalid_ca_bundle};
 pub use definition::{CrdVersion, CustomResourceDefinition, PrinterColumn, ScalePaths};
 pub(crate) use definition::{list, names, text, version_priority};
 

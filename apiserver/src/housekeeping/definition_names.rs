@@ -1,5 +1,6 @@
 //! The names of CustomResourceDefinitions: within an API group, each resource name and each kind belongs to one definition.
 
+use crate::crd::invalid_ca_bundle;
 use crate::kinds::Catalog;
 use crate::meta::{self, has_condition, set_condition};
 use serde_json::{Value, json};
@@ -113,8 +114,23 @@ impl AcceptedNames {
         }
         let message = "no conflicts found";
         set_condition(definition, "NamesAccepted", "True", "NoConflicts", message);
-        let message = "the initial names have been accepted";
-        set_condition(definition, "Established", "True", "InitialNamesAccepted", message);
+        if has_condition(definition, "Established") {
+            return;
+        }
+        let (status, reason, message) = if invalid_ca_bundle(&definition["spec"]).is_some() {
+            (
+                "False",
+                "InvalidCABundle",
+                "The conversion webhook CABundle is invalid",
+            )
+        } else {
+            (
+                "True",
+                "InitialNamesAccepted",
+                "the initial names have been accepted",
+            )
+        };
+        set_condition(definition, "Established", status, reason, message);
     }
 }
 

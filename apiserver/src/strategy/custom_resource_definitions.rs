@@ -2,6 +2,7 @@
 
 use crate::builtin;
 use crate::crd::api_approval::{self, ApiApproval};
+use crate::crd::invalid_ca_bundle;
 use crate::meta::{self, names};
 use crate::schema::check_structural;
 use crate::status::Cause;
@@ -97,7 +98,12 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
         }
     }
     check_versions(object, &mut causes);
-    let conversion = builtin::validate_conversion(&spec["conversion"], "spec.conversion");
+    let invalid_ca_bundle = check_ca_bundle(spec, old);
+    let conversion = builtin::validate_conversion(
+        &spec["conversion"],
+        "spec.conversion",
+        invalid_ca_bundle.as_deref(),
+    );
     causes.extend(conversion.into_iter().map(Cause::from));
     check_preserve_unknown_fields(spec, old, &mut causes);
     check_names(&spec["names"], &mut causes);
@@ -124,6 +130,14 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
         }
     }
     causes
+}
+
+/// Returns why the bundle of the conversion webhook is refused. An invalid one is allowed until the definition is established, so that it can
+/// be created before its operator has certificates, and where the old one was invalid.
+fn check_ca_bundle(spec: &Value, old: Option<&Value>) -> Option<String> {
+    let old = old.filter(|old| meta::has_condition(old, "Established"))?;
+    let error = invalid_ca_bundle(spec)?;
+    invalid_ca_bundle(&old["spec"]).is_none().then_some(error)
 }
 
 /// Checks `preserveUnknownFields` of the first version of the API, which a definition may only keep.

@@ -1,5 +1,6 @@
 //! Webhooks over HTTPS: HTTP/1.1, a connection a call.
 
+use super::ca_bundle::root_certificates;
 use super::go_errors::{UNKNOWN_BODY, dial_error, handshake_error, status_error};
 use super::{Endpoint, PendingCall, WebhookCaller};
 use bytes::Bytes;
@@ -10,9 +11,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::pin::pin;
@@ -101,17 +101,7 @@ impl CallError {
 }
 
 fn tls_config(ca_bundle: &[u8]) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(ca_bundle) {
-        let certificate =
-            certificate.map_err(|error| format!("unable to load root certificates: {error}"))?;
-        roots
-            .add(certificate)
-            .map_err(|error| format!("unable to load root certificates: {error}"))?;
-    }
-    if roots.is_empty() && !ca_bundle.is_empty() {
-        return Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned());
-    }
+    let roots = root_certificates(ca_bundle)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| error.to_string())?;

@@ -162,7 +162,7 @@ impl TestServer {
                 Some(arguments) => self.kubectl(arguments, step, &mut attempt).await,
                 None => self.send(step).await,
             };
-            let is_expected = |until| until == code && (step.pick.is_none() || !raw.is_null());
+            let is_expected = |until| until == code && raw[NOTHING_PICKED].is_null();
             if step.until.is_none_or(is_expected) || start.elapsed() > STEP_TIMEOUT {
                 *normalizer = attempt;
                 return (StepResult(code, normalizer.body(raw.clone())), raw);

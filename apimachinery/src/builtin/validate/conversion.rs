@@ -6,7 +6,14 @@ use crate::field::FieldError;
 use serde_json::Value;
 
 /// Validates the field `conversion` of a CustomResourceDefinition's spec, at the given path.
-pub fn validate_conversion(conversion: &Value, path: &str) -> Vec<FieldError> {
+///
+/// `invalid_ca_bundle` says why the webhook's `caBundle` is refused: certificates are parsed by the caller, which also decides whether an
+/// invalid bundle is allowed (kube-apiserver allows it until the definition is established, and where the bundle was invalid before).
+pub fn validate_conversion(
+    conversion: &Value,
+    path: &str,
+    invalid_ca_bundle: Option<&str>,
+) -> Vec<FieldError> {
     let mut check = Check::default();
     let strategy_path = format!("{path}.strategy");
     let strategy = conversion["strategy"].as_str().unwrap_or_default();
@@ -25,6 +32,13 @@ pub fn validate_conversion(conversion: &Value, path: &str) -> Vec<FieldError> {
             check.required(&config_path, "required when strategy is set to Webhook");
         } else {
             validate_client_config(&mut check, config, &config_path);
+            if let Some(detail) = invalid_ca_bundle {
+                check.invalid(
+                    &format!("{config_path}.caBundle"),
+                    config["caBundle"].clone(),
+                    detail,
+                );
+            }
         }
         if check.require(versions, &versions_path) {
             validate_accepted_versions(&mut check, versions, &versions_path);
@@ -121,7 +135,7 @@ mod tests {
             ),
         ];
         for (conversion, expected) in table {
-            let found: Vec<_> = validate_conversion(&conversion, "spec.conversion")
+            let found: Vec<_> = validate_conversion(&conversion, "spec.conversion", None)
                 .iter()
                 .map(ToString::to_string)
                 .collect();
