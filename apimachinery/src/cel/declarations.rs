@@ -1,7 +1,8 @@
 //! Which expressions about admission requests are valid: their syntax, the names that they use, and the types of their results.
 
-use super::types::{self, Type, Undeclared};
-use super::{expression, lowering, syntax_error};
+use super::types::{self, Invalid, Type};
+use super::{expression, library, lowering, syntax_error};
+use kube_cel::cel::common::ast::operators;
 use regex::{Captures, Regex};
 use std::collections::BTreeMap;
 
@@ -38,9 +39,9 @@ pub(crate) fn check_expression(
     let cannot_evaluate = |what: String| format!("this API server cannot evaluate {what}");
     // What only kube-apiserver can parse.
     let parsed = expression::parse(expression).map_err(|_| cannot_evaluate("its syntax".to_owned()))?;
-    let (ty, undeclared) = types::check(&parsed, declared);
-    if !undeclared.is_empty() {
-        return Err(compilation_failed(describe(expression, &undeclared)));
+    let (ty, invalid) = types::check(&parsed, declared);
+    if !invalid.is_empty() {
+        return Err(compilation_failed(describe(expression, &invalid)));
     }
     let is_right = |result: &&str| ty == Type::Unknown || ty.to_string() == **result;
     if !results.is_empty() && !results.iter().any(is_right) {
@@ -53,40 +54,62 @@ pub(crate) fn check_expression(
     Ok(ty)
 }
 
-/// Describes what is not declared, in the order of the text. The parser does not keep positions: they are looked for.
-fn describe(expression: &str, undeclared: &[Undeclared]) -> String {
+/// Describes what is invalid, in the order of the text. The parser does not keep positions: they are looked for.
+fn describe(expression: &str, invalid: &[Invalid]) -> String {
     let plain = without_literals(expression);
     let mut errors: Vec<(usize, String)> = vec![];
-    for name in undeclared {
-        let (pattern, why) = match name {
-            Undeclared::Name(name) => (
-                format!(r"(?:^|[^.\w]\s*)({name})\b"),
-                format!("undeclared reference to '{name}' (in container '')"),
+    for invalid in invalid {
+        let undeclared = |name: &str| format!("undeclared reference to '{name}' (in container '')");
+        let (pattern, number, why) = match invalid {
+            Invalid::UndeclaredName(name) => (format!(r"(?:^|[^.\w]\s*)({name})\b"), None, undeclared(name)),
+            Invalid::UndeclaredFunction(name) => (call_pattern(name), None, undeclared(name)),
+            Invalid::UndefinedField(name) => (
+                format!(r"(\.)\s*{name}\b"),
+                None,
+                format!("undefined field '{name}'"),
             ),
-            Undeclared::Function(name) => (
-                format!(r"\b{name}\s*(\()"),
-                format!("undeclared reference to '{name}' (in container '')"),
-            ),
-            Undeclared::Field(name) => (format!(r"(\.)\s*{name}\b"), format!("undefined field '{name}'")),
+            Invalid::Call { name, number, why } => (call_pattern(name), Some(*number), why.clone()),
         };
         let found = Regex::new(&pattern).ok();
         let places = found.iter().flat_map(|pattern| pattern.captures_iter(&plain));
         let mut places = places.filter_map(|found| found.get(1)).map(|found| found.start());
         let is_new = |at: &usize| !errors.iter().any(|(known, other)| known == at && *other == why);
-        let at = places.find(is_new).unwrap_or_default();
-        errors.push((at, why));
+        let at = match number {
+            Some(number) => places.nth(number),
+            None => places.find(is_new),
+        };
+        errors.push((at.unwrap_or_default(), why));
     }
     errors.sort();
     let described = errors.iter().map(|(at, why)| at_place(expression, *at, why));
     described.collect::<Vec<_>>().join("\n")
 }
 
-/// Replaces what names are not looked for in: strings, comments and numbers.
+/// Returns a pattern whose first group is the place of a call as cel-go names it: the parenthesis of a function, the operator's first character.
+fn call_pattern(name: &str) -> String {
+    match name {
+        operators::LOGICAL_NOT => r"(!)(?:[^=]|$)".to_owned(),
+        operators::LESS | operators::GREATER => format!("({})(?:[^=]|$)", name.trim_matches('_')),
+        operators::IN => r"\b(in)\b".to_owned(),
+        operators::INDEX => r"[\w)\]}]\s*(\[)".to_owned(),
+        // Here cel-go names the operand; that on the right is looked for.
+        operators::LOGICAL_AND => r"&&\s*(\S)".to_owned(),
+        operators::LOGICAL_OR => r"\|\|\s*(\S)".to_owned(),
+        operators::CONDITIONAL => r"[^.\[](\?)".to_owned(),
+        name if library::is_operator(name) => format!("({})", regex::escape(name.trim_matches('_'))),
+        name => format!(r"\b{name}\s*(\()"),
+    }
+}
+
+/// Replaces what names are not looked for in: strings and numbers by digits, comments by blanks.
 fn without_literals(expression: &str) -> String {
     let literals = Regex::new(
-        r#"(?s)[rRbB]{0,2}("""(\\.|[^\\])*?"""|'''(\\.|[^\\])*?'''|"(\\.|[^"\\])*"|'(\\.|[^'\\])*')|//[^\n]*|\b[0-9][0-9a-zA-Z.]*"#,
+        r#"(?s)[rRbB]{0,2}("""(\\.|[^\\])*?"""|'''(\\.|[^\\])*?'''|"(\\.|[^"\\])*"|'(\\.|[^'\\])*')|//[^\n]*|\b0x[0-9a-fA-F]+u?\b|\b[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?u?\b"#,
     );
-    let blank = |text: &Captures<'_>| " ".repeat(text[0].len());
+    let blank = |text: &Captures<'_>| {
+        let filler = if text[0].starts_with("//") { " " } else { "0" };
+        filler.repeat(text[0].len())
+    };
     literals.map_or_else(
         |_| expression.to_owned(),
         |literals| literals.replace_all(expression, blank).into_owned(),
@@ -142,6 +165,15 @@ mod tests {
             (
                 "request.name == 'nope' && request.nope",
                 "1:34: undefined field 'nope'",
+            ),
+            (
+                "'==' == object.a && 1 == 'x'",
+                "1:23: found no matching overload for '_==_'",
+            ),
+            ("1 <= 2 && 'x' < 1", "1:15: found no matching overload for '_<_'"),
+            (
+                "object.a ? 'x' : 1",
+                "1:10: found no matching overload for '_?_:_'",
             ),
         ] {
             let error = check(expression, &["bool"]).unwrap_err();

@@ -2,7 +2,7 @@
 //! are in [`crate::schema`].
 //!
 //! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions` and `authorizer` (what it calls), `activation` (its
-//! variables, and its evaluation), `declarations`, `types` and `fields` (which expressions are valid).
+//! variables, and its evaluation), `declarations`, `types`, `overloads` and `fields` (which expressions are valid).
 
 mod access;
 #[cfg(feature = "cel")]
@@ -33,6 +33,8 @@ mod lowering;
 #[cfg(feature = "cel")]
 mod messages;
 mod outcome;
+#[cfg(feature = "cel")]
+mod overloads;
 #[cfg(feature = "cel")]
 mod syntax;
 #[cfg(not(feature = "cel"))]

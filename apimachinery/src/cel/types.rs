@@ -1,10 +1,13 @@
-//! The names and types of expressions about admission requests: which names are not declared, and of which type the result is. The types of
-//! arguments are not checked.
+//! The names and types of expressions about admission requests: which names are not declared, which arguments are of a wrong type, and of
+//! which type the result is.
 
 use super::declarations::Declarations;
-use super::{fields, library};
-use kube_cel::cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators};
+use super::{fields, library, overloads};
+use kube_cel::cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
+};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
 
 /// The type of an expression.
@@ -41,24 +44,32 @@ impl fmt::Display for Type {
     }
 }
 
-/// What is not declared.
+/// Why an expression is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Undeclared {
-    Name(String),
-    Function(String),
-    Field(String),
+pub(super) enum Invalid {
+    UndeclaredName(String),
+    UndeclaredFunction(String),
+    UndefinedField(String),
+    Call {
+        /// The function, or the name of an operator.
+        name: String,
+        /// How many calls of the function come before it in the text.
+        number: usize,
+        why: String,
+    },
 }
 
-/// Returns the type of an expression, and what it uses that is not declared.
-pub(super) fn check(expression: &IdedExpr, declared: &Declarations<'_>) -> (Type, Vec<Undeclared>) {
-    let undeclared = RefCell::default();
+/// Returns the type of an expression, and what is invalid in it.
+pub(super) fn check(expression: &IdedExpr, declared: &Declarations<'_>) -> (Type, Vec<Invalid>) {
+    let (invalid, calls) = (RefCell::default(), RefCell::default());
     let scope = Scope {
         declared,
         bound: vec![],
-        undeclared: &undeclared,
+        invalid: &invalid,
+        calls: &calls,
     };
     let ty = scope.infer(expression);
-    (ty, undeclared.into_inner())
+    (ty, invalid.into_inner())
 }
 
 /// Names that CEL declares as types and namespaces.
@@ -84,7 +95,9 @@ struct Scope<'a> {
     declared: &'a Declarations<'a>,
     /// What comprehensions bind, the innermost last.
     bound: Vec<(&'a str, Type)>,
-    undeclared: &'a RefCell<Vec<Undeclared>>,
+    invalid: &'a RefCell<Vec<Invalid>>,
+    /// How many calls of each function were found.
+    calls: &'a RefCell<HashMap<&'a str, usize>>,
 }
 
 impl<'a> Scope<'a> {
@@ -111,29 +124,50 @@ impl<'a> Scope<'a> {
                 Type::Map(Box::new(key), Box::new(value))
             }
             Expr::Call(call) if library::is_missing_macro(&call.func_name, call.args.len()) => Type::Unknown,
-            Expr::Call(call) => {
-                let args: Vec<Type> = call.args.iter().map(|arg| self.infer(arg)).collect();
-                if let Some(Expr::Ident(prefix)) = call.target.as_ref().map(|target| &target.expr) {
-                    let qualified = format!("{prefix}.{}", call.func_name);
-                    if library::is_known(&qualified) {
-                        return library::result_type(&qualified).unwrap_or(Type::Unknown);
-                    }
-                }
-                if let Some(target) = &call.target {
-                    self.infer(target);
-                }
-                if !library::is_declared(&call.func_name) {
-                    self.report(Undeclared::Function(call.func_name.clone()));
-                }
-                of_call(&call.func_name, args)
-            }
+            Expr::Call(call) => self.call(call),
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::Struct(_) | Expr::Unspecified => Type::Unknown,
         }
     }
 
-    fn report(&self, undeclared: Undeclared) {
-        self.undeclared.borrow_mut().push(undeclared);
+    /// Infers in the order of the text, so that calls of one function can be told apart by their number.
+    fn call(&self, call: &'a CallExpr) -> Type {
+        let name = &*call.func_name;
+        if let Some(Expr::Ident(prefix)) = call.target.as_ref().map(|target| &target.expr) {
+            let qualified = format!("{prefix}.{name}");
+            if library::is_known(&qualified) {
+                call.args.iter().for_each(|arg| drop(self.infer(arg)));
+                return library::result_type(&qualified).unwrap_or(Type::Unknown);
+            }
+        }
+        let receiver = call.target.as_ref().map(|target| self.infer(target));
+        let is_infix =
+            library::is_operator(name) && !matches!(name, operators::LOGICAL_NOT | operators::NEGATE);
+        let before = usize::from(is_infix).min(call.args.len());
+        let mut args: Vec<Type> = call.args[..before].iter().map(|arg| self.infer(arg)).collect();
+        // Macros expand to calls about what they accumulate, which are not in the text.
+        let is_accumulated = |arg: &IdedExpr| matches!(&arg.expr, Expr::Ident(name) if name.starts_with('@'));
+        let number = (!call.args.iter().any(is_accumulated)).then(|| self.count(name));
+        args.extend(call.args[before..].iter().map(|arg| self.infer(arg)));
+        if !library::is_declared(name) {
+            self.report(Invalid::UndeclaredFunction(name.to_owned()));
+        } else if let (Some(number), Some(why)) = (number, overloads::check(name, receiver.as_ref(), &args)) {
+            let name = name.to_owned();
+            self.report(Invalid::Call { name, number, why });
+        }
+        of_call(name, args)
+    }
+
+    /// Returns how many calls of a function came before.
+    fn count(&self, name: &'a str) -> usize {
+        let mut calls = self.calls.borrow_mut();
+        let count = calls.entry(name).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    fn report(&self, invalid: Invalid) {
+        self.invalid.borrow_mut().push(invalid);
     }
 
     fn ident(&self, name: &str) -> Type {
@@ -150,7 +184,7 @@ impl<'a> Scope<'a> {
             "variables" if declared.variables.is_some() => Type::Object(VARIABLES),
             name if TYPE_NAMES.contains(&name) => Type::Unknown,
             name => {
-                self.report(Undeclared::Name(name.to_owned()));
+                self.report(Invalid::UndeclaredName(name.to_owned()));
                 Type::Unknown
             }
         }
@@ -169,7 +203,7 @@ impl<'a> Scope<'a> {
             _ => Some(Type::Unknown),
         };
         found.unwrap_or_else(|| {
-            self.report(Undeclared::Field(field.to_owned()));
+            self.report(Invalid::UndefinedField(field.to_owned()));
             Type::Unknown
         })
     }

@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::BTreeMap;
 
-fn check(expression: &str) -> (Type, Vec<Undeclared>) {
+fn check(expression: &str) -> (Type, Vec<Invalid>) {
     let variables = BTreeMap::from([("flag".to_owned(), BOOL), ("any".to_owned(), Type::Dyn)]);
     let declared = Declarations {
         has_params: false,
@@ -52,21 +52,16 @@ fn results_have_types() {
             "{expression}"
         );
     }
-    for unknown in [
-        "object.?a.orValue(1)",
-        "true ? 'a' : null",
-        "[1].sum()",
-        "type(1)",
-    ] {
+    for unknown in ["object.?a.orValue(1)", "[1].sum()", "type(1)"] {
         assert_eq!(check(unknown), (Type::Unknown, vec![]), "{unknown}");
     }
 }
 
 #[test]
 fn names_must_be_declared() {
-    let name = |name: &str| Undeclared::Name(name.to_owned());
-    let field = |name: &str| Undeclared::Field(name.to_owned());
-    let function = |name: &str| Undeclared::Function(name.to_owned());
+    let name = |name: &str| Invalid::UndeclaredName(name.to_owned());
+    let field = |name: &str| Invalid::UndefinedField(name.to_owned());
+    let function = |name: &str| Invalid::UndeclaredFunction(name.to_owned());
     for (expression, undeclared) in [
         ("params.x == a", vec![name("params"), name("a")]),
         ("[1].all(x, x == 1) && x == 1", vec![name("x")]),
@@ -85,5 +80,104 @@ fn names_must_be_declared() {
         ),
     ] {
         assert_eq!(check(expression).1, undeclared, "{expression}");
+    }
+}
+
+#[test]
+fn arguments_have_types() {
+    for valid in [
+        "1 == 1 && 'a' != 'b' && [1] == [2] && {'a': 1} == {'b': object.x}",
+        "1 < 1.5 && 'a' < 'b' && object.x < 1 && timestamp(object.a) < timestamp(object.b)",
+        "object.x == 1 || object.y",
+        "request.userInfo == null || namespaceObject == null",
+        "timestamp(object.a) + duration('1s') > timestamp(object.b) - duration('1s')",
+        "timestamp(object.a) - timestamp(object.b) < duration('1s') + duration('1s')",
+        "1 in [1] && 'a' in {'a': 1} && object.x in object.y && 1 in []",
+        "[1][0] == 1 && {'a': 1}['a'] == 1 && object.x[object.y]",
+        "object.x ? 1 : object.y",
+        "[1] + [] == [1] && 'a' + 'b' == 'ab' && b'a' + b'b' == b'ab'",
+        "object.a.all(x, x > 1) && [1].exists_one(x, x == 1) && [1].map(x, x + 1).filter(x, x > 1) == [2]",
+        "'a'.startsWith('b') && object.x.matches(object.y) && matches('a', 'b')",
+        "-1 < 2 && -1.5 < 2.0 && !object.x",
+        "7 % 2 == 1 && 7u % 2u == 1u && 6.0 / 2.0 == 3.0",
+    ] {
+        assert_eq!(check(valid).1, vec![], "{valid}");
+    }
+    let applied = |name: &str, to: &str| format!("found no matching overload for '{name}' applied to '{to}'");
+    for (expression, name, number, why) in [
+        ("1 == 1 && 1 == 'x'", "_==_", 1, applied("_==_", "(int, string)")),
+        ("1 == null", "_==_", 0, applied("_==_", "(int, null)")),
+        (
+            "[1] != ['a']",
+            "_!=_",
+            0,
+            applied("_!=_", "(list(int), list(string))"),
+        ),
+        (
+            "[1] == ['a']",
+            "_==_",
+            0,
+            applied("_==_", "(list(int), list(string))"),
+        ),
+        ("'x' < 1", "_<_", 0, applied("_<_", "(string, int)")),
+        ("[1] < [2]", "_<_", 0, applied("_<_", "(list(int), list(int))")),
+        ("'x' + 1 == 'x'", "_+_", 0, applied("_+_", "(string, int)")),
+        ("1.0 % 2.0 == 1.0", "_%_", 0, applied("_%_", "(double, double)")),
+        (
+            "timestamp(object.a) + timestamp(object.b) == object.c",
+            "_+_",
+            0,
+            applied("_+_", "(timestamp, timestamp)"),
+        ),
+        ("'x' * 2 == 'xx'", "_*_", 0, applied("_*_", "(string, int)")),
+        ("1 in ['a']", "@in", 0, applied("@in", "(int, list(string))")),
+        ("'a'[0] == 'a'", "_[_]", 0, applied("_[_]", "(string, int)")),
+        (
+            "true ? 'a' : 1",
+            "_?_:_",
+            0,
+            applied("_?_:_", "(bool, string, int)"),
+        ),
+        (
+            "1 ? 'a' : 'b'",
+            "_?_:_",
+            0,
+            applied("_?_:_", "(int, string, string)"),
+        ),
+        ("!1", "!_", 0, applied("!_", "(int)")),
+        ("-'a' == 'a'", "-_", 0, applied("-_", "(string)")),
+        (
+            "'a'.startsWith(1)",
+            "startsWith",
+            0,
+            applied("startsWith", "string.(int)"),
+        ),
+        ("size(1) == 1", "size", 0, applied("size", "(int)")),
+        ("1.matches('a')", "matches", 0, applied("matches", "int.(string)")),
+        (
+            "authorizer.check('x')",
+            "check",
+            0,
+            applied("check", "kubernetes.authorization.Authorizer.(string)"),
+        ),
+        (
+            "[1].all(x, x == 'a')",
+            "_==_",
+            0,
+            applied("_==_", "(int, string)"),
+        ),
+        (
+            "object.a == 1 || 'x'",
+            "_||_",
+            0,
+            "expected type 'bool' but found 'string'".to_owned(),
+        ),
+    ] {
+        let name = name.to_owned();
+        assert_eq!(
+            check(expression).1,
+            [Invalid::Call { name, number, why }],
+            "{expression}"
+        );
     }
 }
