@@ -8,6 +8,7 @@ mod embedded_resources;
 mod format;
 mod list_types_and_defaults;
 mod lists;
+mod pattern;
 mod prune;
 mod rule_checks;
 #[cfg(feature = "cel")]

@@ -1,8 +1,7 @@
 //! Validation of the schema of a CustomResourceDefinition: structural schema and other rules.
 
-use super::{list_types_and_defaults, rule_checks};
+use super::{list_types_and_defaults, pattern, rule_checks};
 use crate::field::FieldError;
-use regex::Regex;
 use serde_json::{Map, Value, json};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
@@ -236,27 +235,11 @@ fn check_metadata(schema: &Value, level: SchemaPosition, path: &str, errors: &mu
     }
 }
 
-/// Go's message for an invalid pattern, where it is known.
-fn go_error(pattern: &str, error: &str) -> String {
-    let from = |mark: char| pattern.rfind(mark).map_or(pattern, |at| &pattern[at..]);
-    match error.rsplit("error: ").next().unwrap_or_default() {
-        "unclosed group" => format!("missing closing ): `{pattern}`"),
-        "unopened group" => format!("unexpected ): `{pattern}`"),
-        "unclosed character class" => format!("missing closing ]: `{}`", from('[')),
-        "repetition operator missing expression" => {
-            let operator: String = pattern.chars().find(|c| "*+?".contains(*c)).into_iter().collect();
-            format!("missing argument to repetition operator: `{operator}`")
-        }
-        other => other.to_owned(),
-    }
-}
-
 /// Checks the value validations, and the logical junctors (`allOf`, ...), which may contain only value validations.
 fn check_values(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(pattern) = schema["pattern"].as_str()
-        && let Err(error) = Regex::new(pattern)
+        && let Err(error) = pattern::compile(pattern)
     {
-        let error = go_error(pattern, &error.to_string());
         let detail = format!("must be a valid regular expression, but isn't: error parsing regexp: {error}");
         errors.push(FieldError::invalid(&format!("{path}.pattern"), pattern, detail));
     }

@@ -2,6 +2,7 @@
 
 use super::format::has_format;
 use super::lists;
+use super::pattern;
 use crate::field::FieldError;
 use regex::Regex;
 use serde_json::{Map, Number, Value, json};
@@ -17,7 +18,7 @@ pub(super) fn patterns(schema: &Value, found: &mut Patterns) {
             if let Some(Value::String(pattern)) = fields.get("pattern") {
                 found
                     .entry(pattern.clone())
-                    .or_insert_with(|| Regex::new(pattern).ok());
+                    .or_insert_with(|| pattern::compile(pattern).ok());
             }
             fields.values().for_each(|value| patterns(value, found));
         }

@@ -34,6 +34,8 @@ pub(crate) struct Step {
     pub(crate) r#as: Option<String>,
     /// Repeats the request until the response has this status code, and the part that `pick` names.
     pub(crate) until: Option<u16>,
+    /// With `until`: the value that the part becomes.
+    pub(crate) becomes: Option<Value>,
     /// For a watch: the number of events to read; 0 reads until the server ends the watch. For kubectl: the number of lines to read before
     /// it is killed.
     pub(crate) events: Option<usize>,

@@ -162,7 +162,9 @@ impl TestServer {
                 Some(arguments) => self.kubectl(arguments, step, &mut attempt).await,
                 None => self.send(step).await,
             };
-            let is_expected = |until| until == code && raw[NOTHING_PICKED].is_null();
+            let is_picked =
+                raw[NOTHING_PICKED].is_null() && step.becomes.as_ref().is_none_or(|value| raw == *value);
+            let is_expected = |until| until == code && is_picked;
             if step.until.is_none_or(is_expected) || start.elapsed() > STEP_TIMEOUT {
                 *normalizer = attempt;
                 return (StepResult(code, normalizer.body(raw.clone())), raw);
