@@ -11,7 +11,7 @@ mod parse;
 mod structural;
 
 pub use descriptions::description;
-pub use structural::{custom_resource_schema, list_map_keys};
+pub use structural::{custom_resource_schema, has_custom_resource_schema, list_map_keys};
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};

@@ -52,6 +52,11 @@ pub fn custom_resource_schema(name: &str) -> Option<Value> {
     Some(Builder::default().named(name, &ty))
 }
 
+/// Whether [`custom_resource_schema`] knows the name.
+pub fn has_custom_resource_schema(name: &str) -> bool {
+    scalar_of_definition(name).is_some() || definition(name).is_some()
+}
+
 /// Returns how server-side apply identifies the items of a list of this type, if a list of it has one way: conditions by their type.
 pub fn list_map_keys(item: &str) -> Option<&'static [&'static str]> {
     (item == CONDITION).then_some(&["type"])

@@ -56,10 +56,7 @@ fn finish_value(value: &mut Value, path: &str, types: &mut BTreeMap<String, Stri
 
 /// Inserts the schema of a type of Kubernetes. What the field has itself is kept, such as its description.
 fn insert_built_in(fields: &mut Map<String, Value>, name: &str) {
-    // A type of a version that the table does not know keeps all its fields.
-    let schema = custom_resource_schema(name)
-        .unwrap_or_else(|| json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true }));
-    if let Value::Object(schema) = schema {
+    if let Some(Value::Object(schema)) = custom_resource_schema(name) {
         for (key, value) in schema {
             fields.entry(key).or_insert(value);
         }

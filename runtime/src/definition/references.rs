@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use kubewright_api_types::has_custom_resource_schema;
 use schemars::{
     Schema,
     transform::{Transform, transform_subschemas},
@@ -24,6 +25,15 @@ const KUBERNETES_PACKAGES: [&str; 6] = [
     "io.k8s.apimachinery.",
     "io.k8s.api.",
 ];
+
+/// Types of Kubernetes whose values may be of any type, whatever k8s-openapi's schema says.
+const ANY_VALUES: [&str; 4] = [
+    "apiextensions.v1.JSON",
+    "apiextensions.v1.JSONSchemaPropsOrArray",
+    "apiextensions.v1.JSONSchemaPropsOrBool",
+    "apiextensions.v1.JSONSchemaPropsOrStringArray",
+];
+const KEEPS_UNKNOWN_FIELDS: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// Resolves all references. Replaces `anyOf` of a type and null by `nullable`.
 ///
@@ -68,13 +78,23 @@ impl Transform for Resolver {
             return;
         };
         let name = definition_name(&reference);
-        if let Some(built_in) = KUBERNETES_PACKAGES
+        let built_in = KUBERNETES_PACKAGES
             .iter()
-            .find_map(|package| name.strip_prefix(package))
-        {
+            .find_map(|package| name.strip_prefix(package));
+        if let Some(built_in) = built_in.filter(|built_in| has_custom_resource_schema(built_in)) {
             fields.insert(BUILT_IN.to_owned(), built_in.into());
             return;
         }
+        if built_in.is_some_and(|built_in| ANY_VALUES.contains(&built_in)) {
+            fields.insert(KEEPS_UNKNOWN_FIELDS.to_owned(), true.into());
+            return;
+        }
+        if built_in.is_some() && self.outer.contains(&name) {
+            fields.insert("type".to_owned(), "object".into());
+            fields.insert(KEEPS_UNKNOWN_FIELDS.to_owned(), true.into());
+            return;
+        }
+        // Other versions of Kubernetes' types, such as alpha ones, have the schema of k8s-openapi.
         let Some(definition) = self.definition(&name) else {
             return;
         };

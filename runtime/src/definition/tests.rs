@@ -2,7 +2,9 @@ use k8s_openapi::{
     api::{
         batch::v1::JobTemplateSpec,
         core::v1::{PodTemplateSpec, ResourceRequirements},
+        resource::v1beta1::DeviceClaim,
     },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::JSON,
     apimachinery::pkg::{
         api::resource::Quantity,
         apis::meta::v1::{Condition, LabelSelector, Time},
@@ -107,6 +109,34 @@ fn types_of_kubernetes_have_their_published_schema() {
     assert_eq!(
         spec["resources"]["properties"]["claims"]["x-kubernetes-list-type"],
         "map"
+    );
+}
+
+/// Types that the table of published schemas does not have.
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "demo.dev", version = "v1", kind = "Unusual", namespaced)]
+struct UnusualSpec {
+    config: JSON,
+    claim: DeviceClaim,
+}
+
+#[test]
+fn types_of_kubernetes_without_a_published_schema_have_that_of_k8s_openapi() {
+    let definition = json!(definition::<Unusual>(Unusual::crd));
+    let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+    let fields = &schema["properties"];
+    // Any value, not only objects.
+    let config = &fields["config"];
+    assert_eq!(config["x-kubernetes-preserve-unknown-fields"], true, "{config}");
+    assert!(config["type"].is_null(), "{config}");
+    let claim = &fields["claim"]["properties"];
+    assert_eq!(
+        claim["requests"]["items"]["properties"]["name"]["type"], "string",
+        "{claim}"
+    );
+    assert!(
+        !schema.to_string().contains("$ref") && !schema.to_string().contains("io.k8s"),
+        "{schema}"
     );
 }
 
