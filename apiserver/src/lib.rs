@@ -40,7 +40,7 @@ pub use discovery::VersionInfo;
 pub use housekeeping::HousekeepingTask;
 pub use kubewright_apimachinery::status;
 pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, TlsInput};
-pub use strategy::{ServiceNetwork, ServiceNetworkError};
+pub use strategy::{ServiceNetwork, ServiceNetworkError, validate_definition};
 
 use kubewright_apimachinery::{
     apply, builtin, cel, duration, field, meta, patch, protobuf, quote, schema, selectors, types, yaml,

@@ -32,6 +32,13 @@ use serde_json::{Value, json};
 /// The annotation in which a DaemonSet counts the versions of its template.
 const TEMPLATE_GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
 
+/// Returns why this server refuses to create a CustomResourceDefinition, which must be one by its JSON types. Empty if it is valid.
+pub fn validate_definition(definition: &Value) -> Vec<Cause> {
+    let mut definition = definition.clone();
+    custom_resource_definitions::prepare(&mut definition, None);
+    custom_resource_definitions::validate(&definition, None)
+}
+
 /// Applies the conversions of a kind at decoding, before field managers are recorded: the client owns the resulting fields.
 pub(crate) fn apply_conversions(kind: &Kind, object: &mut Value) {
     if let Some(spec) = pod_path(kind).and_then(|path| object.pointer_mut(&format!("{path}/spec"))) {

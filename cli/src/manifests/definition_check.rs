@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_apimachinery::{field::FieldError, schema::check_structural};
+use kubewright_apimachinery::{field::FieldError, schema::check_structural, status::Cause};
 use serde_json::Value;
 
 use super::{KindManifest, schema_path};
@@ -45,7 +45,49 @@ pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<String> {
             check_paths(version, schema).map(|problem| format!("{}: {problem}", place.kind_and_version())),
         );
     }
+    problems.extend(refusals(kind, crd, &problems));
     problems
+}
+
+/// Returns what the API server refuses beside schemas: names, printer columns, subresources. Paths that were found before are left out.
+fn refusals(kind: &KindManifest, crd: &Value, found: &[String]) -> Vec<String> {
+    let mut causes = kubewright_apiserver::validate_definition(crd);
+    causes.retain(|cause| {
+        let value = cause.message.split('"').nth(1).unwrap_or_default();
+        let is_found = |problem: &String| !value.is_empty() && problem.contains(&format!("`{value}`"));
+        !cause.field.contains("openAPIV3Schema") && !found.iter().any(is_found)
+    });
+    let text = |cause: &Cause| {
+        let (what, attribute) = described(&cause.field, crd);
+        format!(
+            "{} ({}): {what}: {}: correct `#[kube({attribute})]`",
+            kind.kind, kind.group, cause.message
+        )
+    };
+    causes.iter().map(text).collect()
+}
+
+/// Names a field of a definition as its author does, with the attribute that sets it.
+fn described(field: &str, crd: &Value) -> (String, &'static str) {
+    let index = |list: &str| {
+        let (_, rest) = field.split_once(&format!("{list}["))?;
+        rest.split_once(']')?.0.parse::<usize>().ok()
+    };
+    // The API server leaves out the index of an only version.
+    let version = &crd["spec"]["versions"][index("versions").unwrap_or_default()];
+    let key = field.rsplit('.').next().unwrap_or(field);
+    match (index("additionalPrinterColumns"), index("selectableFields")) {
+        (Some(column), _) => {
+            let name = version["additionalPrinterColumns"][column]["name"].as_str();
+            let what = format!("printer column {}: {key}", name.unwrap_or_default());
+            (what, "printcolumn(…)")
+        }
+        (_, Some(_)) => ("selectable field".to_owned(), "selectable = …"),
+        _ if field.contains(".subresources.scale.") => (format!("scale subresource: {key}"), "scale(…)"),
+        _ if field.contains(".shortNames") => ("short name".to_owned(), "shortname = …"),
+        _ if field.contains(".categories") => ("category".to_owned(), "category = …"),
+        _ => (field.to_owned(), "…"),
+    }
 }
 
 /// The version of a kind that is checked.

@@ -19,8 +19,22 @@ fn check(spec: &Value, version: &Value) -> Vec<String> {
     };
     let mut version = version.clone();
     version["name"] = json!("v1");
+    version["served"] = json!(true);
+    version["storage"] = json!(true);
     version["schema"] = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
-    problems(&kind, &json!({"spec": {"versions": [version]}}))
+    problems(&kind, &definition(&json!({}), &version))
+}
+
+/// Returns the definition of the kind Foo with further names.
+fn definition(more_names: &Value, version: &Value) -> Value {
+    let mut names = json!({"kind": "Foo", "plural": "foos"});
+    for (key, value) in more_names.as_object().unwrap() {
+        names[key] = value.clone();
+    }
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "foos.demo.dev"},
+        "spec": {"group": "demo.dev", "scope": "Namespaced", "names": names, "versions": [version]},
+    })
 }
 
 /// Returns the problems of a spec with these fields.
@@ -61,8 +75,7 @@ fn problems_name_field_type_and_fix() {
         (
             json!({"host": {"type": "string", "pattern": "(?=a)b"}}),
             "Foo (demo.dev/v1): spec.host of FooSpec: the pattern \"(?=a)b\" is not a valid regular expression (must be a valid regular \
-             expression, but isn't: error parsing regexp: look-around, including look-ahead and look-behind, is not supported): the API \
-             server's have no look-around and no back-references",
+             expression, but isn't: error parsing regexp: invalid or unsupported Perl syntax: `(?=`): the API server's have no look-around and no back-references",
         ),
         (
             json!({"size": {"type": "integer", "minimum": 5.0, "maximum": 2.0}}),
@@ -110,7 +123,8 @@ fn paths_of_columns_scale_and_selectable_fields_exist() {
     let spec = json!({"type": "object", "properties": {"replicas": {"type": "integer"}}});
     let version = json!({
         "additionalPrinterColumns": [
-            {"name": "Wanted", "jsonPath": ".spec.replica"}, {"name": "Age", "jsonPath": ".metadata.creationTimestamp"},
+            {"name": "Wanted", "type": "integer", "jsonPath": ".spec.replica"},
+            {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
         ],
         "selectableFields": [{"jsonPath": ".spec.color"}],
         "subresources": {"scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
@@ -123,5 +137,55 @@ fn paths_of_columns_scale_and_selectable_fields_exist() {
             "Foo (demo.dev/v1): scale subresource, statusReplicasPath: `.status.replicas`: `the object` has no field `status`: the fields \
              are spec",
         ]
+    );
+}
+
+/// What the API server refuses beside the schema.
+#[test]
+fn names_columns_and_subresources_are_those_that_the_api_server_accepts() {
+    let spec = json!({"type": "object", "properties": {"replicas": {"type": "integer"}, "size": {"type": "number"}}});
+    let version = json!({
+        "additionalPrinterColumns": [
+            {"name": "Wanted", "type": "int", "jsonPath": "spec.replicas"}, {"name": "Size", "type": "number", "jsonPath": ".spec.size"},
+        ],
+        "selectableFields": [{"jsonPath": ".spec.size"}],
+        "subresources": {"scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".spec.replicas"}},
+    });
+    assert_eq!(
+        check(&spec, &version),
+        [
+            "Foo (demo.dev): printer column Wanted: type: Invalid value: \"int\": must be one of boolean,date,integer,number,string: correct \
+             `#[kube(printcolumn(…))]`",
+            "Foo (demo.dev): printer column Wanted: JSONPath: Invalid value: \"spec.replicas\": must be a simple json path starting with .: \
+             correct `#[kube(printcolumn(…))]`",
+            "Foo (demo.dev): selectable field: Invalid value: \".spec.size\": must point to a field of type string, boolean or integer. Enum \
+             string fields and strings with formats are allowed.: correct `#[kube(selectable = …)]`",
+            "Foo (demo.dev): scale subresource: statusReplicasPath: Invalid value: \".spec.replicas\": should be a json path under .status: \
+             correct `#[kube(scale(…))]`",
+        ]
+    );
+    let kind = KindManifest {
+        group: "demo.dev".into(),
+        kind: "Foo".into(),
+        plural: "foos".into(),
+        namespaced: true,
+        external: false,
+        rust_types: BTreeMap::new(),
+        crd: None,
+    };
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}});
+    let found = problems(
+        &kind,
+        &definition(&json!({"shortNames": ["Foo"], "categories": ["a b"]}), &version),
+    );
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found[0].starts_with("Foo (demo.dev): short name: Invalid value: \"Foo\": ")
+            && found[0].ends_with(": correct `#[kube(shortname = …)]`"),
+        "{found:?}"
+    );
+    assert!(
+        found[1].starts_with("Foo (demo.dev): category: Invalid value: \"a b\": "),
+        "{found:?}"
     );
 }

@@ -1,7 +1,8 @@
 //! Finds fields whose type is an `Option` in an `Option`.
 
 use syn::{
-    Attribute, Field, File, GenericArgument, ItemStruct, PathArguments, Type,
+    Attribute, Expr, Field, File, GenericArgument, Ident, ItemEnum, ItemMod, ItemStruct, PathArguments,
+    Token, Type,
     spanned::Spanned as _,
     visit::{self, Visit},
 };
@@ -9,7 +10,7 @@ use syn::{
 /// A field of type `Option<Option<T>>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NestedOption {
-    /// The struct.
+    /// The struct or enum.
     pub parent: String,
     /// The field.
     pub name: String,
@@ -17,29 +18,77 @@ pub struct NestedOption {
     pub line: usize,
 }
 
-/// Returns the fields of structs that derive `JsonSchema`.
+/// Returns the fields of types that derive `JsonSchema`, but for those of tests, and those that have another schema or none.
 pub fn nested_options(file: &File) -> Vec<NestedOption> {
+    #[derive(Default)]
     struct FieldVisitor(Vec<NestedOption>);
-    impl<'ast> Visit<'ast> for FieldVisitor {
-        fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
-            if derives_schema(&item.attrs) {
-                let fields = item.fields.iter().filter(|field| is_nested_option(&field.ty));
-                self.0.extend(fields.map(|field| nested_option(item, field)));
-            }
-            visit::visit_item_struct(self, item);
+    impl FieldVisitor {
+        fn add<'f>(&mut self, parent: &Ident, fields: impl IntoIterator<Item = &'f Field>) {
+            let nested = fields
+                .into_iter()
+                .filter(|field| is_nested_option(&field.ty) && !has_other_schema(field));
+            self.0.extend(nested.map(|field| NestedOption {
+                parent: parent.to_string(),
+                name: field.ident.as_ref().map(ToString::to_string).unwrap_or_default(),
+                line: field.ty.span().start().line,
+            }));
         }
     }
-    let mut visitor = FieldVisitor(Vec::new());
+    impl<'ast> Visit<'ast> for FieldVisitor {
+        fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+            if !is_conditional(&module.attrs) {
+                visit::visit_item_mod(self, module);
+            }
+        }
+
+        fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
+            if derives_schema(&item.attrs) && !is_conditional(&item.attrs) {
+                self.add(&item.ident, &item.fields);
+            }
+        }
+
+        fn visit_item_enum(&mut self, item: &'ast ItemEnum) {
+            if derives_schema(&item.attrs) && !is_conditional(&item.attrs) {
+                self.add(
+                    &item.ident,
+                    item.variants.iter().flat_map(|variant| &variant.fields),
+                );
+            }
+        }
+    }
+    let mut visitor = FieldVisitor::default();
     visitor.visit_file(file);
     visitor.0
 }
 
-fn nested_option(item: &ItemStruct, field: &Field) -> NestedOption {
-    NestedOption {
-        parent: item.ident.to_string(),
-        name: field.ident.as_ref().map(ToString::to_string).unwrap_or_default(),
-        line: field.ty.span().start().line,
-    }
+/// Whether the item exists in some builds only, such as those of tests.
+fn is_conditional(attributes: &[Attribute]) -> bool {
+    attributes
+        .iter()
+        .any(|attribute| attribute.path().is_ident("cfg"))
+}
+
+/// Whether an attribute of the field leaves it out of the schema, or gives it another one.
+fn has_other_schema(field: &Field) -> bool {
+    let is_of_schema = |attribute: &&Attribute| {
+        ["serde", "schemars"]
+            .iter()
+            .any(|name| attribute.path().is_ident(name))
+    };
+    field.attrs.iter().filter(is_of_schema).any(|attribute| {
+        let mut found = false;
+        // Ignore errors: rustc reports them.
+        let _ = attribute.parse_nested_meta(|meta| {
+            found |= ["skip", "with", "schema_with"]
+                .iter()
+                .any(|name| meta.path.is_ident(name));
+            if meta.input.peek(Token![=]) {
+                meta.value()?.parse::<Expr>()?;
+            }
+            Ok(())
+        });
+        found
+    })
 }
 
 fn derives_schema(attributes: &[Attribute]) -> bool {
@@ -96,15 +145,31 @@ mod tests {
                 list: Option<Vec<Option<u8>>>,
             }
             #[derive(Clone)]
-            struct B { two: Option<Option<u8>> }";
+            struct B { two: Option<Option<u8>> }
+            #[derive(JsonSchema)]
+            enum C {
+                Some { two: Option<Option<u8>> },
+            }
+            #[derive(JsonSchema)]
+            struct D {
+                #[serde(default = \"none\", skip)]
+                skipped: Option<Option<u8>>,
+                #[schemars(schema_with = \"any\")]
+                other: Option<Option<u8>>,
+            }
+            #[cfg(test)]
+            mod tests {
+                #[derive(JsonSchema)]
+                struct A { two: Option<Option<u8>> }
+            }";
         let found = nested_options(&syn::parse_file(text).unwrap());
         assert_eq!(
             found,
-            [NestedOption {
-                parent: "A".into(),
+            [("A", 5), ("C", 12)].map(|(parent, line)| NestedOption {
+                parent: parent.into(),
                 name: "two".into(),
-                line: 5
-            }]
+                line
+            })
         );
     }
 }
