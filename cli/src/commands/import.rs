@@ -21,9 +21,6 @@ use crate::{
     yaml,
 };
 
-/// The start of a new `src/api/imported/mod.rs`.
-const MODULE_DOC: &str = "//! Kinds that other projects define, a folder for each API group. `kubewright import` writes and updates them.\n";
-
 /// Imports the kinds of a file or of a cluster's definition.
 pub fn run(args: &Import, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
@@ -171,15 +168,22 @@ fn declare_modules(plan: &mut Plan, definitions: &[Definition], project: &Projec
     }
     let root = format!("{}/mod.rs", imports::MODULES);
     edit(plan, project, &[&root], &|text| {
-        let start = if text.is_empty() { MODULE_DOC } else { text };
+        let start = if text.is_empty() {
+            imports::MODULE_DOC
+        } else {
+            text
+        };
         let declare = |text: String, group: &String| source::declare_module(&text, group);
         groups.keys().try_fold(start.to_owned(), declare)
     })?;
     for (module, (group, kinds)) in &groups {
         let path = format!("{}/{module}/mod.rs", imports::MODULES);
         edit(plan, project, &[&path], &|text| {
-            let doc = format!("//! Kinds of the API group `{group}`.\n");
-            let start = if text.is_empty() { doc } else { text.to_owned() };
+            let start = if text.is_empty() {
+                imports::group_module_doc(group)
+            } else {
+                text.to_owned()
+            };
             kinds
                 .iter()
                 .try_fold(start, |text, kind| source::declare_module(&text, kind))

@@ -18,6 +18,7 @@ mod library_changes;
 pub mod migrate_storage;
 pub mod new;
 pub mod package;
+mod remove_import;
 pub mod remove_kind;
 pub mod remove_version;
 pub mod rename_group;

@@ -1,11 +1,11 @@
-//! `kubewright remove kind`: removes a kind with what `add kind`, `add version`, `add webhook` and `add controller` wrote for it.
+//! `kubewright remove kind`: removes a kind with what `add kind`, `import`, `add version`, `add webhook` and `add controller` wrote for it.
 
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
-use super::{add_webhook, remove_version, source_edits, uses};
+use super::{add_webhook, remove_import, remove_version, source_edits, uses};
 use crate::{
     Context, Error,
     args::{RemoveKind, WriteOptions},
@@ -23,10 +23,16 @@ use crate::{
 pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let sources = source::read_files(&project.root)?;
-    let kind = VersionedKind::find(&project, &sources, &args.kind)?;
+    let imported = remove_import::find(&sources, &args.kind)?;
+    let is_imported = imported.is_some();
+    let kind = match imported {
+        Some(kind) => kind,
+        None => VersionedKind::find(&project, &sources, &args.kind)?,
+    };
     let removal = Removal {
         module: kind.module(),
         kind,
+        is_imported,
         project: &project,
         sources: &sources,
         context,
@@ -37,7 +43,6 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
         let kind = kind.kind;
         return Err(KindError::InUse { kind, places }.into());
     }
-    let (definition, _) = remove_version::definition(&kind, &project)?;
     let options = WriteOptions {
         dry_run: args.dry_run,
         allow_dirty: args.allow_dirty,
@@ -45,6 +50,13 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     if !source_edits::apply(&plan, &project, options, context)? {
         return Ok(());
     }
+    if is_imported {
+        return context.message(format_args!(
+            "\nnext:\n  kubewright generate  # removes the permissions for {}",
+            kind.kind
+        ));
+    }
+    let (definition, _) = remove_version::definition(&kind, &project)?;
     context.message(format_args!(
         "\nnext:\n  kubewright generate  # deletes the CRD, the permissions and the documentation of {}\n\n\
          clusters keep the CRD and its objects; this deletes both:\n  kubectl delete crd {definition}",
@@ -75,11 +87,13 @@ const REGISTERED_TYPES: [RegisteredType; 2] = [
 ];
 
 /// The kind to remove.
-struct Removal<'a, 'c> {
-    kind: VersionedKind,
+pub(super) struct Removal<'a, 'c> {
+    pub(super) kind: VersionedKind,
     /// The name of its modules.
     module: String,
-    project: &'a Project,
+    /// Whether another project defines the kind.
+    is_imported: bool,
+    pub(super) project: &'a Project,
     sources: &'a [SourceFile],
     context: &'a Context<'c>,
 }
@@ -100,6 +114,9 @@ impl Removal<'_, '_> {
             let (module, parent) = (&self.module, slashed(parent));
             places.push(format!("{parent}: no file of this module has `mod {module};`"));
         }
+        if self.is_imported {
+            self.remove_import(&mut plan)?;
+        }
         for removed in &REGISTERED_TYPES {
             self.remove_type(&mut plan, removed)?;
         }
@@ -118,7 +135,7 @@ impl Removal<'_, '_> {
         format!("{}{suffix}", self.kind.kind)
     }
 
-    fn delete(&self, plan: &mut Plan, path: PathBuf) -> Result<(), Error> {
+    pub(super) fn delete(&self, plan: &mut Plan, path: PathBuf) -> Result<(), Error> {
         if let Some(text) = self.project.read(&path)? {
             plan.delete(path, text, Vec::new());
         }
@@ -148,9 +165,7 @@ impl Removal<'_, '_> {
         self.remove_module(plan, &Path::new("src").join(folder))?;
         // `add webhook` wrote the folder's module for the first webhook.
         let path = PathBuf::from(format!("src/{folder}/mod.rs"));
-        let change = plan.changes().find(|change| change.path == path);
-        let is_empty = change.is_some_and(|change| change.after.as_deref() == Some(add_webhook::MODULE_DOC));
-        if is_empty {
+        if remove_import::is_empty_after(plan, &path, add_webhook::MODULE_DOC) {
             self.delete(plan, path)?;
             self.edit(plan, &["src/lib.rs".into()], &|text| {
                 source::remove_module(text, folder)
@@ -167,7 +182,7 @@ impl Removal<'_, '_> {
     }
 
     /// Plans the edit of the first file that exists. Returns whether something changes.
-    fn edit(
+    pub(super) fn edit(
         &self,
         plan: &mut Plan,
         candidates: &[PathBuf],

@@ -17,10 +17,17 @@ mod types;
 use std::path::PathBuf;
 
 pub use definition::{Definition, ImportError, definitions};
-pub use stored::{example, stored, stored_path, stored_text};
+pub use stored::{example, stored, stored_path, stored_path_of, stored_text};
 
 /// The folder of the imported kinds' modules.
 pub const MODULES: &str = "src/api/imported";
+/// The start of its `mod.rs`.
+pub const MODULE_DOC: &str = "//! Kinds that other projects define, a folder for each API group. `kubewright import` writes and updates them.\n";
+
+/// Returns the start of the `mod.rs` of a group's folder.
+pub fn group_module_doc(group: &str) -> String {
+    format!("//! Kinds of the API group `{group}`.\n")
+}
 
 impl Definition {
     /// Returns the name of the module of the kind's group.

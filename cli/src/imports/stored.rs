@@ -41,6 +41,13 @@ pub fn stored(root: &Path) -> Result<Vec<(PathBuf, Value)>, IoError> {
     Ok(found)
 }
 
+/// Returns the path of the copy with the definition of a kind.
+pub fn stored_path_of(root: &Path, group: &str, kind: &str) -> Result<Option<PathBuf>, IoError> {
+    let is_of_kind = |crd: &Value| crd["spec"]["group"] == *group && crd["spec"]["names"]["kind"] == *kind;
+    let found = stored(root)?.into_iter().find(|(_, crd)| is_of_kind(crd));
+    Ok(found.map(|(path, _)| path))
+}
+
 /// Returns a minimal object of an imported kind; none if the project has no copy of its definition.
 pub fn example(root: &Path, kind: &DefinedKind) -> Result<Option<Value>, IoError> {
     for (_, crd) in stored(root)? {

@@ -13,6 +13,7 @@ use syn::{
 };
 
 use super::SourceFile;
+use crate::plan::slashed;
 
 /// A struct with `#[kube(group = …, version = …, kind = …)]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +43,13 @@ pub struct ProjectKind {
     pub path: PathBuf,
     /// The kind.
     pub kind: DefinedKind,
+}
+
+impl ProjectKind {
+    /// Returns the file and the line of the definition, for messages.
+    pub fn place(&self) -> String {
+        format!("{}:{}", slashed(&self.path), self.kind.line)
+    }
 }
 
 /// Returns all kinds that the files define.

@@ -95,6 +95,23 @@ impl VersionedKind {
         })
     }
 
+    /// Returns the only version of a kind whose file this is.
+    pub fn in_one_file(found: &ProjectKind) -> Self {
+        let version = &found.kind.version;
+        Self {
+            kind: found.kind.kind.clone(),
+            group: found.kind.group.clone(),
+            versions: vec![VersionFile {
+                version: version.clone(),
+                path: found.path.clone(),
+            }],
+            hub: version.clone(),
+            stored: version.clone(),
+            folder: found.path.with_extension(""),
+            has_folder: false,
+        }
+    }
+
     /// Returns a version's file, if it exists.
     pub fn version(&self, version: &str) -> Option<&VersionFile> {
         self.versions.iter().find(|found| found.version == version)
@@ -157,7 +174,7 @@ fn check(kinds: &[ProjectKind], found: &[&ProjectKind], kind: &str) -> Result<()
         let kind = kind.to_owned();
         return Err(VersionError::UnknownKind { kind, similar, known });
     };
-    let place = |found: &&ProjectKind| format!("{}:{}", slashed(&found.path), found.kind.line);
+    let place = |found: &&ProjectKind| found.place();
     let several = |reason: &'static str| VersionError::Scattered {
         kind: kind.to_owned(),
         reason,

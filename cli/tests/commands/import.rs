@@ -15,7 +15,7 @@ use crate::{
 const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/imported/definitions.yaml");
 
 /// A small definition; its field is of the type.
-fn definition(ty: &str) -> String {
+pub(crate) fn definition(ty: &str) -> String {
     format!(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: things.demo.dev\nspec:\n  group: demo.dev\n  \
          scope: Namespaced\n  names: {{kind: Thing, plural: things}}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    \

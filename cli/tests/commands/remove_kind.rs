@@ -1,5 +1,6 @@
 //! `kubewright remove kind`.
 
+use crate::import::definition;
 use crate::support::{Sandbox, manifests};
 use kubewright_cli::exit;
 use serde_json::json;
@@ -51,6 +52,38 @@ const ROUND_TRIPS: [&[&str]; 5] = [
         "add version Bar v2",
     ],
 ];
+
+#[test]
+fn imported_kinds_are_removed_without_a_trace() {
+    let project = Sandbox::project().with_rustfmt();
+    project.write("thing.yaml", &definition("integer"));
+    let other = definition("integer")
+        .replace("thing", "other")
+        .replace("Thing", "Other");
+    project.write("other.yaml", &other.replace("demo.dev", "other.dev"));
+    let before = project.files();
+    project.kubewright("import thing.yaml").expect(0);
+    let with_one = project.files();
+    for command in [
+        "import other.yaml",
+        "add controller Other --owns Thing.demo.dev/v1",
+    ] {
+        project.kubewright(command).expect(0);
+    }
+    project
+        .kubewright("remove kind Thing")
+        .expect(exit::USAGE)
+        .stderr_contains("Thing is in use:\nsrc/controllers/other.rs:");
+    project.kubewright("remove kind Other --dry-run").expect(0);
+    project
+        .kubewright("remove kind Other")
+        .expect(0)
+        .stderr_contains("delete src/api/imported/other_dev/other.rs\n")
+        .stderr_contains("kubewright generate  # removes the permissions for Other");
+    assert_eq!(project.files(), with_one);
+    project.kubewright("remove kind Thing").expect(0);
+    assert_eq!(project.files(), before);
+}
 
 #[test]
 fn added_kinds_are_removed_without_a_trace() {
