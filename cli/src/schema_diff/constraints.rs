@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{SchemaChange, SchemaDiff, or_none};
+use super::{Impact, SchemaDiff, or_none};
 
 impl SchemaDiff {
     /// Compares all constraints except the type and the child fields.
@@ -33,7 +33,10 @@ impl SchemaDiff {
                         self.add_breaking(format!("{field}: no longer allows {}", removed.join(" or ")));
                     }
                     if !added.is_empty() {
-                        self.add(format!("{field}: also allows {}", added.join(" or ")));
+                        self.push(
+                            Impact::Clients,
+                            format!("{field}: also allows {}", added.join(" or ")),
+                        );
                     }
                 }
                 _ => self.add(format!("{field}: allows any value")),
@@ -66,37 +69,34 @@ impl SchemaDiff {
             };
             if was != is {
                 let text = format!("{field}: {key} {} → {}", or_none(&old[key]), or_none(&new[key]));
-                self.0.push(SchemaChange {
-                    text,
-                    breaking: narrower,
-                });
+                let impact = if narrower {
+                    Impact::Objects
+                } else {
+                    Impact::Nothing
+                };
+                self.push(impact, text);
             }
         }
     }
 
     fn flags_and_formats(&mut self, field: &str, old: &Value, new: &Value) {
-        for (key, strict) in [
+        for (key, is_strict) in [
             ("exclusiveMinimum", true),
             ("exclusiveMaximum", true),
             ("uniqueItems", true),
+            ("x-kubernetes-embedded-resource", true),
             ("nullable", false),
         ] {
             let (was, is) = (old[key] == true, new[key] == true);
             if was != is {
                 let text = format!("{field}: {}{key}", if is { "" } else { "no longer " });
-                self.0.push(SchemaChange {
-                    text,
-                    breaking: is == strict,
-                });
+                self.push(impact(is == is_strict), text);
             }
         }
         for key in ["pattern", "multipleOf", "format"] {
             if old[key] != new[key] {
                 let text = format!("{field}: {key} {} → {}", or_none(&old[key]), or_none(&new[key]));
-                self.0.push(SchemaChange {
-                    text,
-                    breaking: !new[key].is_null(),
-                });
+                self.push(impact(!new[key].is_null()), text);
             }
         }
         let unknown = "x-kubernetes-preserve-unknown-fields";
@@ -127,5 +127,14 @@ impl SchemaDiff {
         {
             self.add(format!("{field}: rule {} removed", rule["rule"]));
         }
+    }
+}
+
+/// What a constraint breaks that became stricter or looser: clients may rely on the strict one.
+fn impact(is_stricter: bool) -> Impact {
+    if is_stricter {
+        Impact::Objects
+    } else {
+        Impact::Clients
     }
 }

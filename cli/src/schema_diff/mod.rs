@@ -1,10 +1,15 @@
 //! Compares two versions of a CRD and marks breaking changes.
 //!
-//! A change is breaking if an object or a client that was valid before may be invalid after it. A new or changed CEL rule
-//! is always breaking, since rules are not evaluated. A new version is compared with the one that was stored.
+//! A change breaks objects if one that was valid before may be refused, or lose data, after it. A new or changed CEL rule always does, since
+//! rules are not evaluated. It breaks clients only, if all objects stay valid, but a program may read what the old schema excluded: another
+//! default, a new value of an enum. A new version is compared with the one that was stored.
+//!
+//! Each change that crdify refuses by default is marked, except that of a description: the changed descriptions are counted.
 
 mod constraints;
 mod new_version;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeSet, fmt};
 
@@ -17,13 +22,29 @@ use crate::schema_type::type_name;
 pub struct SchemaChange {
     /// The change, as in `spec.a: minimum none → 0`.
     pub text: String,
-    /// Whether valid objects or clients may become invalid.
-    pub breaking: bool,
+    /// What it may break.
+    pub impact: Impact,
+}
+
+/// What a change may break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Impact {
+    /// Neither objects nor clients.
+    Nothing,
+    /// Programs that decode or default objects as the old schema says.
+    Clients,
+    /// Objects that exist, and requests of clients.
+    Objects,
 }
 
 impl fmt::Display for SchemaChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.breaking { "BREAKING " } else { "" }, self.text)
+        let mark = match self.impact {
+            Impact::Nothing => "",
+            Impact::Clients => "BREAKING for clients: ",
+            Impact::Objects => "BREAKING ",
+        };
+        write!(f, "{mark}{}", self.text)
     }
 }
 
@@ -72,14 +93,15 @@ struct SchemaDiff(Vec<SchemaChange>);
 
 impl SchemaDiff {
     fn add(&mut self, text: String) {
-        self.0.push(SchemaChange {
-            text,
-            breaking: false,
-        });
+        self.push(Impact::Nothing, text);
     }
 
     fn add_breaking(&mut self, text: String) {
-        self.0.push(SchemaChange { text, breaking: true });
+        self.push(Impact::Objects, text);
+    }
+
+    fn push(&mut self, impact: Impact, text: String) {
+        self.0.push(SchemaChange { text, impact });
     }
 
     fn version(&mut self, prefix: &str, old: &Value, new: &Value) {
@@ -149,11 +171,12 @@ impl SchemaDiff {
         }
         self.constraints(&field, old, new);
         if old["default"] != new["default"] {
-            self.add(format!(
+            let text = format!(
                 "{field}: default {} → {}",
                 or_none(&old["default"]),
                 or_none(&new["default"])
-            ));
+            );
+            self.push(Impact::Clients, text);
         }
         for key in [
             "x-kubernetes-list-type",
@@ -199,9 +222,8 @@ impl SchemaDiff {
                 Some(other) => {
                     self.schema(prefix, &below(name), field, other, descriptions);
                     match (required(old, name), required(new, name)) {
-                        // The API server fills defaults in before it validates.
-                        (false, true) if other.get("default").is_none() => {
-                            self.add_breaking(format!("{prefix}{} now required", below(name)));
+                        (false, true) => {
+                            self.required(format!("{prefix}{} now required", below(name)), other);
                         }
                         (true, false) => self.add(format!("{prefix}{} now optional", below(name))),
                         _ => {}
@@ -210,11 +232,19 @@ impl SchemaDiff {
             }
         }
         for (name, field) in is.iter().filter(|(name, _)| !was.contains_key(*name)) {
-            if required(new, name) && field.get("default").is_none() {
-                self.add_breaking(format!("{prefix}{} added and required", below(name)));
+            if required(new, name) {
+                self.required(format!("{prefix}{} added and required", below(name)), field);
             } else {
                 self.add(format!("{prefix}{} added", below(name)));
             }
+        }
+    }
+
+    /// Reports a field that became required. The API server fills a default in before it validates.
+    fn required(&mut self, text: String, field: &Value) {
+        match field.get("default") {
+            None => self.push(Impact::Objects, text),
+            Some(default) => self.push(Impact::Clients, format!("{text}, with the default {default}")),
         }
     }
 }
@@ -224,155 +254,5 @@ fn or_none(value: &Value) -> String {
         "none".to_owned()
     } else {
         value.to_string()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn crd(spec: &Value) -> Value {
-        let schema = json!({"type": "object", "properties": {"spec": spec}});
-        json!({"spec": {"scope": "Namespaced", "versions": [
-            {"name": "v1", "served": true, "schema": {"openAPIV3Schema": schema}}]}})
-    }
-
-    fn diff(old: &Value, new: &Value) -> Vec<String> {
-        compare(&crd(old), &crd(new))
-            .iter()
-            .map(ToString::to_string)
-            .collect()
-    }
-
-    #[test]
-    fn marks_breaking_changes() {
-        let field = |field: &Value| json!({"type": "object", "properties": {"a": field}});
-        let integer = json!({"type": "integer"});
-        let cases = [
-            (
-                json!({"type": "integer"}),
-                json!({"type": "string"}),
-                "BREAKING spec.a: integer → string",
-            ),
-            (
-                integer.clone(),
-                json!({"type": "integer", "minimum": 0}),
-                "BREAKING spec.a: minimum none → 0",
-            ),
-            (
-                json!({"type": "integer", "maximum": 3}),
-                json!({"type": "integer", "maximum": 5}),
-                "spec.a: maximum 3 → 5",
-            ),
-            (
-                json!({"type": "integer", "maximum": 5}),
-                json!({"type": "integer", "maximum": 3}),
-                "BREAKING spec.a: maximum 5 → 3",
-            ),
-            (
-                json!({"type": "string", "enum": ["a", "b"]}),
-                json!({"type": "string", "enum": ["a"]}),
-                "BREAKING spec.a: no longer allows \"b\"",
-            ),
-            (
-                json!({"type": "string", "enum": ["a"]}),
-                json!({"type": "string", "enum": ["a", "b"]}),
-                "spec.a: also allows \"b\"",
-            ),
-            (
-                json!({"type": "string"}),
-                json!({"type": "string", "pattern": "^a$"}),
-                "BREAKING spec.a: pattern none → \"^a$\"",
-            ),
-            (
-                json!({"type": "string", "nullable": true}),
-                json!({"type": "string"}),
-                "BREAKING spec.a: no longer nullable",
-            ),
-            (
-                integer.clone(),
-                json!({"type": "integer", "default": 1}),
-                "spec.a: default none → 1",
-            ),
-            (
-                integer.clone(),
-                json!({"type": "integer", "description": "A."}),
-                "1 description changed",
-            ),
-            (
-                integer.clone(),
-                json!({"type": "integer", "x-kubernetes-validations": [{"rule": "self > 1"}]}),
-                "BREAKING spec.a: new rule \"self > 1\"",
-            ),
-            (
-                json!({"type": "array", "items": {"type": "integer"}}),
-                json!({"type": "array", "items": {"type": "string"}}),
-                "BREAKING spec.a: list of integer → list of string",
-            ),
-        ];
-        for (old, new, expected) in cases {
-            assert_eq!(diff(&field(&old), &field(&new)), [expected]);
-        }
-        assert!(diff(&field(&integer), &field(&integer)).is_empty());
-    }
-
-    #[test]
-    fn reports_added_removed_and_required_fields() {
-        let schema = |fields: &Value, required: Value| json!({"type": "object", "properties": fields, "required": required});
-        let a = json!({"a": {"type": "string"}});
-        let ab = json!({"a": {"type": "string"}, "b": {"type": "string"}});
-        let defaulted = json!({"a": {"type": "string"}, "b": {"type": "string", "default": "x"}});
-        assert_eq!(
-            diff(&schema(&ab, json!([])), &schema(&a, json!([]))),
-            ["BREAKING spec.b removed"]
-        );
-        assert_eq!(
-            diff(&schema(&a, json!([])), &schema(&ab, json!([]))),
-            ["spec.b added"]
-        );
-        assert_eq!(
-            diff(&schema(&a, json!([])), &schema(&ab, json!(["b"]))),
-            ["BREAKING spec.b added and required"]
-        );
-        assert_eq!(
-            diff(&schema(&a, json!([])), &schema(&defaulted, json!(["b"]))),
-            ["spec.b added"]
-        );
-        assert_eq!(
-            diff(&schema(&a, json!([])), &schema(&a, json!(["a"]))),
-            ["BREAKING spec.a now required"]
-        );
-        assert_eq!(
-            diff(&schema(&a, json!(["a"])), &schema(&a, json!([]))),
-            ["spec.a now optional"]
-        );
-    }
-
-    #[test]
-    fn reports_versions_columns_and_scope() {
-        let old = crd(&json!({}));
-        let mut new = old.clone();
-        new["spec"]["scope"] = json!("Cluster");
-        new["spec"]["versions"][0]["additionalPrinterColumns"] = json!([{"name": "A"}]);
-        let second = json!({"name": "v2", "served": true});
-        new["spec"]["versions"].as_array_mut().unwrap().push(second);
-        let texts = |old, new| {
-            compare(old, new)
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            texts(&old, &new),
-            [
-                "BREAKING scope \"Namespaced\" → \"Cluster\"",
-                "v1 +1 printer column",
-                "version v2 added"
-            ]
-        );
-        assert!(texts(&new, &old).contains(&"BREAKING version v2 removed".to_owned()));
-        assert!(compare(&old, &old).is_empty());
     }
 }

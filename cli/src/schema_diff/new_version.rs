@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::SchemaDiff;
+use super::{Impact, SchemaDiff};
 
 impl SchemaDiff {
     /// Reports the version, and where it is stricter than the stored one.
@@ -21,8 +21,12 @@ impl SchemaDiff {
             stored["name"].as_str().unwrap_or_default()
         );
         changes.schema(&prefix, "", &was, &is, &mut 0);
-        self.0
-            .extend(changes.0.into_iter().filter(|change| change.breaking));
+        self.0.extend(
+            changes
+                .0
+                .into_iter()
+                .filter(|change| change.impact == Impact::Objects),
+        );
     }
 }
 
