@@ -226,6 +226,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
         .audit()
         .expect("an audit log")
         .assert_nothing_forbidden(deployed.user());
+    cluster_is_read(cluster, &project);
     stored_version_is_not_removed(cluster, &project);
 }
 
@@ -342,6 +343,65 @@ fn rename_and_import(project: &Project) {
     }
 }
 
+/// Runs a command that reads the cluster. Returns whether it succeeded, and its output.
+fn with_cluster(cluster: &Cluster, project: &Project, command: &[&str]) -> (bool, String) {
+    let mut running = Project::command(project.root(), command)
+        .env("KUBECONFIG", cluster.admin().kubeconfig())
+        .start()
+        .expect("it starts");
+    let ended = running
+        .wait(Duration::from_mins(2))
+        .expect("it runs")
+        .expect("it ends");
+    (ended.success(), running.log())
+}
+
+/// `import --cluster` and `doctor --cluster`.
+fn cluster_is_read(cluster: &Cluster, project: &Project) {
+    let name = "certificates.cert-manager.io";
+    let import = ["import", "--cluster", "testkit", name];
+    // The file, from which the definition was installed, has the same.
+    let (succeeded, log) = with_cluster(cluster, project, &import);
+    assert!(
+        succeeded && log.contains("already imported, nothing to do"),
+        "{log}"
+    );
+    let missing = ["import", "--cluster", "testkit", "nothings.demo.dev"];
+    let (succeeded, log) = with_cluster(cluster, project, &missing);
+    assert!(
+        !succeeded && log.contains("the cluster has no definition nothings.demo.dev"),
+        "{log}"
+    );
+
+    let doctor = ["doctor", "--cluster", "testkit"];
+    let (_, healthy) = with_cluster(cluster, project, &doctor);
+    let expected = [
+        "ok      crds: certificates.cert-manager.io",
+        "ok      crds: plants.demo.dev",
+        "ok      permissions: growing-system/growing",
+    ];
+    for line in expected {
+        assert!(
+            healthy
+                .lines()
+                .any(|found| found.trim_start_matches("[stdout] ") == line),
+            "{line} is not in {healthy}"
+        );
+    }
+    // Without its role the account may do nothing.
+    let role = new_object("rbac.authorization.k8s.io/v1", "ClusterRole", "", "growing");
+    let role = cluster
+        .get(&role)
+        .expect("the request succeeds")
+        .expect("the role");
+    cluster.delete(&role).expect("it is deleted");
+    let (succeeded, log) = with_cluster(cluster, project, &doctor);
+    assert!(
+        !succeeded && log.contains("problem permissions: growing-system/growing may not list, watch"),
+        "{log}"
+    );
+}
+
 /// `remove version --cluster` reads the definition in the cluster.
 fn stored_version_is_not_removed(cluster: &Cluster, project: &Project) {
     let remove = |kind: &str, version: &str| {
@@ -354,15 +414,7 @@ fn stored_version_is_not_removed(cluster: &Cluster, project: &Project) {
             "testkit",
             "--dry-run",
         ];
-        let mut removal = Project::command(project.root(), &command)
-            .env("KUBECONFIG", cluster.admin().kubeconfig())
-            .start()
-            .expect("it starts");
-        let ended = removal
-            .wait(Duration::from_mins(1))
-            .expect("it runs")
-            .expect("it ends");
-        (ended.success(), removal.log())
+        with_cluster(cluster, project, &command)
     };
     project.edit(
         "src/api/shrub/mod.rs",

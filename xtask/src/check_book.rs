@@ -85,6 +85,20 @@ fn check_page(page: &Path, root: &Path, failures: &mut Vec<String>) -> anyhow::R
             if let Err(error) = check_include(folder, target) {
                 fail(number + 1, format!("include `{target}`: {error:#}"));
             }
+            // What an included page links to is looked for from here.
+            let (path, _) = target.split_once(':').unwrap_or((target, ""));
+            let is_markdown = Path::new(path)
+                .extension()
+                .is_some_and(|extension| extension == "md");
+            let included = is_markdown
+                .then(|| read(&folder.join(path)))
+                .transpose()?
+                .unwrap_or_default();
+            for (_, link) in links(&included) {
+                if let Err(error) = check_link(page, root, &link) {
+                    fail(number + 1, format!("link `{link}` in `{target}`: {error:#}"));
+                }
+            }
         } else if in_rust && page.starts_with(root.join("")) && root.ends_with("docs/src") {
             fail(
                 number + 1,

@@ -11,6 +11,7 @@ mod api_types;
 mod bench;
 mod check;
 mod check_book;
+mod check_imports;
 mod check_packages;
 mod control_plane;
 mod fuzz;
@@ -118,6 +119,14 @@ enum Task {
         #[arg(long)]
         all: bool,
     },
+    /// Imports the definitions of large projects into scaffolds, whose structs must keep the projects' samples
+    ///
+    /// Needs Go, which downloads the projects' modules, and a quarter of an hour.
+    CheckImports {
+        /// Only the modules whose name contains this text
+        #[arg(long)]
+        only: Option<String>,
+    },
     /// Builds all test programs once, runs them side by side, and prints their times
     ///
     /// Documentation tests are not included: `cargo test --workspace --doc`.
@@ -152,6 +161,7 @@ fn main() -> ExitCode {
         Task::Check { base } => check::run(base.as_deref()),
         Task::CheckBook => check_book::run(),
         Task::CheckPackages { all } => check_packages::run(all),
+        Task::CheckImports { only } => check_imports::run(only.as_deref()),
         Task::Test(options) => test::run(&options),
         Task::Soak { seconds, seed } => soak::run(seconds, seed),
     };

@@ -217,6 +217,9 @@ mod tests {
     use super::*;
     use crate::dev::cluster::Cluster;
 
+    /// A certificate, as an operator writes it. The API server refuses what is none.
+    const CA_BUNDLE: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJlRENDQVIyZ0F3SUJBZ0lVZkdZeWFzb0pGTWNIbDNmc3l5OUJoV3ZBK21vd0NnWUlLb1pJemowRUF3SXcKRURFT01Bd0dBMVVFQXd3RllTNWtaWFl3SUJjTk1qWXhNVEkyTVRVME16QTRXaGdQTWpFeU5qRXhNREl4TlRRegpNRGhhTUJBeERqQU1CZ05WQkFNTUJXRXVaR1YyTUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowREFRY0RRZ0FFCkxhdi9xYVpVbWp3K1pSUHpLOUdITHBBVEFoeXA5UkpEeGhvWGV4bVlWV2F6N3ZrT0tqbFMycXVOKzhBV1d4T2kKaHVodHl3UDVBUnhTNUZpbFRObk9iNk5UTUZFd0hRWURWUjBPQkJZRUZKY3pOK0dpcGlKdGxOT1ptNkdKcm03OAo1c3MvTUI4R0ExVWRJd1FZTUJhQUZKY3pOK0dpcGlKdGxOT1ptNkdKcm03ODVzcy9NQThHQTFVZEV3RUIvd1FGCk1BTUJBZjh3Q2dZSUtvWkl6ajBFQXdJRFNRQXdSZ0loQUtqb25reENTdkQ1dGxIU0VOdlZFZkFYZUw4TEJLaDAKd0d5TGFuMHJwTkFwQWlFQWlnSXNNTkxOd0pOd0R2RjlPang1bytiTGM2Q3pWVEJQNVFWMFdoY2dRNVE9Ci0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K";
+
     #[tokio::test]
     async fn conversion_with_the_bundle_of_the_operator_is_removed() {
         let folder = tempfile::tempdir().unwrap();
@@ -235,7 +238,7 @@ mod tests {
             },
         });
         applier.apply_crd(&crd).await.unwrap();
-        let bundle = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": "LS0="}}}}});
+        let bundle = json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": CA_BUNDLE}}}}});
         let api = applier.api(&crd).await.unwrap();
         let operator = PatchParams {
             field_manager: Some("operator".to_owned()),

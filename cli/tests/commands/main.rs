@@ -5,6 +5,7 @@
 mod add_controller;
 mod add_kind;
 mod add_webhook;
+mod book;
 mod certificates;
 mod doctor;
 mod generate;
@@ -15,6 +16,7 @@ mod migrate_storage;
 mod new;
 mod package;
 mod random_commands;
+mod random_steps;
 mod reference;
 mod remove_kind;
 mod rename;

@@ -39,7 +39,7 @@ const SOAK: Load = Load::Last(
 );
 
 /// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
-const KNOWN: [(&str, u32, Load); 46] = [
+const KNOWN: [(&str, u32, Load); 47] = [
     ("kubewright-tests/scaffold", 210, Load::BuildsAllProfiles),
     ("kubewright-tests/dev", 200, Load::Builds),
     ("kubewright-tests/regenerate", 90, Load::Builds),
@@ -48,6 +48,7 @@ const KNOWN: [(&str, u32, Load); 46] = [
     ("kubewright-tests/failure_recovery", 49, Load::Builds),
     ("kubewright-tests/dev --ignored", 48, Load::Builds),
     ("kubewright-tests/regenerate --ignored", 47, Load::Nightly),
+    ("kubewright-tests/random_commands --ignored", 47, Load::Nightly),
     ("kubewright-tests/lifecycle --ignored", 46, Load::Builds),
     ("kubewright-tests/project_life --ignored", 46, Load::Nightly),
     ("kubewright-tests/failure_recovery --ignored", 45, Load::Builds),

@@ -1,0 +1,219 @@
+//! Random commands of a project's life, and what its user does between them. Two tests run them: this package's in process, many and fast,
+//! and `tests/tests/random_commands.rs`, which compiles the project after each.
+//!
+//! After each command: what the user wrote is still there, unless the command removed its file; every source file is valid Rust; a command that
+//! was refused changed nothing; and the same command once more changes nothing.
+
+use std::{collections::BTreeMap, path::Path};
+
+use proptest::prelude::*;
+
+const KINDS: [&str; 4] = ["Foo", "Apple", "DNSPolicy", "Cherry"];
+const GROUPS: [&str; 3] = ["demo.dev", "fruit.demo.dev", "other.dev"];
+
+/// A definition of another project that `import` reads.
+const DEFINITION: &str = "definition.yaml";
+const DEFINITION_TEXT: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: things.elsewhere.dev
+spec:
+  group: elsewhere.dev
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: [spec]
+        properties:
+          spec: {type: object, required: [size], properties: {size: {type: integer, description: The size.}, type: {type: string}}}
+";
+
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
+
+/// What happens to the project.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// A command.
+    Command(String),
+    /// The user writes a comment at the end of a source file; the number selects the file.
+    Note(usize),
+    /// The user adds a field to a kind.
+    Field(&'static str),
+    /// The project is one of an earlier version, and `upgrade` runs.
+    Upgrade,
+}
+
+/// A project in which commands run.
+pub(crate) trait TestProject {
+    /// Returns all files by their paths.
+    fn files(&self) -> Files;
+    fn write(&self, path: &str, text: &str);
+    /// Runs a command, whose arguments are separated by blanks. Returns the exit code and the messages.
+    fn run(&self, line: &str) -> (i32, String);
+}
+
+pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let kind = prop::sample::select(&KINDS[..]);
+    let controlled = prop::sample::select(
+        &[
+            "Node",
+            "Pod",
+            "Apple",
+            "Deployment.apps/v1",
+            "Thing.elsewhere.dev/v1",
+            "Nothing",
+        ][..],
+    );
+    let version = prop::sample::select(&["v1", "v1beta1", "v1alpha1", "first"][..]);
+    let functions =
+        prop::sample::select(&["--validating", "--defaulting", "--validating --defaulting", ""][..]);
+    let group = prop::sample::select(&GROUPS[..]);
+    let package = prop::sample::select(&["install", "helm", "bundle"][..]);
+    let command = prop_oneof![
+        4 => kind.clone().prop_map(|kind| format!("add kind {kind}")),
+        2 => (kind.clone(), version.clone()).prop_map(|(kind, version)| format!("add version {kind} {version}")),
+        1 => (kind.clone(), version).prop_map(|(kind, version)| format!("remove version {kind} {version}")),
+        2 => (kind.clone(), functions.clone()).prop_map(|(kind, functions)| format!("add webhook {kind} {functions}")),
+        1 => functions.prop_map(|functions| format!("add webhook Pod {functions}")),
+        2 => (controlled, kind.clone()).prop_map(|(kind, owned)| format!("add controller {kind} --owns {owned}")),
+        3 => kind.clone().prop_map(|kind| format!("remove kind {kind}")),
+        1 => kind.clone().prop_map(|kind| format!("migrate storage {kind}")),
+        2 => (kind.clone(), kind.clone()).prop_map(|(old, new)| format!("rename kind {old} {new}")),
+        1 => (group.clone(), group).prop_map(|(old, new)| format!("rename group {old} {new}")),
+        1 => Just(format!("import {DEFINITION}")),
+        1 => package.prop_map(|format| format!("package {format}")),
+        1 => Just("generate".to_owned()),
+    ];
+    let step = prop_oneof![
+        10 => command.prop_map(Step::Command),
+        6 => any::<usize>().prop_map(Step::Note),
+        2 => kind.prop_map(Step::Field),
+        1 => Just(Step::Upgrade),
+    ];
+    prop::collection::vec(step, 1..14)
+}
+
+/// Runs the steps. `after_command` is called after each command that was not refused.
+pub(crate) fn run_steps(project: &impl TestProject, steps: &[Step], mut after_command: impl FnMut(&str)) {
+    project.write(DEFINITION, DEFINITION_TEXT);
+    for (number, step) in steps.iter().enumerate() {
+        let line = match step {
+            Step::Note(file) => {
+                write_note(project, *file, number);
+                continue;
+            }
+            Step::Field(kind) => {
+                add_field(project, kind);
+                continue;
+            }
+            Step::Upgrade => {
+                make_old(project);
+                "upgrade"
+            }
+            Step::Command(line) => line,
+        };
+        if run(project, line, steps) {
+            after_command(line);
+        }
+    }
+}
+
+fn write_note(project: &impl TestProject, number: usize, note: usize) {
+    let files = sources(&project.files());
+    let (name, text) = files.iter().nth(number % files.len()).unwrap();
+    project.write(name, &format!("{text}\n// The user's note {note}.\n"));
+}
+
+/// Adds a field that tests and samples need not set.
+fn add_field(project: &impl TestProject, kind: &str) {
+    let marker = "    /// The desired number of replicas.\n";
+    let struct_name = format!("pub struct {kind}Spec {{");
+    for (name, text) in sources(&project.files()) {
+        if let Some(start) = text.find(&struct_name)
+            && let Some(at) = text[start..].find(marker).map(|at| start + at)
+            && !text.contains("the_users_field")
+        {
+            let field =
+                "    /// The user's.\n    #[serde(default)]\n    pub the_users_field: Option<String>,\n";
+            project.write(&name, &format!("{}{field}{}", &text[..at], &text[at..]));
+        }
+    }
+}
+
+/// Makes the project one of an earlier version: items of the library have old names, and the template of the Dockerfile had a line more.
+fn make_old(project: &impl TestProject) {
+    let files = project.files();
+    for (name, text) in sources(&files) {
+        let old = text.replace("NamespacedName", "ObjectName");
+        if name.starts_with("src/") && old != text {
+            project.write(&name, &old);
+        }
+    }
+    for name in ["Dockerfile", ".kubewright/base/Dockerfile"] {
+        let text = String::from_utf8(files[name].clone()).unwrap();
+        project.write(name, &text.replacen("\nUSER ", "\n# An old line.\nUSER ", 1));
+    }
+}
+
+/// Runs a command twice and checks its promises. Returns whether it was not refused.
+fn run(project: &impl TestProject, line: &str, steps: &[Step]) -> bool {
+    let before = project.files();
+    let (code, messages) = project.run(line);
+    let after = project.files();
+    if code == 0 {
+        check_user_lines(&before, &after, line, steps);
+    } else {
+        assert!(messages.starts_with("error: "), "{line}: {messages}");
+        assert!(
+            after == before,
+            "{line} was refused, and changed files: {steps:?}"
+        );
+    }
+    for (name, text) in sources(&after) {
+        if let Err(error) = syn::parse_file(&text) {
+            panic!("{name} after {line}: {error}: {steps:?}\n{text}");
+        }
+    }
+    project.run(line);
+    let again = project.files();
+    let changed: Vec<_> = again
+        .iter()
+        .filter(|(name, text)| after.get(*name) != Some(text))
+        .map(|(name, _)| name)
+        .collect();
+    assert!(again == after, "{line} once more changed {changed:?}: {steps:?}");
+    code == 0
+}
+
+/// Each line of the user is in the file in which it was, or in one that the command made of it, or the file is gone.
+fn check_user_lines(before: &Files, after: &Files, command: &str, steps: &[Step]) {
+    let is_users = |line: &&str| line.contains("The user's") || line.contains("the_users_field");
+    let all_after: String = sources(after).into_values().collect();
+    for (name, text) in sources(before) {
+        let is_removed = !after.contains_key(&name) && command.starts_with("remove ");
+        for line in text.lines().filter(is_users) {
+            assert!(
+                all_after.contains(line) || is_removed,
+                "{command} lost {line:?} of {name}: {steps:?}"
+            );
+        }
+    }
+}
+
+/// Returns the Rust files.
+fn sources(files: &Files) -> BTreeMap<String, String> {
+    let is_rust = |name: &str| {
+        Path::new(name)
+            .extension()
+            .is_some_and(|extension| extension == "rs")
+    };
+    let sources = files.iter().filter(|(name, _)| is_rust(name));
+    sources
+        .map(|(name, text)| (name.clone(), String::from_utf8(text.clone()).unwrap()))
+        .collect()
+}

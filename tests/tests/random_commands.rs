@@ -1,0 +1,53 @@
+//! Random commands of a project's life: the project compiles after each, without warnings, and so do its tests.
+//!
+//! A case compiles up to 13 times, which takes minutes: these run in `.ci/nightly` (`TEST_EFFORT` times as many). What the commands do to
+//! files is tested with many more cases in the command's package.
+
+use kubewright_tests::Project;
+use proptest::prelude::*;
+use random_steps::{Files, Step, TestProject, run_steps, steps};
+
+#[path = "../../cli/tests/commands/random_steps.rs"]
+mod random_steps;
+
+impl TestProject for Project {
+    fn files(&self) -> Files {
+        Project::files(self)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        std::fs::write(self.root().join(path), text).unwrap();
+    }
+
+    fn run(&self, line: &str) -> (i32, String) {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        let output = self.kubewright(&arguments);
+        (output.code, output.stderr)
+    }
+}
+
+fn cases() -> u32 {
+    const CASES: u32 = 6;
+    CASES * std::env::var("TEST_EFFORT").map_or(1, |text| text.parse().expect("TEST_EFFORT is a number"))
+}
+
+proptest! {
+    // Shrinking would compile for hours; a shorter list of steps is found by hand.
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    #[ignore = "takes minutes: cargo xtask test --nightly"]
+    fn project_compiles_after_random_commands(steps in steps()) {
+        let project = Project::scaffold("random-commands", "Foo", &[]);
+        run_steps(&project, &steps, |line| check_compiles(&project, line, &steps));
+    }
+}
+
+fn check_compiles(project: &Project, line: &str, steps: &[Step]) {
+    let checked = project.cargo(&["check", "--offline", "--all-targets"]);
+    assert!(
+        checked.code == 0 && !checked.stderr.contains("warning:"),
+        "after {line}, of {steps:?}:\n{}",
+        checked.stderr
+    );
+}

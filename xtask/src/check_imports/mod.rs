@@ -1,0 +1,193 @@
+//! `cargo xtask check-imports`: `kubewright import` of all definitions that large projects publish, and their own samples.
+//!
+//! For each project, a scaffold imports its definitions. `round_trip.rs` becomes a test of it: on an API server with the definitions, each
+//! object that is accepted must be decoded and encoded without loss. Objects are all YAML documents in the project's module, and random ones.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::{api_files::download_module, yaml};
+
+/// Go modules with the folders of their definitions.
+const MODULES: [(&str, &str, &str); 6] = [
+    ("github.com/cert-manager/cert-manager", "v1.21.2", "deploy/crds"),
+    (
+        "github.com/prometheus-operator/prometheus-operator",
+        "v0.85.0",
+        "example/prometheus-operator-crd",
+    ),
+    ("sigs.k8s.io/gateway-api", "v1.4.0", "config/crd/experimental"),
+    ("github.com/argoproj/argo-rollouts", "v1.8.3", "manifests/crds"),
+    ("github.com/crossplane/crossplane/v2", "v2.1.0", "cluster/crds"),
+    ("sigs.k8s.io/kueue", "v0.17.0", "config/components/crd/bases"),
+];
+/// Longer files are no samples.
+const MAX_SAMPLE_BYTES: u64 = 200_000;
+const TEST: &str = include_str!("round_trip.rs");
+/// The line of the test that the kinds replace.
+const KINDS_LINE: &str = "    // The kinds.\n";
+
+/// Checks the projects whose module contains the text, one after the other.
+pub(crate) fn run(only: Option<&str>) -> Result<()> {
+    let selected = MODULES
+        .iter()
+        .filter(|(module, _, _)| only.is_none_or(|only| module.contains(only)));
+    for (module, version, folder) in selected {
+        let root = download_module(module, version)?;
+        check(module, &root, folder).with_context(|| format!("{module}@{version}"))?;
+    }
+    Ok(())
+}
+
+fn check(module: &str, root: &Path, folder: &str) -> Result<()> {
+    let definitions: Vec<Value> = documents(&root.join(folder))?
+        .into_iter()
+        .filter(|document| document["kind"] == "CustomResourceDefinition")
+        .collect();
+    ensure!(!definitions.is_empty(), "no definitions in {folder}");
+    let temporary = tempfile::tempdir()?;
+    kubewright(
+        temporary.path(),
+        &["new", "imports", "--kind", "Foo", "--group", "demo.dev"],
+    )?;
+    let project = temporary.path().join("imports");
+    fs::write(project.join("definitions.json"), json!(definitions).to_string())?;
+    fs::write(
+        project.join("samples.json"),
+        json!(samples(root, &definitions)?).to_string(),
+    )?;
+    // Documents of YAML are separated; each is JSON.
+    let stream: Vec<String> = definitions.iter().map(Value::to_string).collect();
+    fs::write(project.join("definitions.yaml"), stream.join("\n---\n"))?;
+    kubewright(&project, &["import", "definitions.yaml"])?;
+    let kinds: Vec<String> = imported(&project)?
+        .into_iter()
+        .map(|kind| format!("    kinds.check::<imports::api::imported::{kind}>();\n"))
+        .collect();
+    fs::write(
+        project.join("tests/round_trip.rs"),
+        TEST.replace(KINDS_LINE, &kinds.concat()),
+    )?;
+    with_cel(&project.join("Cargo.toml"))?;
+    let mut test = Command::new("cargo");
+    test.args(["test", "--test", "round_trip", "--", "--nocapture"])
+        .env("CARGO_TARGET_DIR", workspace().join("target"))
+        .current_dir(&project);
+    ensure!(test.status()?.success(), "the test of {module} failed");
+    Ok(())
+}
+
+/// Returns the YAML documents of the module that are of one of the defined kinds. Templates, which are no YAML, are left out.
+fn samples(root: &Path, definitions: &[Value]) -> Result<Vec<Value>> {
+    let is_defined = |object: &Value| {
+        definitions.iter().any(|definition| {
+            let spec = &definition["spec"];
+            let group = spec["group"].as_str().unwrap_or_default();
+            let version = object["apiVersion"]
+                .as_str()
+                .and_then(|version| version.split_once('/'));
+            spec["names"]["kind"] == object["kind"] && version.is_some_and(|(of, _)| of == group)
+        })
+    };
+    let mut found: Vec<Value> = documents(root)?.into_iter().filter(is_defined).collect();
+    found.sort_by_key(Value::to_string);
+    found.dedup();
+    Ok(found)
+}
+
+/// Returns the documents of all YAML files below a folder that can be parsed.
+fn documents(folder: &Path) -> Result<Vec<Value>> {
+    let mut found = vec![];
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let entry = entry?;
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(documents(&path)?);
+            continue;
+        }
+        let is_yaml = path
+            .extension()
+            .is_some_and(|extension| extension == "yaml" || extension == "yml");
+        let is_definition =
+            || fs::read_to_string(&path).is_ok_and(|text| text.contains("kind: CustomResourceDefinition"));
+        if is_yaml && (entry.metadata()?.len() < MAX_SAMPLE_BYTES || is_definition()) {
+            found.extend(yaml::parse_all(&fs::read_to_string(&path)?).unwrap_or_default());
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the paths of the imported structs below `api::imported`, as `demo_dev::thing::Thing`.
+fn imported(project: &Path) -> Result<Vec<String>> {
+    let folder = project.join("src/api/imported");
+    let mut kinds = vec![];
+    for group in fs::read_dir(&folder)? {
+        let group = group?;
+        if !group.path().is_dir() {
+            continue;
+        }
+        for module in fs::read_dir(group.path())? {
+            let path = module?.path();
+            let text = fs::read_to_string(&path)?;
+            // The module says so in its first line.
+            let kind = text
+                .strip_prefix("//! The kind ")
+                .and_then(|rest| rest.split(' ').next());
+            if let (Some(kind), Some(module)) = (kind, path.file_stem()) {
+                let (group, module) = (group.file_name(), module.to_string_lossy());
+                kinds.push(format!("{}::{module}::{kind}", group.to_string_lossy()));
+            }
+        }
+    }
+    kinds.sort();
+    ensure!(!kinds.is_empty(), "nothing was imported");
+    Ok(kinds)
+}
+
+/// Switches on testkit's CEL, for the rules of the definitions.
+fn with_cel(manifest: &Path) -> Result<()> {
+    let text = fs::read_to_string(manifest)?;
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("kubewright-testkit = {"));
+    let line = line.context("the dependency on testkit")?;
+    let with_feature = line.replace(" }", ", features = [\"cel\"] }");
+    fs::write(manifest, text.replace(line, &with_feature))?;
+    Ok(())
+}
+
+/// Runs the command from this workspace.
+fn kubewright(folder: &Path, arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args([
+            "run",
+            "--quiet",
+            "--locked",
+            "--package",
+            "kubewright-cli",
+            "--bin",
+            "kubewright",
+        ])
+        .arg("--manifest-path")
+        .arg(workspace().join("Cargo.toml"))
+        .arg("--")
+        .args(arguments)
+        .current_dir(folder);
+    ensure!(
+        command.status()?.success(),
+        "kubewright {} failed",
+        arguments.join(" ")
+    );
+    Ok(())
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
