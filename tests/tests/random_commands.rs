@@ -3,6 +3,8 @@
 //! A case compiles up to 13 times, which takes minutes: these run in `.ci/nightly` (`TEST_EFFORT` times as many). What the commands do to
 //! files is tested with many more cases in the command's package.
 
+use std::process::Command;
+
 use kubewright_tests::Project;
 use proptest::prelude::*;
 use random_steps::{Files, Step, TestProject, run_steps, steps};
@@ -24,6 +26,21 @@ impl TestProject for Project {
         let output = self.kubewright(&arguments);
         (output.code, output.stderr)
     }
+
+    fn commit(&self) {
+        for arguments in [
+            &["add", "--all"][..],
+            &["commit", "--quiet", "--allow-empty", "--message", "step"],
+        ] {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=A", "-c", "user.email=a@example.com"])
+                .args(arguments);
+            assert!(git.current_dir(self.root()).status().unwrap().success());
+        }
+    }
+
+    /// The project uses this workspace's library.
+    fn make_library_old(&self) {}
 }
 
 fn cases() -> u32 {

@@ -185,6 +185,11 @@ fn reason(keyword: &str, error: &FieldError) -> String {
 
 /// Checks formats and ranges, in which the API server's validation is more lenient than its users want.
 fn check_values(schema: &Value, path: &str, report: &mut impl FnMut(&str, String)) {
+    let fields = &schema["properties"];
+    if fields["secs"]["format"] == "uint64" && fields["nanos"].is_object() {
+        let reason = "`std::time::Duration` is an object of `secs` and `nanos`: use a number of seconds such as `i32`, or a `String`";
+        return report(path, reason.to_owned());
+    }
     let format = schema["format"].as_str().unwrap_or_default();
     if let Some((_, rust)) = UNKNOWN_FORMATS.iter().find(|(unknown, _)| *unknown == format) {
         report(

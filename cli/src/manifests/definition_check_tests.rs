@@ -96,6 +96,13 @@ fn problems_name_field_type_and_fix() {
              `#[schemars(range(min = 0))]`, or a `String`",
         ),
         (
+            json!({"timeout": {"type": "object", "required": ["secs", "nanos"], "properties": {
+                "secs": {"type": "integer", "format": "uint64", "minimum": 0}, "nanos": {"type": "integer", "format": "int64", "minimum": 0},
+            }}}),
+            "Foo (demo.dev/v1): spec.timeout of FooSpec: `std::time::Duration` is an object of `secs` and `nanos`: use a number of seconds such \
+             as `i32`, or a `String`",
+        ),
+        (
             json!({"size": {"type": "integer", "default": "a"}}),
             "Foo (demo.dev/v1): spec.size of FooSpec: the default does not match the schema (must be of type integer: \"string\"): change \
              `#[serde(default = …)]` or the constraint",

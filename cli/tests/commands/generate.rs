@@ -111,6 +111,66 @@ fn breaking_schema_changes_are_marked() {
         .stderr_contains("BREAKING spec.replicas: maximum 10 → 5");
 }
 
+/// What the API server would refuse, and what the code has without a value in the API.
+#[test]
+fn definitions_that_no_api_server_accepts_are_refused() {
+    let project = Sandbox::project();
+    project.kubewright("generate").expect(0);
+    let mut any_value = spec();
+    any_value["properties"]["config"] = json!({});
+    let mut bad_column = manifests();
+    let columns = "/kinds/0/crd/spec/versions/0/additionalPrinterColumns/0";
+    bad_column.pointer_mut(columns).unwrap()["jsonPath"] = json!("spec.replicas");
+    let refused = |message: &str| {
+        let before = project.files();
+        for command in ["generate", "generate --check"] {
+            project
+                .kubewright(command)
+                .expect(exit::DEFINITION)
+                .stderr_contains(message);
+        }
+        assert_eq!(project.files(), before);
+    };
+    project.set_manifests(&manifests_with(&any_value));
+    refused("Foo (demo.dev/v1alpha1): spec.config: values of any type are not allowed");
+    project.set_manifests(&bad_column);
+    refused("Foo (demo.dev): printer column Wanted: JSONPath: Invalid value: \"spec.replicas\"");
+    project.set_manifests(&manifests());
+    project.edit(
+        "src/api/foo.rs",
+        "pub replicas: i32,",
+        "pub replicas: i32,\n    pub colour: Option<Option<String>>,",
+    );
+    refused("field colour of FooSpec is an `Option` in an `Option`");
+}
+
+#[test]
+fn setting_leaves_descriptions_out() {
+    let project = Sandbox::project();
+    let mut described = spec();
+    described["properties"]["replicas"]["description"] = json!("How many. And more.");
+    project.set_manifests(&manifests_with(&described));
+    for (setting, written, left_out) in [
+        ("full", "How many. And more.", "\0"),
+        ("short", "How many.", "And more."),
+        ("none", "maximum: 10", "How many"),
+    ] {
+        let settings = project.read("kubewright.toml");
+        let line = settings
+            .lines()
+            .find(|line| line.starts_with("descriptions = "))
+            .unwrap()
+            .to_owned();
+        project.edit("kubewright.toml", &line, &format!("descriptions = \"{setting}\""));
+        project.kubewright("generate").expect(0);
+        let crd = project.read(CRD);
+        assert!(
+            crd.contains(written) && !crd.contains(left_out),
+            "{setting}: {crd}"
+        );
+    }
+}
+
 #[test]
 fn edited_files_are_refused_with_a_diff_unless_overwritten() {
     let project = Sandbox::project();

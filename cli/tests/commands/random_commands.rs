@@ -17,6 +17,29 @@ impl TestProject for Sandbox {
         let outcome = self.kubewright(line);
         (outcome.code.into(), outcome.stderr)
     }
+
+    fn commit(&self) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", "step"]);
+    }
+
+    fn make_library_old(&self) {
+        let manifest = self.read("Cargo.toml");
+        Sandbox::write(
+            self,
+            "Cargo.toml",
+            &manifest.replace(
+                concat!("\"=", env!("CARGO_PKG_VERSION"), "\""),
+                "\"=0.1.0-alpha.1\"",
+            ),
+        );
+        for (name, text) in Sandbox::files(self) {
+            let text = String::from_utf8_lossy(&text).into_owned();
+            if name.starts_with("src/") && text.contains("NamespacedName") {
+                Sandbox::write(self, &name, &text.replace("NamespacedName", "ObjectName"));
+            }
+        }
+    }
 }
 
 proptest! {

@@ -55,6 +55,10 @@ pub(crate) trait TestProject {
     fn write(&self, path: &str, text: &str);
     /// Runs a command, whose arguments are separated by blanks. Returns the exit code and the messages.
     fn run(&self, line: &str) -> (i32, String);
+    /// Commits all files: commands refuse to change what is not committed.
+    fn commit(&self);
+    /// Makes the library's items and version those of an earlier release, if the project does not use the library's source.
+    fn make_library_old(&self);
 }
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -129,11 +133,20 @@ fn write_note(project: &impl TestProject, number: usize, note: usize) {
     project.write(name, &format!("{text}\n// The user's note {note}.\n"));
 }
 
-/// Adds a field that tests and samples need not set.
+/// Adds a field that samples need not set. Tests that make a spec set it.
 fn add_field(project: &impl TestProject, kind: &str) {
     let marker = "    /// The desired number of replicas.\n";
     let struct_name = format!("pub struct {kind}Spec {{");
+    let value = format!("= {kind}Spec {{\n");
     for (name, text) in sources(&project.files()) {
+        if let Some(at) = text.find(&value).map(|at| at + value.len())
+            && !text.contains("the_users_field")
+        {
+            project.write(
+                &name,
+                &format!("{}the_users_field: None,\n{}", &text[..at], &text[at..]),
+            );
+        }
         if let Some(start) = text.find(&struct_name)
             && let Some(at) = text[start..].find(marker).map(|at| start + at)
             && !text.contains("the_users_field")
@@ -145,26 +158,23 @@ fn add_field(project: &impl TestProject, kind: &str) {
     }
 }
 
-/// Makes the project one of an earlier version: items of the library have old names, and the template of the Dockerfile had a line more.
+/// Makes the project one of an earlier version, in which the template of the Dockerfile had a line more.
 fn make_old(project: &impl TestProject) {
     let files = project.files();
-    for (name, text) in sources(&files) {
-        let old = text.replace("NamespacedName", "ObjectName");
-        if name.starts_with("src/") && old != text {
-            project.write(&name, &old);
-        }
-    }
     for name in ["Dockerfile", ".kubewright/base/Dockerfile"] {
         let text = String::from_utf8(files[name].clone()).unwrap();
         project.write(name, &text.replacen("\nUSER ", "\n# An old line.\nUSER ", 1));
     }
+    project.make_library_old();
 }
 
 /// Runs a command twice and checks its promises. Returns whether it was not refused.
 fn run(project: &impl TestProject, line: &str, steps: &[Step]) -> bool {
+    project.commit();
     let before = project.files();
     let (code, messages) = project.run(line);
     let after = project.files();
+    assert!(code == 0 || line != "upgrade", "{messages}: {steps:?}");
     if code == 0 {
         check_user_lines(&before, &after, line, steps);
     } else {
@@ -179,6 +189,7 @@ fn run(project: &impl TestProject, line: &str, steps: &[Step]) -> bool {
             panic!("{name} after {line}: {error}: {steps:?}\n{text}");
         }
     }
+    project.commit();
     project.run(line);
     let again = project.files();
     let changed: Vec<_> = again

@@ -9,6 +9,7 @@
     reason = "only the definitions of the types are used"
 )]
 
+mod controller_gen;
 mod imported;
 
 use std::collections::BTreeMap;
