@@ -82,22 +82,17 @@ fn check_page(page: &Path, root: &Path, failures: &mut Vec<String>) -> anyhow::R
             continue;
         }
         if let Some(target) = include(line) {
-            if let Err(error) = check_include(folder, target) {
-                fail(number + 1, format!("include `{target}`: {error:#}"));
-            }
-            // What an included page links to is looked for from here.
-            let (path, _) = target.split_once(':').unwrap_or((target, ""));
-            let is_markdown = Path::new(path)
-                .extension()
-                .is_some_and(|extension| extension == "md");
-            let included = is_markdown
-                .then(|| read(&folder.join(path)))
-                .transpose()?
-                .unwrap_or_default();
-            for (_, link) in links(&included) {
-                if let Err(error) = check_link(page, root, &link) {
-                    fail(number + 1, format!("link `{link}` in `{target}`: {error:#}"));
+            match included(folder, target) {
+                Err(error) => fail(number + 1, format!("include `{target}`: {error:#}")),
+                // What an included page links to is looked for from here.
+                Ok(text) if target.contains(".md") => {
+                    for (_, link) in links(&text) {
+                        if let Err(error) = check_link(page, root, &link) {
+                            fail(number + 1, format!("link `{link}` in `{target}`: {error:#}"));
+                        }
+                    }
                 }
+                Ok(_) => {}
             }
         } else if in_rust && page.starts_with(root.join("")) && root.ends_with("docs/src") {
             fail(
@@ -118,29 +113,25 @@ fn include(line: &str) -> Option<&str> {
         .then_some(target.trim())
 }
 
-/// Checks `path` or `path:anchor`.
-fn check_include(folder: &Path, target: &str) -> anyhow::Result<()> {
+/// Returns the text of `path` or `path:anchor`.
+fn included(folder: &Path, target: &str) -> anyhow::Result<String> {
     let (path, anchor) = target
         .split_once(':')
         .map_or((target, None), |(path, anchor)| (path, Some(anchor)));
     let text = read(&folder.join(path))?;
-    let Some(anchor) = anchor else { return Ok(()) };
-    let has = |marker: &str| {
-        let marker = format!("{marker}: {anchor}");
-        // In Markdown the marker is a comment.
-        let is_marked = |line: &str| {
-            let line = line.trim_end();
-            line.strip_suffix("-->")
-                .unwrap_or(line)
-                .trim_end()
-                .ends_with(&marker)
-        };
-        text.lines().any(is_marked)
+    let Some(anchor) = anchor else { return Ok(text) };
+    // In Markdown the marker is a comment.
+    let is_marked = |line: &str, marker: &str| {
+        let line = line.trim_end();
+        let line = line.strip_suffix("-->").unwrap_or(line).trim_end();
+        line.ends_with(&format!("{marker}: {anchor}"))
     };
-    if !has("ANCHOR") || !has("ANCHOR_END") {
-        bail!("the file has no `ANCHOR: {anchor}` with its `ANCHOR_END`");
+    let lines: Vec<&str> = text.lines().collect();
+    let place = |marker: &str| lines.iter().position(|line| is_marked(line, marker));
+    match (place("ANCHOR"), place("ANCHOR_END")) {
+        (Some(start), Some(end)) if start < end => Ok(lines[start + 1..end].join("\n")),
+        _ => bail!("the file has no `ANCHOR: {anchor}` with its `ANCHOR_END`"),
     }
-    Ok(())
 }
 
 /// Checks a link to a file, a heading, or both.

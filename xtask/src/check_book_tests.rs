@@ -18,7 +18,8 @@ fn errors_of(page: &str) -> Vec<String> {
     .unwrap();
     fs::write(
         folder.path().join("table.md"),
-        "<!-- ANCHOR: rows -->\n| a |\n<!-- ANCHOR_END: rows -->\n",
+        "[no part of the page](none.md)\n<!-- ANCHOR: rows -->\n| a |\n<!-- ANCHOR_END: rows -->\n\
+        <!-- ANCHOR: link -->\n[a](code.rs)\n<!-- ANCHOR_END: link -->\n",
     )
     .unwrap();
     fs::write(book.join("page.md"), page).unwrap();
@@ -51,6 +52,10 @@ fn errors_name_the_line() {
         (
             "[a](../../code.rs)",
             "1: link `../../code.rs`: the book does not contain the file: link to the repository on the web",
+        ),
+        (
+            "{{#include ../../table.md:link}}",
+            "1: link `code.rs` in `../../table.md:link`: the file does not exist",
         ),
         (
             "{{#include ../../code.rs:none}}",
