@@ -1,5 +1,6 @@
 //! Exit codes; stable across versions.
 
+// ANCHOR: codes
 /// Success.
 pub const SUCCESS: u8 = 0;
 /// `generate --check`: files are stale; the diff is on stdout. `doctor`: there are problems, which are on stdout.
@@ -33,6 +34,7 @@ pub const CLUSTER: u8 = 13;
 pub const DEFINITION: u8 = 14;
 /// `package`: the manifests have what the package cannot express.
 pub const PACKAGE: u8 = 15;
+// ANCHOR_END: codes
 
 /// The table of exit codes at the end of `--help`.
 pub const HELP: &str = "\

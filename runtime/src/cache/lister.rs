@@ -42,6 +42,7 @@ impl<K> fmt::Debug for Lister<K> {
     }
 }
 
+// ANCHOR: lookup
 /// Why a lookup in the cache failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LookupError {
@@ -80,6 +81,7 @@ pub enum LookupError {
         owner: NamespacedName,
     },
 }
+// ANCHOR_END: lookup
 
 impl LookupError {
     /// Whether the error is [`NotFound`](Self::NotFound).

@@ -19,6 +19,7 @@ struct ErrorDetails {
     cause: ClientErrorCause,
 }
 
+// ANCHOR: cause
 /// The cause of a failed request.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -37,6 +38,7 @@ pub enum ClientErrorCause {
     /// It was a write, and this replica does not hold the leader lease, or did not renew it in time; nothing was sent.
     NotLeading,
 }
+// ANCHOR_END: cause
 
 impl ClientError {
     pub(crate) fn new(request: ApiRequest, cause: ClientErrorCause) -> Self {

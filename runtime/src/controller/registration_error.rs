@@ -2,6 +2,7 @@
 
 use crate::{ApiResource, Scope, conversion::VersionError, webhooks::WebhookError};
 
+// ANCHOR: registration
 /// An error in the registrations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistrationError {
@@ -119,6 +120,7 @@ pub enum RegistrationError {
         prefix: &'static str,
     },
 }
+// ANCHOR_END: registration
 
 impl RegistrationError {
     /// Fails if the owner is namespaced and the owned kind is cluster-scoped: the garbage collector cannot resolve such an owner reference.

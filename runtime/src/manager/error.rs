@@ -7,6 +7,7 @@ use tokio::time::Duration;
 use super::{kubeconfig::ConfigError, leader::LostLease, manifests::ManifestError};
 use crate::{client::ConnectError, controller::RegistrationError};
 
+// ANCHOR: error
 /// Why the operator ended. `Debug` prints the message as `Display` does, so that a `main` that returns the error prints it readably.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
@@ -101,6 +102,7 @@ pub enum Error {
         parts: Vec<String>,
     },
 }
+// ANCHOR_END: error
 
 /// The result of an operator's `main`.
 pub type Result<T> = std::result::Result<T, Error>;

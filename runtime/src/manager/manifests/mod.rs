@@ -42,6 +42,7 @@ pub(super) struct Manifests {
     warnings: Vec<String>,
 }
 
+// ANCHOR: manifests
 /// Why the manifests cannot be generated.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ManifestError {
@@ -55,6 +56,7 @@ pub enum ManifestError {
     #[error(transparent)]
     Index(#[from] IndexError),
 }
+// ANCHOR_END: manifests
 
 impl Manifests {
     /// Generates the manifests of the registration. Returns all errors, not only the first.
