@@ -1,13 +1,21 @@
-//! Which expressions about admission requests are valid: their syntax, the names that they use, and the types of their results.
+//! Which expressions about admission requests, and which rules of custom resources, are valid: their syntax, the names that they use, and the
+//! types of their results.
 
+use super::syntax::syntax_error;
 use super::types::{self, Invalid, Type};
-use super::{expression, library, lowering, syntax_error};
+use super::{expression, library, lowering, schema_types};
 use kube_cel::cel::common::ast::operators;
 use regex::{Captures, Regex};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The types of composed variables by their names.
 pub(crate) type VariableTypes = BTreeMap<String, Type>;
+
+/// The type of a rule's result.
+pub(crate) const BOOL: Type = Type::Simple("bool");
+/// The type of a message's result.
+pub(crate) const STRING: Type = Type::Simple("string");
 
 /// The type of a variable whose expression is invalid.
 pub(crate) const ANY_TYPE: Type = Type::Dyn;
@@ -19,6 +27,47 @@ pub(crate) struct Declarations<'a> {
     pub(crate) has_authorizer: bool,
     /// The composed variables; None if there is no variable `variables`.
     pub(crate) variables: Option<&'a VariableTypes>,
+    /// The variables of a rule, which has no others.
+    pub(crate) rule: Option<RuleVariables<'a>>,
+}
+
+/// The types of the variables `self` and `oldSelf` of a rule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RuleVariables<'a> {
+    pub(super) of_self: &'a Type,
+    /// Whether `oldSelf` is an optional value.
+    pub(super) has_optional_old: bool,
+}
+
+/// Returns kube-apiserver's message if an expression of a rule cannot be compiled, or is not of the type `result`. The rule is one of the
+/// schema; `is_object` marks the schema of a whole object.
+pub(crate) fn rule_error(
+    rule: &Value,
+    key: &str,
+    schema: &Value,
+    is_object: bool,
+    result: &Type,
+) -> Option<String> {
+    let expression = rule[key].as_str().unwrap_or_default();
+    if let Some(why) = syntax_error(expression) {
+        return Some(format!("compilation failed: {why}"));
+    }
+    // What only kube-apiserver can parse is refused when objects are validated.
+    let parsed = expression::parse(expression).ok()?;
+    let of_self = schema_types::of_schema(schema, is_object)?;
+    let declared = Declarations {
+        rule: Some(RuleVariables {
+            of_self: &of_self,
+            has_optional_old: rule["optionalOldSelf"] == true,
+        }),
+        ..Declarations::default()
+    };
+    let (ty, invalid) = types::check(&parsed, &declared);
+    if !invalid.is_empty() {
+        return Some(format!("compilation failed: {}", describe(expression, &invalid)));
+    }
+    let subject = if key == "rule" { "cel expression " } else { "" };
+    (ty != Type::Unknown && ty != *result).then(|| format!("{subject}must evaluate to a {result}"))
 }
 
 /// Returns the type of an expression.
@@ -63,11 +112,14 @@ fn describe(expression: &str, invalid: &[Invalid]) -> String {
         let (pattern, number, why) = match invalid {
             Invalid::UndeclaredName(name) => (format!(r"(?:^|[^.\w]\s*)({name})\b"), None, undeclared(name)),
             Invalid::UndeclaredFunction(name) => (call_pattern(name), None, undeclared(name)),
-            Invalid::UndefinedField(name) => (
-                format!(r"(\.)\s*{name}\b"),
-                None,
-                format!("undefined field '{name}'"),
-            ),
+            Invalid::UndefinedField { name, is_tested } => {
+                let pattern = if *is_tested {
+                    format!(r"\bhas\s*(\()[^()]*\.\s*{name}\s*\)")
+                } else {
+                    format!(r"(\.)\s*{name}\b")
+                };
+                (pattern, None, format!("undefined field '{name}'"))
+            }
             Invalid::Call { name, number, why } => (call_pattern(name), Some(*number), why.clone()),
         };
         let found = Regex::new(&pattern).ok();

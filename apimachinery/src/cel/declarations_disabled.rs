@@ -1,5 +1,7 @@
 //! Replaces `declarations` without the feature `cel`: expressions are not checked, and what would evaluate them is refused.
 
+use super::syntax::NO_CEL;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The composed variables by their names, and whether their types are known: never.
@@ -15,6 +17,15 @@ pub(crate) struct Declarations<'a> {
     pub(crate) has_params: bool,
     pub(crate) has_authorizer: bool,
     pub(crate) variables: Option<&'a VariableTypes>,
+}
+
+/// The types of results, which are not checked.
+pub(crate) const BOOL: bool = false;
+pub(crate) const STRING: bool = false;
+
+/// Refuses all rules, so that none is silently ignored.
+pub(crate) fn rule_error(_: &Value, _: &str, _: &Value, _: bool, _: &bool) -> Option<String> {
+    NO_CEL.map(|why| format!("compilation failed: {why}"))
 }
 
 /// Accepts all expressions.

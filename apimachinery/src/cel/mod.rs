@@ -2,7 +2,8 @@
 //! are in [`crate::schema`].
 //!
 //! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions` and `authorizer` (what it calls), `activation` (its
-//! variables, and its evaluation), `declarations`, `types`, `overloads` and `fields` (which expressions are valid).
+//! variables, and its evaluation), `declarations`, `types`, `overloads`, `fields`
+//! and `schema_types` (which expressions are valid).
 
 mod access;
 #[cfg(feature = "cel")]
@@ -36,6 +37,8 @@ mod outcome;
 #[cfg(feature = "cel")]
 mod overloads;
 #[cfg(feature = "cel")]
+mod schema_types;
+#[cfg(feature = "cel")]
 mod syntax;
 #[cfg(not(feature = "cel"))]
 #[path = "syntax_disabled.rs"]
@@ -45,9 +48,11 @@ mod types;
 
 pub use access::{AccessCheck, Authorize};
 pub use activation::{Activation, Variable};
-pub(crate) use declarations::{ANY_TYPE, Declarations, VariableTypes, check_expression};
+pub(crate) use declarations::{
+    ANY_TYPE, BOOL, Declarations, STRING, VariableTypes, check_expression, rule_error,
+};
 pub use expression::Expression;
 #[cfg(feature = "cel")]
 pub(crate) use messages::rule_message;
 pub use outcome::Outcome;
-pub(crate) use syntax::{NO_CEL, syntax_error};
+pub(crate) use syntax::NO_CEL;

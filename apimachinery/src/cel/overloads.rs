@@ -140,13 +140,15 @@ fn are_lists(left: &Type, right: &Type) -> bool {
 fn is_same(left: &Type, right: &Type) -> bool {
     match (left, right) {
         (left, right) if is_any(left) || is_any(right) || left == right => true,
+        // Objects of rules have types without names here.
+        (Type::Schema(_), Type::Schema(_) | Type::Map(..)) | (Type::Map(..), Type::Schema(_)) => true,
         (Type::List(left), Type::List(right)) => is_same(left, right),
         (Type::Map(key, value), Type::Map(other_key, other_value)) => {
             is_same(key, other_key) && is_same(value, other_value)
         }
         (Type::Simple("null_type"), other) | (other, Type::Simple("null_type")) => match other {
             Type::Simple(name) => name.contains('.'),
-            other => matches!(other, Type::Object(_)),
+            other => matches!(other, Type::Object(_) | Type::Schema(_)),
         },
         _ => false,
     }

@@ -1,14 +1,16 @@
-//! The names and types of expressions about admission requests: which names are not declared, which arguments are of a wrong type, and of
+//! The names and types of expressions about admission requests and of rules: which names are not declared, which arguments are of a wrong type, and of
 //! which type the result is.
 
 use super::declarations::Declarations;
-use super::{fields, library, overloads};
+use super::{fields, library, overloads, schema_types};
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
 };
+use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// The type of an expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +21,8 @@ pub(crate) enum Type {
     Simple(&'static str),
     /// An object with fields: the path of its fields in [`super::fields`].
     Object(&'static str),
+    /// An object with the fields of a schema.
+    Schema(Arc<Value>),
     List(Box<Type>),
     Map(Box<Type>, Box<Type>),
     /// The type of the items of an empty list.
@@ -38,6 +42,7 @@ impl fmt::Display for Type {
         match self {
             Self::Dyn | Self::Empty | Self::Unknown => formatter.write_str("dyn"),
             Self::Simple(name) | Self::Object(name) => formatter.write_str(name),
+            Self::Schema(_) => formatter.write_str("object"),
             Self::List(item) => write!(formatter, "list({item})"),
             Self::Map(key, value) => write!(formatter, "map({key}, {value})"),
         }
@@ -49,7 +54,11 @@ impl fmt::Display for Type {
 pub(super) enum Invalid {
     UndeclaredName(String),
     UndeclaredFunction(String),
-    UndefinedField(String),
+    UndefinedField {
+        name: String,
+        /// Whether it is the argument of `has`.
+        is_tested: bool,
+    },
     Call {
         /// The function, or the name of an operator.
         name: String,
@@ -107,7 +116,7 @@ impl<'a> Scope<'a> {
             Expr::Ident(name) => self.ident(name),
             Expr::Select(select) => {
                 let operand = self.infer(&select.operand);
-                let ty = self.field(&operand, &select.field);
+                let ty = self.field(&operand, &select.field, select.test);
                 if select.test { BOOL } else { ty }
             }
             Expr::List(list) => {
@@ -175,6 +184,13 @@ impl<'a> Scope<'a> {
             return bound.clone();
         }
         let declared = self.declared;
+        if let Some(rule) = declared.rule {
+            return match name {
+                "oldSelf" if rule.has_optional_old => Type::Unknown,
+                "self" | "oldSelf" => rule.of_self.clone(),
+                name => self.type_name(name),
+            };
+        }
         match name {
             "object" | "oldObject" => Type::Dyn,
             "params" if declared.has_params => Type::Dyn,
@@ -182,15 +198,19 @@ impl<'a> Scope<'a> {
             "namespaceObject" => Type::Object("kubernetes.Namespace"),
             "authorizer" if declared.has_authorizer => Type::Simple("kubernetes.authorization.Authorizer"),
             "variables" if declared.variables.is_some() => Type::Object(VARIABLES),
-            name if TYPE_NAMES.contains(&name) => Type::Unknown,
-            name => {
-                self.report(Invalid::UndeclaredName(name.to_owned()));
-                Type::Unknown
-            }
+            name => self.type_name(name),
         }
     }
 
-    fn field(&self, operand: &Type, field: &str) -> Type {
+    /// Reports a name that is not that of a type.
+    fn type_name(&self, name: &str) -> Type {
+        if !TYPE_NAMES.contains(&name) {
+            self.report(Invalid::UndeclaredName(name.to_owned()));
+        }
+        Type::Unknown
+    }
+
+    fn field(&self, operand: &Type, field: &str, is_tested: bool) -> Type {
         let found = match operand {
             Type::Dyn => Some(Type::Dyn),
             Type::Map(_, value) => Some((**value).clone()),
@@ -200,10 +220,12 @@ impl<'a> Scope<'a> {
                 .and_then(|known| known.get(field))
                 .cloned(),
             Type::Object(object) => fields::field(object, field),
+            Type::Schema(schema) => schema_types::field(schema, field),
             _ => Some(Type::Unknown),
         };
         found.unwrap_or_else(|| {
-            self.report(Invalid::UndefinedField(field.to_owned()));
+            let name = field.to_owned();
+            self.report(Invalid::UndefinedField { name, is_tested });
             Type::Unknown
         })
     }

@@ -7,6 +7,7 @@ fn check(expression: &str) -> (Type, Vec<Invalid>) {
         has_params: false,
         has_authorizer: true,
         variables: Some(&variables),
+        ..Declarations::default()
     };
     super::check(&super::super::expression::parse(expression).unwrap(), &declared)
 }
@@ -60,7 +61,10 @@ fn results_have_types() {
 #[test]
 fn names_must_be_declared() {
     let name = |name: &str| Invalid::UndeclaredName(name.to_owned());
-    let field = |name: &str| Invalid::UndefinedField(name.to_owned());
+    let field = |name: &str| Invalid::UndefinedField {
+        name: name.to_owned(),
+        is_tested: name == "none",
+    };
     let function = |name: &str| Invalid::UndeclaredFunction(name.to_owned());
     for (expression, undeclared) in [
         ("params.x == a", vec![name("params"), name("a")]),

@@ -5,9 +5,10 @@ use crate::cel;
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Checks the rules of a schema at this path. `uncorrelated` names an ancestor list with old and new items that cannot be matched, if any.
+/// Checks the rules of a schema at this path. `is_object` marks the schema of a whole object. `uncorrelated` names an ancestor list with old and new items that cannot be matched, if any.
 pub(super) fn check_rules(
     schema: &Value,
+    is_object: bool,
     uncorrelated: Option<&str>,
     path: &str,
     errors: &mut Vec<FieldError>,
@@ -29,13 +30,12 @@ pub(super) fn check_rules(
         let message_expression = rule["messageExpression"].as_str().unwrap_or_default();
         if text.trim().is_empty() {
             errors.push(FieldError::required(&at("rule"), "rule is not specified"));
-        } else if let Some(message) = cel::syntax_error(text) {
-            let why = format!("compilation failed: {message}");
+        } else if let Some(why) = cel::rule_error(rule, "rule", schema, is_object, &cel::BOOL) {
             errors.push(FieldError::invalid(&at("rule"), rule.clone(), why));
         } else if !message_expression.trim().is_empty()
-            && let Some(message) = cel::syntax_error(message_expression)
+            && let Some(why) = cel::rule_error(rule, "messageExpression", schema, is_object, &cel::STRING)
         {
-            let why = format!("messageExpression compilation failed: {message}");
+            let why = format!("messageExpression {why}");
             errors.push(FieldError::invalid(&at("messageExpression"), rule.clone(), why));
         }
         if !message_expression.is_empty() && message_expression.trim().is_empty() {

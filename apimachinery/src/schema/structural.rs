@@ -29,7 +29,7 @@ enum SchemaPosition {
 /// Validates an `openAPIV3Schema` at this path, such as `spec.validation.openAPIV3Schema` (the path that the real server reports for a
 /// definition whose versions share one schema).
 ///
-/// Not checked: types and costs within rules. The message of a rule's or pattern's syntax error is not the real server's.
+/// Not checked: costs of rules. The message of a rule's or pattern's syntax error is not the real server's.
 pub fn check_structural(schema: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     visit(schema, SchemaPosition::Root, None, path, &mut errors);
@@ -81,7 +81,7 @@ fn visit(
     check_extensions(schema, path, errors);
     list_types_and_defaults::check_lists(schema, path, errors);
     check_metadata(schema, level, path, errors);
-    rule_checks::check_rules(schema, uncorrelated, path, errors);
+    rule_checks::check_rules(schema, level == SchemaPosition::Root, uncorrelated, path, errors);
     check_values(schema, path, errors);
     let has_properties = schema["properties"]
         .as_object()

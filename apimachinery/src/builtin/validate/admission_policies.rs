@@ -146,7 +146,7 @@ fn validate_expressions(check: &mut Check, spec: &Value) {
     let base = Declarations {
         has_params: !spec["paramKind"].is_null(),
         has_authorizer: true,
-        variables: None,
+        ..Declarations::default()
     };
     for (variable, path) in items(spec, "variables", "spec") {
         let expression = text(variable, "expression");

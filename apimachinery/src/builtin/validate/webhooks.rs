@@ -217,7 +217,7 @@ pub(super) fn validate_match_conditions(check: &mut Check, holder: &Value, has_p
     let declared = Declarations {
         has_params,
         has_authorizer: true,
-        variables: None,
+        ..Declarations::default()
     };
     check.apply(MATCH_CONDITIONS, holder, None, path);
     for (condition, path) in items(holder, "matchConditions", path) {

@@ -1,0 +1,137 @@
+//! The types of values that a schema describes, as the rules of custom resources see them.
+
+use super::types::Type;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The names that CEL reserves.
+const RESERVED: [&str; 21] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];
+
+/// Returns the type of the value that a schema describes; None if rules cannot use it. `is_object` marks the schema of a whole object, whose
+/// name and type rules can read.
+pub(super) fn of_schema(schema: &Value, is_object: bool) -> Option<Type> {
+    if schema["x-kubernetes-int-or-string"] == true {
+        return Some(Type::Dyn);
+    }
+    Some(match schema["type"].as_str()? {
+        "boolean" => Type::Simple("bool"),
+        "integer" => Type::Simple("int"),
+        "number" => Type::Simple("double"),
+        "string" => Type::Simple(match schema["format"].as_str() {
+            Some("byte") => "bytes",
+            Some("duration") => "google.protobuf.Duration",
+            Some("date" | "date-time") => "google.protobuf.Timestamp",
+            _ => "string",
+        }),
+        "array" => Type::List(Box::new(of_schema(&schema["items"], false)?)),
+        "object" if schema["additionalProperties"].is_object() => {
+            let value = of_schema(&schema["additionalProperties"], false)?;
+            Type::Map(Box::new(Type::Simple("string")), Box::new(value))
+        }
+        "object" => {
+            let mut schema = schema.clone();
+            if is_object || schema["x-kubernetes-embedded-resource"] == true {
+                add_object_fields(&mut schema);
+            }
+            Type::Schema(Arc::new(schema))
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the type of a field of an object, by its name in rules; None if they cannot use it.
+pub(super) fn field(schema: &Value, name: &str) -> Option<Type> {
+    let fields = schema["properties"].as_object()?;
+    let (_, field) = fields.iter().find(|(field, _)| escaped(field) == name)?;
+    of_schema(field, false)
+}
+
+fn add_object_fields(schema: &mut Value) {
+    let text = json!({ "type": "string" });
+    let metadata = json!({ "type": "object", "properties": { "name": text, "generateName": text } });
+    for (name, field) in [("apiVersion", &text), ("kind", &text), ("metadata", &metadata)] {
+        schema["properties"][name] = field.clone();
+    }
+}
+
+/// Returns the name of a field in rules.
+fn escaped(field: &str) -> String {
+    if RESERVED.contains(&field) {
+        return format!("__{field}__");
+    }
+    let replaced = [
+        ("__", "__underscores__"),
+        (".", "__dot__"),
+        ("-", "__dash__"),
+        ("/", "__slash__"),
+    ];
+    replaced
+        .iter()
+        .fold(field.to_owned(), |name, (from, to)| name.replace(from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_have_the_types_of_their_schemas() {
+        let schema = json!({"type": "object", "properties": {
+            "text": {"type": "string"}, "bytes": {"type": "string", "format": "byte"}, "at": {"type": "string", "format": "date-time"},
+            "port": {"x-kubernetes-int-or-string": true}, "any": {"x-kubernetes-preserve-unknown-fields": true},
+            "list": {"type": "array", "items": {"type": "number"}},
+            "map": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "integer"}}},
+            "in": {"type": "boolean"}, "a-b.c/d": {"type": "boolean"}, "a_b": {"type": "boolean"}, "a__b": {"type": "boolean"},
+            "object": {"type": "object", "x-kubernetes-embedded-resource": true},
+        }});
+        for (name, expected) in [
+            ("text", Some("string")),
+            ("bytes", Some("bytes")),
+            ("at", Some("google.protobuf.Timestamp")),
+            ("port", Some("dyn")),
+            ("any", None),
+            ("list", Some("list(double)")),
+            ("map", Some("map(string, list(int))")),
+            ("in", None),
+            ("__in__", Some("bool")),
+            ("a__dash__b__dot__c__slash__d", Some("bool")),
+            ("a_b", Some("bool")),
+            ("a__underscores__b", Some("bool")),
+            ("nothing", None),
+            ("metadata", None),
+        ] {
+            let found = field(&schema, name).map(|ty| ty.to_string());
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+        let Some(Type::Schema(object)) = field(&schema, "object") else {
+            panic!("an object")
+        };
+        let Some(Type::Schema(metadata)) = field(&object, "metadata") else {
+            panic!("an object")
+        };
+        assert_eq!(field(&metadata, "name"), Some(Type::Simple("string")));
+        assert_eq!(field(&metadata, "labels"), None);
+    }
+}
