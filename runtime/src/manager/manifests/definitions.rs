@@ -233,7 +233,8 @@ fn merge(
             let version = other.version.to_string();
             return Err(DefinitionError::NotConverted { kind, version });
         }
-        if compare_schemas(&versions, &kind).is_err() {
+        // Rules may change values and keep the schema.
+        if !registered.converter.is_identity() || compare_schemas(&versions, &kind).is_err() {
             conversion = Some(webhook_conversion(operator));
         }
         registered.stored.clone()
