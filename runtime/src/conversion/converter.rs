@@ -71,6 +71,11 @@ impl Converter {
         });
     }
 
+    /// Whether errors must not quote values.
+    pub(super) fn is_sensitive(&self) -> bool {
+        self.sensitive
+    }
+
     /// The names of all versions, the hub first.
     pub(crate) fn versions(&self) -> impl Iterator<Item = &str> {
         let others = self.others.iter().map(|other| &*other.version.name);
