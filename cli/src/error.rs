@@ -176,7 +176,7 @@ impl Error {
             | Self::DuplicateKind { .. }
             | Self::UnknownObjects(_)
             | Self::NoVersions(_)
-            | Self::Migration(MigrationError::UnknownKind { .. })
+            | Self::Migration(MigrationError::UnknownKind { .. } | MigrationError::AmbiguousKind(_))
             | Self::Kind(_)
             | Self::Version(_)
             | Self::ModuleExists { .. } => exit::USAGE,

@@ -2,12 +2,35 @@
 
 use std::{
     any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
+    cell::Cell,
+    panic::{self, AssertUnwindSafe, catch_unwind},
+    sync::Once,
 };
 
 /// Calls `callback`; returns its result, or the message of its panic.
 pub(crate) fn caught<R>(callback: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(callback)).map_err(|panic| message(&*panic).to_owned())
+}
+
+/// [`caught`], for a panic that the panic hook must not print.
+pub(crate) fn caught_silently<R>(callback: impl FnOnce() -> R) -> Result<R, String> {
+    thread_local! {
+        static SILENT: Cell<bool> = const { Cell::new(false) };
+    }
+    // The panic hook is global, so it stays installed, and is silent only on threads that set the flag.
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let default_hook = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !SILENT.get() {
+                default_hook(info);
+            }
+        }));
+    });
+    SILENT.set(true);
+    let result = caught(callback);
+    SILENT.set(false);
+    result
 }
 
 /// Returns the message of a panic payload.

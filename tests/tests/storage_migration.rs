@@ -173,6 +173,14 @@ fn operator_that_is_not_rolled_out_stops_the_migration(cluster: &Cluster) {
     );
     let found = cluster.get(&installed).expect("it is read").expect("it exists");
     assert_eq!(found["spec"]["versions"][0]["storage"], true);
+
+    // The manifests are applied before the migration, and store the version.
+    let versions = json!({"spec": {"versions": definition("Hat", "v1")["spec"]["versions"]}});
+    cluster.merge_patch(&installed, &versions).expect("it is changed");
+    let (succeeded, after_apply) = run();
+    assert_eq!((succeeded, after_apply), (false, log));
+    let found = cluster.get(&installed).expect("it is read").expect("it exists");
+    assert_eq!(found["status"]["storedVersions"], json!(["v1alpha1", "v1"]));
     for created in [&service, &deployment] {
         cluster.delete(created).expect("it is deleted");
     }

@@ -59,8 +59,8 @@ pub enum Migrate {
 /// Arguments of `kubewright migrate storage`.
 #[derive(Debug, Args)]
 pub struct MigrateStorage {
-    /// The kind
-    pub kind: KindName,
+    /// The kind, with its group if several groups have it, as in `Foo` or `Foo.demo.dev`
+    pub kind: KindReference,
     /// Have the cluster of this kubeconfig context store all objects in the version that the manifests store; the code is not changed
     #[arg(long, value_name = "CONTEXT")]
     pub cluster: Option<String>,

@@ -27,7 +27,7 @@ use super::{
     service_account::OperatorAccount,
     simulated_cluster::SimulatedCluster,
     source_watcher::SourceWatcher,
-    webhooks::LocalWebhooks,
+    webhooks::{self, LocalWebhooks},
 };
 use crate::{
     Error, args,
@@ -192,6 +192,9 @@ impl Session {
         let printed = Process::run(&printed, LineOrigin::Operator, &self.console).await?;
         let mut manifests = target.parse_manifests(&printed)?;
         self.write_generated(&project, &manifests).await?;
+        if !self.cluster.is_embedded() {
+            webhooks::check_not_converted(&manifests)?;
+        }
         if self.cluster.is_embedded() {
             let rewritten = self.webhooks.rewrite(&mut manifests);
             rewritten.map_err(|error| {

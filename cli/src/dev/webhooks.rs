@@ -25,6 +25,22 @@ pub(super) struct LocalWebhooks {
     applied: Vec<Value>,
 }
 
+/// Refuses kinds that the operator converts: a cluster cannot call the operator on this machine. Without the conversion it would
+/// read and write objects of all versions as if they had one meaning, and prune fields.
+pub(super) fn check_not_converted(manifests: &Manifests) -> Result<(), ClusterError> {
+    let is_converted = |crd: &Value| crd["spec"]["conversion"]["strategy"] == "Webhook";
+    let converted = manifests.defined_crds().filter(|(_, crd)| is_converted(crd));
+    let kinds: Vec<_> = converted.map(|(kind, _)| kind.kind.as_str()).collect();
+    if kinds.is_empty() {
+        return Ok(());
+    }
+    Err(ClusterError::UnexpectedState(format!(
+        "the operator converts versions of {}, and the cluster cannot call it on this machine: nothing was applied; run `kubewright dev` \
+         without --cluster, or deploy the operator",
+        kinds.join(", ")
+    )))
+}
+
 impl LocalWebhooks {
     /// Returns the address for the operator; none without webhooks.
     pub(super) fn address(&self) -> Option<String> {
@@ -114,6 +130,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn converted_kinds_are_refused_in_a_cluster() {
+        let kind = |name: &str, conversion: Value| {
+            json!({
+                "group": "demo.dev", "kind": name, "plural": "x", "namespaced": true, "crd": {"spec": {"conversion": conversion}},
+            })
+        };
+        let manifests = |kinds: Value| {
+            let text = json!({"manifestsVersion": 1, "operator": "shop", "kinds": kinds, "permissions": []});
+            Manifests::parse(&text.to_string()).unwrap()
+        };
+        let plain = kind("Bar", json!({"strategy": "None"}));
+        assert!(check_not_converted(&manifests(json!([plain]))).is_ok());
+        let converted = kind("Foo", json!({"strategy": "Webhook"}));
+        let refused = check_not_converted(&manifests(json!([plain, converted]))).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the operator converts versions of Foo, and the cluster cannot call it on this machine: nothing was applied; run `kubewright dev` \
+             without --cluster, or deploy the operator"
+        );
+    }
 
     #[test]
     fn objects_without_a_bundle_are_recognized() {

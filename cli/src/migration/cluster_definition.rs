@@ -24,17 +24,17 @@ pub(super) struct ClusterDefinition {
 }
 
 impl ClusterDefinition {
-    /// Reads it.
-    pub(super) async fn read(connection: &Connection, name: &str) -> Result<Self, MigrationError> {
+    /// Reads it; none if it is not installed.
+    pub(super) async fn read(connection: &Connection, name: &str) -> Result<Option<Self>, MigrationError> {
         let found = Client::new(connection.clone())
             .get(&NamespacedName::cluster(name))
             .await;
         match found {
-            Ok(found) => Ok(Self {
+            Ok(found) => Ok(Some(Self {
                 name: name.to_owned(),
                 found,
-            }),
-            Err(error) if error.is_not_found() => Err(MigrationError::NotInstalled(name.to_owned())),
+            })),
+            Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

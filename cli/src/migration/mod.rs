@@ -20,6 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::{
     Context, Error, dev,
     manifests::crds,
+    names::KindReference,
     plan::{self, IoError},
     yaml,
 };
@@ -36,9 +37,20 @@ pub enum MigrationError {
         /// The kinds that it has, as in `, only of Foo`.
         known: String,
     },
+    /// Several definitions in the manifests are of the kind.
+    #[error("{folder} has several kinds of this name: name one of {}", .0.join(", "), folder = crds::FOLDER)]
+    AmbiguousKind(Vec<String>),
     /// The cluster has no such definition.
-    #[error("the cluster has no CustomResourceDefinition {0}: apply the manifests")]
-    NotInstalled(String),
+    #[error(
+        "the cluster of context {context:?} has no CustomResourceDefinition {definition}: correct the context; a cluster without the kind has \
+         nothing to migrate or to check"
+    )]
+    NotInstalled {
+        /// The name of the definition.
+        definition: String,
+        /// The context.
+        context: String,
+    },
     /// The cluster does not serve the version to store.
     #[error(
         "{definition} in the cluster does not serve {version}: release the operator that serves and converts it first"
@@ -76,7 +88,7 @@ pub enum MigrationError {
 /// Stores all objects of the kind in a cluster in the version that the project's manifests store. With `dry_run` it only prints the changes.
 pub fn run(
     root: &Path,
-    kind: &str,
+    kind: &KindReference,
     cluster: &str,
     dry_run: bool,
     context: &mut Context<'_>,
@@ -84,15 +96,13 @@ pub fn run(
     tokio_runtime()?.block_on(migrate(root, kind, cluster, dry_run, context))
 }
 
-/// Returns the versions in which the cluster of a context may have stored objects of a definition; empty if it does not have the definition.
+/// Returns the versions in which the cluster of a context may have stored objects of a definition. A cluster without the definition is an
+/// error: the context may be a wrong one.
 pub(crate) fn stored_versions(cluster: &str, definition: &str) -> Result<Vec<String>, Error> {
     tokio_runtime()?.block_on(async {
         let connection = connect(cluster).await?;
-        match ClusterDefinition::read(&connection, definition).await {
-            Ok(definition) => Ok(definition.stored_versions().to_vec()),
-            Err(MigrationError::NotInstalled(_)) => Ok(Vec::new()),
-            Err(error) => Err(error.into()),
-        }
+        let definition = installed(&connection, definition, cluster).await?;
+        Ok(definition.stored_versions().to_vec())
     })
 }
 
@@ -100,11 +110,8 @@ pub(crate) fn stored_versions(cluster: &str, definition: &str) -> Result<Vec<Str
 pub(crate) fn definition(cluster: &str, name: &str) -> Result<Option<Value>, Error> {
     tokio_runtime()?.block_on(async {
         let connection = connect(cluster).await?;
-        match ClusterDefinition::read(&connection, name).await {
-            Ok(definition) => Ok(Some(definition.to_value())),
-            Err(MigrationError::NotInstalled(_)) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let found = ClusterDefinition::read(&connection, name).await?;
+        Ok(found.map(|definition| definition.to_value()))
     })
 }
 
@@ -118,25 +125,37 @@ async fn connect(cluster: &str) -> Result<Connection, Error> {
     Ok(Connection::connect(config, "kubewright").map_err(MigrationError::from)?)
 }
 
+/// Reads a definition that the cluster must have.
+async fn installed(
+    connection: &Connection,
+    name: &str,
+    cluster: &str,
+) -> Result<ClusterDefinition, MigrationError> {
+    let found = ClusterDefinition::read(connection, name).await?;
+    found.ok_or_else(|| MigrationError::NotInstalled {
+        definition: name.to_owned(),
+        context: cluster.to_owned(),
+    })
+}
+
 async fn migrate(
     root: &Path,
-    kind: &str,
+    kind: &KindReference,
     cluster: &str,
     dry_run: bool,
     context: &mut Context<'_>,
 ) -> Result<(), Error> {
     let (name, wanted) = wanted_version(root, kind)?;
     let connection = connect(cluster).await?;
-    let definition = ClusterDefinition::read(&connection, &name).await?;
+    let definition = installed(&connection, &name, cluster).await?;
     if definition.stored_versions() == [wanted.as_str()] && definition.stored() == wanted {
         return context.message(format_args!(
             "all objects of {name} are stored in {wanted}, nothing to do"
         ));
     }
     definition.check_served(&wanted)?;
-    if definition.stored() != wanted {
-        replicas::check(&connection, &definition).await?;
-    }
+    // Also if the definition stores the version already: applying the manifests did that, whatever runs.
+    replicas::check(&connection, &definition).await?;
     definition.check_readable(&connection).await?;
     let migration = StorageMigration::to_version(connection.clone(), definition.resource(&wanted));
     if dry_run {
@@ -166,27 +185,38 @@ async fn migrate(
 }
 
 /// Returns the name of the kind's definition in the manifests, and the version that it stores.
-fn wanted_version(root: &Path, kind: &str) -> Result<(String, String), Error> {
-    let mut known = Vec::new();
+fn wanted_version(root: &Path, kind: &KindReference) -> Result<(String, String), Error> {
+    let (mut known, mut found) = (Vec::new(), Vec::new());
     for file in plan::files_with_extension(&root.join(crds::FOLDER), "yaml")? {
         let text = plan::read(&file)?.unwrap_or_default();
         for object in yaml::read_all(&text)? {
             let Ok(definition) = serde_json::from_value::<CustomResourceDefinition>(object) else {
                 continue;
             };
-            let stored = definition.spec.versions.iter().find(|version| version.storage);
-            match (definition.metadata.name, stored) {
-                (Some(name), Some(stored)) if definition.spec.names.kind == kind => {
-                    return Ok((name, stored.name.clone()));
+            let spec = definition.spec;
+            let stored = spec.versions.into_iter().find(|version| version.storage);
+            let name = definition.metadata.name.zip(stored);
+            match name
+                .filter(|(_, stored)| spec.names.kind == kind.kind && kind.matches(&spec.group, &stored.name))
+            {
+                Some((name, stored)) => {
+                    found.push((format!("{}.{}", spec.names.kind, spec.group), name, stored.name));
                 }
-                _ => known.push(definition.spec.names.kind),
+                None => known.push(spec.names.kind),
             }
         }
+    }
+    if found.len() > 1 {
+        let names = found.into_iter().map(|(kind, ..)| kind).collect();
+        return Err(MigrationError::AmbiguousKind(names).into());
+    }
+    if let Some((_, name, stored)) = found.pop() {
+        return Ok((name, stored));
     }
     let known = match known.len() {
         0 => String::new(),
         _ => format!(", only of {}", known.join(", ")),
     };
-    let kind = kind.to_owned();
+    let kind = kind.to_string();
     Err(MigrationError::UnknownKind { kind, known }.into())
 }

@@ -26,7 +26,7 @@ pub(crate) fn manifests_with_webhooks() -> Value {
         })
     };
     let metadata = json!({"name": "shop-webhooks", "namespace": "shop-system"});
-    let port = json!({"name": "webhooks", "port": 443, "targetPort": 9443});
+    let port = json!({"name": "webhooks", "port": 443, "targetPort": "webhooks"});
     manifests["webhooks"] = json!({
         "validating": configuration("ValidatingWebhookConfiguration", "validate-v1alpha1-foo.demo.dev", "/validate"),
         "mutating": configuration("MutatingWebhookConfiguration", "mutate-v1alpha1-foo.demo.dev", "/mutate"),

@@ -30,6 +30,8 @@ pub(super) fn expand(conversion: &Conversion, has_errors: bool) -> TokenStream {
         },
         _ => (quote!(::core::unimplemented!()), quote!(::core::unimplemented!())),
     };
+    let valid = content.as_ref().filter(|_| !has_errors);
+    let is_identity = valid.and_then(|content| is_identity(conversion, content));
     quote! {
         #[automatically_derived]
         #[allow(unused_imports, unreachable_patterns, clippy::all, clippy::pedantic)]
@@ -45,8 +47,55 @@ pub(super) fn expand(conversion: &Conversion, has_errors: bool) -> TokenStream {
                 use #krate::conversion::rules::ConvertField as _;
                 #from_hub
             }
+
+            #is_identity
         }
     }
+}
+
+/// Whether the rules of the fields' types change nothing. None if an attribute of this type may: the trait's default is for it.
+fn is_identity(conversion: &Conversion, content: &ConversionContent) -> Option<TokenStream> {
+    let by_type =
+        |field: &ConvertedField| matches!(field.rule, ConvertRule::ByType) && field.hub == field.member;
+    let of_rule = |field: &ConvertedField, closure: &TokenStream| {
+        let (rule, ty) = (rule(conversion, field, closure), &field.ty);
+        quote_spanned!(span(field)=> #rule.is_identity::<#ty>(__seen))
+    };
+    let rules: Vec<_> = match content {
+        ConversionContent::Struct { fields, hub_only } => {
+            if !hub_only.is_empty() || !fields.iter().all(by_type) {
+                return None;
+            }
+            let fields = fields.iter();
+            fields
+                .map(|field| of_rule(field, &struct_closure(conversion, field)))
+                .collect()
+        }
+        ConversionContent::Enum { variants, hub_only } => {
+            let is_same = |variant: &ConvertedVariant| {
+                variant.hub == variant.ident
+                    && variant.replacement.is_none()
+                    && variant.fields.iter().all(by_type)
+            };
+            if !hub_only.is_empty() || !variants.iter().all(is_same) {
+                return None;
+            }
+            let of_variant = |variant: &ConvertedVariant| {
+                let fields = variant.fields.iter();
+                fields
+                    .map(|field| of_rule(field, &variant_closure(conversion, variant, field)))
+                    .collect::<Vec<_>>()
+            };
+            variants.iter().flat_map(of_variant).collect()
+        }
+    };
+    let krate = &conversion.krate;
+    Some(quote! {
+        fn is_identity(__seen: &mut #krate::conversion::rules::SeenTypes) -> bool {
+            use #krate::conversion::rules::ConvertField as _;
+            !__seen.first_time::<Self>() || (true #(&& #rules)*)
+        }
+    })
 }
 
 fn struct_to_hub(conversion: &Conversion, fields: &[ConvertedField], hub_only: &[HubOnly]) -> TokenStream {
@@ -94,7 +143,7 @@ fn struct_from_hub(conversion: &Conversion, fields: &[ConvertedField]) -> TokenS
     });
     let converted = fields.iter().map(|field| {
         let (member, hub) = (&field.member, &field.hub);
-        let value = quote_spanned!(member.span()=> __hub.#hub);
+        let value = quote_spanned!(span(field)=> __hub.#hub);
         let value = from_hub(conversion, field, &struct_closure(conversion, field), &value);
         quote!(#member: #value)
     });
@@ -154,7 +203,7 @@ fn enum_from_hub(
         .iter()
         .map(|(variant, replacement)| quote!(#hub::#variant { .. } => #replacement));
     // Variants of the hub without a rule are reported here.
-    let scrutinee = quote_spanned!(hub.span()=> __hub);
+    let scrutinee = quote_spanned!(hub.span().resolved_at(Span::call_site())=> __hub);
     quote! {
         ::core::result::Result::Ok(match #scrutinee {
             #(#arms,)*

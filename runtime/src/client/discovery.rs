@@ -1,5 +1,7 @@
 //! Discovers a kind that is known only at runtime.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
+
 use super::Connection;
 use crate::{ApiResource, Scope};
 
@@ -35,37 +37,47 @@ impl ApiResource {
         version: &str,
         resource: &str,
     ) -> Result<Self, DiscoveryError> {
-        let (client, api_version) = (connection.client(), format!("{group}/{version}"));
-        let api_version = api_version.trim_start_matches('/').to_owned();
-        let resources = match group {
-            "" => client.list_core_api_resources(version).await,
-            _ => client.list_api_group_resources(&api_version).await,
-        };
-        let unknown = |api_version| DiscoveryError::Unknown {
-            api_version,
+        let resources = api_resources(connection, group, version).await?;
+        let mut resources = resources.into_iter().flatten();
+        let known = resources.find(|known| known.name == resource);
+        let known = known.ok_or_else(|| DiscoveryError::Unknown {
+            api_version: api_version(group, version),
             resource: resource.to_owned(),
-        };
-        match resources {
-            Ok(resources) => {
-                let mut known = resources.resources.into_iter();
-                let known = known.find(|known| known.name == resource);
-                let known = known.ok_or_else(|| unknown(api_version))?;
-                Ok(Self {
-                    group: group.to_owned().into(),
-                    version: version.to_owned().into(),
-                    kind: known.kind.into(),
-                    plural: known.name.into(),
-                    scope: if known.namespaced {
-                        Scope::Namespaced
-                    } else {
-                        Scope::Cluster
-                    },
-                })
-            }
-            Err(kube::Error::Api(status)) if status.code == 404 => Err(unknown(api_version)),
-            Err(cause) => Err(DiscoveryError::Request { api_version, cause }),
-        }
+        })?;
+        Ok(Self {
+            group: group.to_owned().into(),
+            version: version.to_owned().into(),
+            kind: known.kind.into(),
+            plural: known.name.into(),
+            scope: if known.namespaced {
+                Scope::Namespaced
+            } else {
+                Scope::Cluster
+            },
+        })
     }
+}
+
+/// Returns the resources of a group's version; none if the API server does not serve it.
+pub(super) async fn api_resources(
+    connection: &Connection,
+    group: &str,
+    version: &str,
+) -> Result<Option<Vec<APIResource>>, DiscoveryError> {
+    let (client, api_version) = (connection.client(), api_version(group, version));
+    let resources = match group {
+        "" => client.list_core_api_resources(version).await,
+        _ => client.list_api_group_resources(&api_version).await,
+    };
+    match resources {
+        Ok(list) => Ok(Some(list.resources)),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+        Err(cause) => Err(DiscoveryError::Request { api_version, cause }),
+    }
+}
+
+fn api_version(group: &str, version: &str) -> String {
+    format!("{group}/{version}").trim_start_matches('/').to_owned()
 }
 
 #[cfg(test)]

@@ -91,6 +91,15 @@ impl ClientError {
         self.has(403, "Forbidden")
     }
 
+    /// The client's permissions do not allow the request, as the authorizer words it.
+    pub(crate) fn lacks_permission(&self) -> bool {
+        let message = self.status().map_or("", |status| &status.message);
+        self.is_forbidden()
+            && message.contains("User ")
+            && message.contains(" cannot ")
+            && !message.contains("denied the request")
+    }
+
     /// The API server found the object invalid.
     pub fn is_invalid(&self) -> bool {
         self.has(422, "Invalid")
@@ -162,7 +171,7 @@ impl ClientError {
         let status = self.status()?;
         let request = &self.0.request;
         let generate = "run `kubewright generate` and apply manifests/rbac";
-        if self.is_forbidden() && status.message.contains(" cannot ") && status.message.contains("User ") {
+        if self.lacks_permission() {
             Some(format!(
                 "the operator's role does not allow `{}` on {}: {generate}",
                 request.verb(),

@@ -26,6 +26,7 @@ mod request_metrics;
 mod retry;
 pub mod scheme;
 mod service_account_token;
+pub(crate) mod storage_version_hash;
 mod subresources;
 mod transport;
 mod typed;

@@ -6,6 +6,8 @@ use std::{
     hash::{BuildHasher, Hash},
 };
 
+use super::rules::SeenTypes;
+
 /// Converts between a type of another version and the type of the hub that has its place. `#[derive(Convert)]` implements it.
 ///
 /// Implement it by hand where the derive's rules do not suffice. What one side cannot hold may be lost here: the webhook finds the loss by
@@ -31,6 +33,13 @@ pub trait Convert: Sized {
     /// # Errors
     /// As those of [`to_hub`](Self::to_hub).
     fn from_hub(hub: Self::Hub) -> Result<Self, ConvertError>;
+
+    /// Whether both functions are known to change no JSON, so that the API server may convert by itself. `seen` has the types whose
+    /// fields are already being looked at.
+    #[doc(hidden)]
+    fn is_identity(_seen: &mut SeenTypes) -> bool {
+        false
+    }
 }
 
 /// Why a value cannot be converted, with the path of the field.
@@ -98,6 +107,10 @@ impl<T: Convert> Convert for Option<T> {
     fn from_hub(hub: Self::Hub) -> Result<Self, ConvertError> {
         hub.map(T::from_hub).transpose()
     }
+
+    fn is_identity(seen: &mut SeenTypes) -> bool {
+        T::is_identity(seen)
+    }
 }
 
 impl<T: Convert> Convert for Box<T> {
@@ -110,6 +123,10 @@ impl<T: Convert> Convert for Box<T> {
     fn from_hub(hub: Self::Hub) -> Result<Self, ConvertError> {
         T::from_hub(*hub).map(Self::new)
     }
+
+    fn is_identity(seen: &mut SeenTypes) -> bool {
+        T::is_identity(seen)
+    }
 }
 
 impl<T: Convert> Convert for Vec<T> {
@@ -121,6 +138,10 @@ impl<T: Convert> Convert for Vec<T> {
 
     fn from_hub(hub: Self::Hub) -> Result<Self, ConvertError> {
         elements(hub, T::from_hub)
+    }
+
+    fn is_identity(seen: &mut SeenTypes) -> bool {
+        T::is_identity(seen)
     }
 }
 
@@ -141,6 +162,10 @@ impl<K: Ord + fmt::Display, T: Convert> Convert for BTreeMap<K, T> {
     fn from_hub(hub: Self::Hub) -> Result<Self, ConvertError> {
         entries(hub, T::from_hub)
     }
+
+    fn is_identity(seen: &mut SeenTypes) -> bool {
+        T::is_identity(seen)
+    }
 }
 
 impl<K: Eq + Hash + fmt::Display, T: Convert, S: BuildHasher + Default> Convert for HashMap<K, T, S> {
@@ -152,6 +177,10 @@ impl<K: Eq + Hash + fmt::Display, T: Convert, S: BuildHasher + Default> Convert 
 
     fn from_hub(hub: Self::Hub) -> Result<Self, ConvertError> {
         entries(hub, T::from_hub)
+    }
+
+    fn is_identity(seen: &mut SeenTypes) -> bool {
+        T::is_identity(seen)
     }
 }
 

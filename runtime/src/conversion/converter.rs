@@ -28,6 +28,7 @@ pub(crate) struct Converter {
     sensitive: bool,
     hub: Version,
     others: Vec<OtherVersion>,
+    is_identity: bool,
 }
 
 /// Converts an object and the result back.
@@ -55,12 +56,14 @@ impl Converter {
             sensitive: H::SENSITIVE,
             hub: Version::of::<H>(),
             others: Vec::new(),
+            is_identity: true,
         }
     }
 
     /// Adds another version.
     pub(crate) fn add<O: version::OtherVersion<H>, H>(&mut self) {
         self.sensitive |= O::SENSITIVE;
+        self.is_identity &= O::is_identity();
         self.others.push(OtherVersion {
             version: Version::of::<O>(),
             to_hub: O::object_to_hub,
@@ -68,10 +71,20 @@ impl Converter {
         });
     }
 
+    /// Whether errors must not quote values.
+    pub(super) fn is_sensitive(&self) -> bool {
+        self.sensitive
+    }
+
     /// The names of all versions, the hub first.
     pub(crate) fn versions(&self) -> impl Iterator<Item = &str> {
         let others = self.others.iter().map(|other| &*other.version.name);
         [&*self.hub.name].into_iter().chain(others)
+    }
+
+    /// Whether all conversions are known to change nothing where the schemas are equal: no type has a rule.
+    pub(crate) fn is_identity(&self) -> bool {
+        self.is_identity
     }
 
     /// Returns the schema of the objects of a version; null if it has none.

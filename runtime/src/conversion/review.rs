@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::converter::Converter;
-use crate::panics::caught;
+use crate::panics::{caught, caught_silently};
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "ConversionReview";
@@ -145,11 +145,7 @@ impl Converters {
             tracing::warn!("{reason}");
             reason
         };
-        // A panic in the user's code is an error of this object.
-        let converted = caught(|| self.convert_object(object, desired_api_version));
-        converted
-            .unwrap_or_else(|panic| Err(format!("the conversion panicked: {panic}")))
-            .map_err(failed)
+        self.convert_object(object, desired_api_version).map_err(failed)
     }
 
     fn convert_all(&self, request: ReviewRequest) -> Result<Vec<Map<String, Value>>, String> {
@@ -188,9 +184,16 @@ impl Converters {
             _ => return Err(format!("the desired version has another group than {group:?}")),
         };
         let from = version.to_owned();
-        converter
-            .convert(object, &from, desired, &self.ignored_annotations)
-            .map_err(|error| error.to_string())
+        // A panic in the user's code is an error of this object.
+        let convert = || converter.convert(object, &from, desired, &self.ignored_annotations);
+        let result = if converter.is_sensitive() {
+            caught_silently(convert).map_err(|_| {
+                "the conversion panicked: the message is hidden because the kind is sensitive".to_owned()
+            })
+        } else {
+            caught(convert).map_err(|panic| format!("the conversion panicked: {panic}"))
+        };
+        result?.map_err(|error| error.to_string())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the code of `#[derive(Convert)]` calls: the rule of each field, chosen by its types.
 
-use std::{fmt::Display, marker::PhantomData, ops::Deref};
+use std::{any::type_name, collections::BTreeSet, fmt::Display, marker::PhantomData, ops::Deref};
 
 use super::{Convert, ConvertError};
 
@@ -49,6 +49,10 @@ impl Same {
     pub fn from_hub<T>(self, hub: T) -> Result<T, ConvertError> {
         Ok(hub)
     }
+
+    pub fn is_identity<T>(self, _seen: &mut SeenTypes) -> bool {
+        true
+    }
 }
 
 impl Converted {
@@ -58,6 +62,21 @@ impl Converted {
 
     pub fn from_hub<T: Convert>(self, hub: T::Hub) -> Result<T, ConvertError> {
         T::from_hub(hub)
+    }
+
+    pub fn is_identity<T: Convert>(self, seen: &mut SeenTypes) -> bool {
+        T::is_identity(seen)
+    }
+}
+
+/// The types whose fields are looked at, which may contain themselves.
+#[derive(Default)]
+pub struct SeenTypes(BTreeSet<&'static str>);
+
+impl SeenTypes {
+    /// Adds a type; false if it was there.
+    pub fn first_time<T>(&mut self) -> bool {
+        self.0.insert(type_name::<T>())
     }
 }
 

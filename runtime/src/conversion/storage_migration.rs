@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use crate::{
     ApiResource, CustomKind, Kind, NamespacedName, Scope,
-    client::{ApiRequest, ClientError, Connection},
+    client::{ApiRequest, ClientError, Connection, DiscoveryError, storage_version_hash},
 };
 
 /// Objects in a page: their metadata alone is read.
@@ -28,10 +28,18 @@ const ATTEMPTS: usize = 5;
 const MAX_NAMED: usize = 10;
 /// How often an operator looks whether there is something to migrate, or tries again.
 const INTERVAL: Duration = Duration::from_secs(10);
+/// How often the discovery document is read until it shows the version.
+const DISCOVERY_INTERVAL: Duration = Duration::from_millis(200);
+/// How long the API server may take to notice the definition.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long other API servers get to notice the definition after the one that answered.
+const OTHER_SERVERS_DELAY: Duration = Duration::from_secs(2);
 
 /// Has the API server rewrite the objects of a custom kind, so that none is stored in another version, and removes the other versions from
 /// `status.storedVersions` of the definition. Only then can a version be removed from the definition.
 ///
+/// - First it waits until the API server's discovery document shows that the API server stores the version: the server notices a changed
+///   definition after a while, and until then would write nothing. Of several API servers one answers; the others get two seconds more.
 /// - Every object gets a patch that changes nothing, on the condition that its uid and resource version are those that were listed. The API
 ///   server encodes it in the version that it stores now, and writes it if that differs. No version of this program decodes an object.
 /// - An object that others write meanwhile is read and patched again, at last without a resource version; one that is gone needs nothing.
@@ -61,6 +69,21 @@ pub enum StorageMigrationError {
         definition: String,
         /// The storage version of the definition.
         stored: String,
+        /// The version to store.
+        wanted: String,
+    },
+    /// The discovery document cannot be read.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// The API server does not follow the definition.
+    #[error(
+        "the definition stores {definition} in version {wanted}, and after {} seconds the API server still does not (`storageVersionHash` in its \
+         discovery document): nothing was rewritten; look for a condition of the definition that is not True, then migrate again",
+        DISCOVERY_TIMEOUT.as_secs()
+    )]
+    NotNoticed {
+        /// The name of the definition.
+        definition: String,
         /// The version to store.
         wanted: String,
     },
@@ -103,6 +126,7 @@ impl StorageMigration {
         if before["status"]["storedVersions"] == json!([self.kind.version]) {
             return Ok(None);
         }
+        self.wait_until_noticed().await?;
         let mut done = 0;
         let mut refused = Refused::default();
         let mut params = ListParams::default().limit(PAGE_SIZE);
@@ -197,6 +221,31 @@ impl StorageMigration {
         })
     }
 
+    /// Waits until the API server stores what it writes in the version.
+    async fn wait_until_noticed(&self) -> Result<(), StorageMigrationError> {
+        let kind = &self.kind;
+        let wanted = storage_version_hash::of(&kind.group, &kind.version, &kind.kind);
+        let noticed = async {
+            while storage_version_hash::discover(&self.connection, kind)
+                .await?
+                .as_ref()
+                != Some(&wanted)
+            {
+                tokio::time::sleep(DISCOVERY_INTERVAL).await;
+            }
+            Ok(())
+        };
+        let noticed = tokio::time::timeout(DISCOVERY_TIMEOUT, noticed).await;
+        noticed.unwrap_or_else(|_| {
+            Err(StorageMigrationError::NotNoticed {
+                definition: self.definition_name(),
+                wanted: kind.version.to_string(),
+            })
+        })?;
+        tokio::time::sleep(OTHER_SERVERS_DELAY).await;
+        Ok(())
+    }
+
     async fn page(&self, params: &ListParams) -> Result<Page, ClientError> {
         let request = ApiRequest::new(self.kind.clone(), "list", None)?;
         let http_request = request.builder().list_metadata(params);
@@ -282,7 +331,12 @@ impl StorageMigration {
 
 /// Whether the error is about this object, and not about the request or our permissions.
 fn is_of_object(error: &ClientError) -> bool {
-    error.is_invalid() || error.is_conflict() || error.status().is_some_and(|status| status.code == 400)
+    // Webhooks and admission plugins deny with 403 as well.
+    let is_denied = error.is_forbidden() && !error.lacks_permission();
+    is_denied
+        || error.is_invalid()
+        || error.is_conflict()
+        || error.status().is_some_and(|status| status.code == 400)
 }
 
 #[derive(Deserialize)]

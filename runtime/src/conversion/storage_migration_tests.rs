@@ -4,7 +4,8 @@ use std::sync::{
 };
 
 use http::StatusCode;
-use kube::core::Status;
+use kube::{client::Body, core::Status};
+use tower::Service as _;
 
 use super::*;
 use crate::testing::{Reply, Request, ScriptedApi};
@@ -75,9 +76,36 @@ fn is_patch_of(name: &'static str) -> impl Fn(&Request) -> bool + Send {
     move |request| request.verb == "patch" && request.name.as_deref() == Some(name)
 }
 
+/// A connection to the API, which shows in its discovery document the hashes of these versions in turn, at last always the last one.
+fn connection(api: &ScriptedApi, stored: &[&str]) -> Connection {
+    let hashes: Vec<_> = stored
+        .iter()
+        .map(|version| storage_version_hash::of("demo.dev", version, "Foo"))
+        .collect();
+    let (api, reads) = (api.clone(), Arc::new(AtomicUsize::new(0)));
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let discovered = (request.uri().path() == "/apis/demo.dev/v1").then(|| {
+            let read = reads.fetch_add(1, Ordering::Relaxed).min(hashes.len() - 1);
+            let foos = json!({
+                "name": "foos", "singularName": "foo", "namespaced": true, "kind": "Foo", "verbs": [],
+                "storageVersionHash": hashes[read],
+            });
+            json!({"kind": "APIResourceList", "groupVersion": "demo.dev/v1", "resources": [foos]})
+        });
+        let mut api = api.clone();
+        async move {
+            match discovered {
+                Some(list) => Ok(http::Response::new(Body::from(list.to_string().into_bytes()))),
+                None => api.call(request).await,
+            }
+        }
+    });
+    Connection::new(kube::Client::new(service, "default")).without_retries()
+}
+
 async fn migrate(api: &ScriptedApi) -> (Result<Option<u64>, StorageMigrationError>, Vec<(u64, u64)>) {
     let mut progress = Vec::new();
-    let migration = StorageMigration::to_version(api.connection(), kind());
+    let migration = StorageMigration::to_version(connection(api, &["v1"]), kind());
     let result = migration.run(|done, all| progress.push((done, all))).await;
     (result, progress)
 }
@@ -87,7 +115,7 @@ fn trimmed(sent: &[Request]) -> bool {
         .any(|request| is_of_definition(request) && request.verb == "patch")
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_object_is_patched_on_condition_and_the_status_trimmed() {
     let api = api(vec![
         page(&["a", "b"], Some("next"), Some(1)),
@@ -112,7 +140,7 @@ async fn every_object_is_patched_on_condition_and_the_status_trimmed() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_listed_when_one_version_is_stored() {
     let api = ScriptedApi::new();
     api.always_reply_with(
@@ -123,7 +151,7 @@ async fn nothing_is_listed_when_one_version_is_stored() {
     assert_eq!(api.requests().len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn another_stored_version_is_an_error_that_names_it() {
     let api = ScriptedApi::new();
     api.always_reply_with(
@@ -137,7 +165,7 @@ async fn another_stored_version_is_an_error_that_names_it() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn object_that_others_write_is_read_again_and_a_deleted_one_left() {
     let api = api(vec![page(&["a", "b"], None, None)]);
     api.reply_with(is_patch_of("a"), refusal(409, "Conflict", "changed"));
@@ -158,7 +186,7 @@ async fn object_that_others_write_is_read_again_and_a_deleted_one_left() {
     assert!(trimmed(&sent));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn object_that_is_written_all_the_time_is_patched_without_its_resource_version() {
     let api = api(vec![page(&["a"], None, None)]);
     let has_version = |request: &Request| request.body["metadata"]["resourceVersion"] != Value::Null;
@@ -182,7 +210,7 @@ async fn object_that_is_written_all_the_time_is_patched_without_its_resource_ver
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn expired_list_begins_again() {
     let expired = refusal(410, "Expired", "the provided continue parameter is too old");
     let api = api(vec![
@@ -196,7 +224,7 @@ async fn expired_list_begins_again() {
     assert_eq!(progress, [(1, 2), (2, 2)]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn objects_that_are_refused_are_named_and_nothing_is_trimmed() {
     let names: Vec<String> = (0..12).map(|number| format!("foo-{number:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -217,8 +245,45 @@ async fn objects_that_are_refused_are_named_and_nothing_is_trimmed() {
     assert!(!trimmed(&api.requests()));
 }
 
-#[tokio::test]
-async fn forbidden_patch_ends_the_migration() {
+#[tokio::test(start_paused = true)]
+async fn object_that_admission_denies_is_named_and_the_others_are_rewritten() {
+    let api = api(vec![page(&["a", "b", "c"], None, None)]);
+    let denied = "admission webhook \"sizes.demo.dev\" denied the request: User sizes cannot shrink";
+    api.always_reply_with(is_patch_of("b"), refusal(403, "Forbidden", denied));
+    accept(&api);
+    let error = migrate(&api).await.0.unwrap_err().to_string();
+    assert!(error.starts_with("1 objects cannot be rewritten"), "{error}");
+    assert!(error.contains("\nshop/b: ") && error.contains(denied), "{error}");
+    let sent = api.requests();
+    assert_eq!(sent.iter().filter(|request| request.verb == "patch").count(), 3);
+    assert!(!trimmed(&sent));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_rewritten_until_the_api_server_stores_the_version() {
+    let api = api(vec![page(&["a"], None, None)]);
+    accept(&api);
+    let start = tokio::time::Instant::now();
+    let slow = connection(&api, &["v1alpha1", "v1alpha1", "v1"]);
+    let migration = StorageMigration::to_version(slow, kind());
+    assert_eq!(migration.run(|_, _| {}).await.unwrap(), Some(1));
+    assert_eq!(start.elapsed(), 2 * DISCOVERY_INTERVAL + OTHER_SERVERS_DELAY);
+
+    api.requests();
+    let stale = StorageMigration::to_version(connection(&api, &["v1alpha1"]), kind());
+    let error = stale.run(|_, _| {}).await.unwrap_err().to_string();
+    assert!(
+        error.starts_with(
+            "the definition stores foos.demo.dev in version v1, and after 30 seconds the API server still does not"
+        ),
+        "{error}"
+    );
+    let sent = api.requests();
+    assert!(sent.iter().all(|request| request.verb == "get"), "{sent:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn missing_permission_ends_the_migration() {
     let api = api(vec![page(&["a", "b", "c"], None, None)]);
     api.always_reply_with(|request| request.verb == "patch", Reply::forbidden());
     let error = migrate(&api).await.0.unwrap_err();
@@ -228,7 +293,7 @@ async fn forbidden_patch_ends_the_migration() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn definition_that_changed_meanwhile_is_not_trimmed() {
     let api = ScriptedApi::new();
     let get = |request: &Request| request.verb == "get";
@@ -264,8 +329,8 @@ async fn operator_waits_until_the_version_is_stored() {
     api.reply_with(|request| request.verb == "list", page(&["a"], None, None));
     accept(&api);
     let start = tokio::time::Instant::now();
-    let migration = StorageMigration::to_version(api.connection(), kind());
+    let migration = StorageMigration::to_version(connection(&api, &["v1"]), kind());
     migration.run_in_operator(CancellationToken::new()).await;
-    assert_eq!(start.elapsed(), 3 * INTERVAL);
+    assert_eq!(start.elapsed(), 3 * INTERVAL + OTHER_SERVERS_DELAY);
     assert!(trimmed(&api.requests()));
 }

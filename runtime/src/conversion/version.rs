@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned, de::IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::{Convert, ConvertError};
+use super::{Convert, ConvertError, rules::SeenTypes};
 use crate::CustomKind;
 
 /// A custom kind whose objects consist of `spec` and `status`. `#[derive(Informer)]` implements it.
@@ -27,6 +27,10 @@ pub trait OtherVersion<H>: Versioned {
     /// Converts an object of the hub, and the result back.
     #[doc(hidden)]
     fn object_from_hub(object: &Map<String, Value>) -> Result<RoundTrip, ConvertError>;
+
+    /// Whether both are known to change nothing where the schemas are equal.
+    #[doc(hidden)]
+    fn is_identity() -> bool;
 }
 
 /// The status of kinds without one.
@@ -52,6 +56,7 @@ impl Serialize for NoStatus {
 pub trait ConvertStatus<H>: Sized {
     fn status_to_hub(self) -> Result<Option<H>, ConvertError>;
     fn status_from_hub(hub: H) -> Result<Option<Self>, ConvertError>;
+    fn status_is_identity(seen: &mut SeenTypes) -> bool;
 }
 
 #[diagnostic::do_not_recommend]
@@ -63,6 +68,10 @@ impl<T: Convert> ConvertStatus<T::Hub> for T {
     fn status_from_hub(hub: T::Hub) -> Result<Option<Self>, ConvertError> {
         Self::from_hub(hub).map(Some)
     }
+
+    fn status_is_identity(seen: &mut SeenTypes) -> bool {
+        T::is_identity(seen)
+    }
 }
 
 impl<H> ConvertStatus<H> for NoStatus {
@@ -72,6 +81,11 @@ impl<H> ConvertStatus<H> for NoStatus {
 
     fn status_from_hub(_hub: H) -> Result<Option<Self>, ConvertError> {
         Ok(None)
+    }
+
+    /// If the hub has a status, the schemas differ.
+    fn status_is_identity(_seen: &mut SeenTypes) -> bool {
+        true
     }
 }
 
@@ -115,6 +129,11 @@ where
         let status = status.map_err(in_status)?.flatten();
         let back = fields(&spec, status.as_ref())?;
         Ok(RoundTrip { there, back })
+    }
+
+    fn is_identity() -> bool {
+        let mut seen = SeenTypes::default();
+        O::Spec::is_identity(&mut seen) && O::Status::status_is_identity(&mut seen)
     }
 }
 

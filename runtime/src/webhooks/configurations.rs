@@ -25,6 +25,9 @@ use crate::{NamespacedName, Scope};
 /// The port on which operators serve webhooks.
 pub(crate) const DEFAULT_PORT: u16 = 9443;
 
+/// The name of the Deployment's port. Pods of a release without webhooks do not have it, so that they are no endpoints of the Service.
+const PORT_NAME: &str = "webhooks";
+
 /// The port of the Service.
 pub(crate) const SERVICE_PORT: i32 = 443;
 
@@ -174,9 +177,9 @@ impl Target<'_> {
             spec: Some(ServiceSpec {
                 selector: Some(BTreeMap::from([(POD_LABEL.to_owned(), self.operator.to_owned())])),
                 ports: Some(vec![ServicePort {
-                    name: Some("webhooks".to_owned()),
+                    name: Some(PORT_NAME.to_owned()),
                     port: SERVICE_PORT,
-                    target_port: Some(IntOrString::Int(DEFAULT_PORT.into())),
+                    target_port: Some(IntOrString::String(PORT_NAME.to_owned())),
                     ..ServicePort::default()
                 }]),
                 ..ServiceSpec::default()

@@ -88,7 +88,7 @@ async fn configurations_have_safe_defaults() {
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop-webhooks", "namespace": "shop-system"},
             "spec": {
                 "selector": {"app.kubernetes.io/name": "shop"},
-                "ports": [{"name": "webhooks", "port": 443, "targetPort": 9443}],
+                "ports": [{"name": "webhooks", "port": 443, "targetPort": "webhooks"}],
             },
         })
     );

@@ -5,7 +5,16 @@
 //! Limits: a connection handles one request at a time, and a response is written before the next request is read. So memory is bounded by
 //! [`MAX_CONNECTIONS`] responses and [`MAX_BODY_BYTES_IN_FLIGHT`] of bodies, independent of the clients.
 
-use std::{collections::BTreeMap, convert::Infallible, io::ErrorKind, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    io::{self, ErrorKind},
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
@@ -25,6 +34,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::{debug, error, warn};
 
 use super::{
+    idle_connections::{IdleConnections, OpenConnection},
     metrics::{PathMetrics, WebhookMetrics},
     write_timeout::WriteTimeout,
 };
@@ -39,7 +49,7 @@ const MAX_BODY_BYTES_IN_FLIGHT: u32 = 64 << 20;
 /// What a request counts at least, which limits their number.
 const MIN_BODY_BYTES: u32 = 64 << 10;
 
-/// More connections wait.
+/// When more are open, the connection that has idled longest is closed.
 const MAX_CONNECTIONS: usize = 512;
 
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -94,6 +104,7 @@ pub(crate) struct WebhookServer {
     listener: TcpListener,
     tls: TlsAcceptor,
     shared: Arc<Shared>,
+    max_connections: usize,
 }
 
 struct Shared {
@@ -124,25 +135,27 @@ impl WebhookServer {
                 routes,
                 body_bytes: Arc::new(Semaphore::new(MAX_BODY_BYTES_IN_FLIGHT as usize)),
             }),
+            max_connections: MAX_CONNECTIONS,
         })
     }
 
     /// Serves until `stop`; returns when the last connection is closed.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let connections = TaskTracker::new();
-        let free = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let free = Arc::new(Semaphore::new(self.max_connections));
+        let idle = Arc::new(IdleConnections::default());
         let accept = async || {
-            // The semaphore is never closed, so this is always a permit.
-            let permit = free.clone().acquire_owned().await;
-            (permit, self.listener.accept().await)
+            let (stream, _) = self.listener.accept().await?;
+            Ok::<_, io::Error>((stream, make_room(&free, &idle).await))
         };
-        while let Some((permit, accepted)) = stop.run_until_cancelled(accept()).await {
+        while let Some(accepted) = stop.run_until_cancelled(accept()).await {
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, permit)) => {
                     let (tls, shared, stop) = (self.tls.clone(), self.shared.clone(), stop.clone());
+                    let open = Arc::new(idle.open());
                     connections.spawn(async move {
                         let _permit = permit;
-                        connection(stream, tls, shared, stop).await;
+                        connection(stream, tls, shared, open, stop).await;
                     });
                 }
                 Err(error) => {
@@ -157,13 +170,41 @@ impl WebhookServer {
     }
 }
 
-async fn connection(stream: TcpStream, tls: TlsAcceptor, shared: Arc<Shared>, stop: CancellationToken) {
+/// Waits until another connection may be open. Has one that idles close if there are too many.
+async fn make_room(free: &Arc<Semaphore>, idle: &IdleConnections) -> Option<OwnedSemaphorePermit> {
+    // The semaphore is never closed, so this always returns a permit.
+    loop {
+        if let Ok(permit) = free.clone().try_acquire_owned() {
+            return Some(permit);
+        }
+        if idle.close_one() {
+            return free.clone().acquire_owned().await.ok();
+        }
+        tokio::select! {
+            permit = free.clone().acquire_owned() => return permit.ok(),
+            () = idle.added() => {}
+        }
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    tls: TlsAcceptor,
+    shared: Arc<Shared>,
+    open: Arc<OpenConnection>,
+    stop: CancellationToken,
+) {
     // Responses are small, and written at once.
     if let Err(error) = stream.set_nodelay(true) {
         debug!(%error, "setting TCP_NODELAY failed");
     }
     let accepted = timeout(HANDSHAKE_TIMEOUT, tls.accept(stream));
-    let stream = match stop.run_until_cancelled(accepted).await {
+    let accepted = tokio::select! {
+        accepted = accepted => Some(accepted),
+        () = open.closed() => None,
+        () = stop.cancelled() => None,
+    };
+    let stream = match accepted {
         Some(Ok(Ok(stream))) => stream,
         Some(Ok(Err(error))) if error.kind() == ErrorKind::UnexpectedEof => return, // a TCP probe
         Some(Ok(Err(error))) => {
@@ -174,9 +215,16 @@ async fn connection(stream: TcpStream, tls: TlsAcceptor, shared: Arc<Shared>, st
         Some(Err(_)) | None => return,
     };
     let stream = TokioIo::new(WriteTimeout::new(stream, WRITE_TIMEOUT));
-    let service = service_fn(move |request| {
-        let shared = shared.clone();
-        async move { Ok::<_, Infallible>(respond(&shared, request).await) }
+    let had_request = AtomicBool::new(false);
+    let service = service_fn(|request| {
+        open.begin_request();
+        had_request.store(true, Ordering::Relaxed);
+        let (shared, open) = (shared.clone(), open.clone());
+        async move {
+            let response = respond(&shared, request).await;
+            open.end_request();
+            Ok::<_, Infallible>(response)
+        }
     });
     let mut builder = http1::Builder::new();
     builder
@@ -184,8 +232,15 @@ async fn connection(stream: TcpStream, tls: TlsAcceptor, shared: Arc<Shared>, st
         .header_read_timeout(HEADER_TIMEOUT);
     let mut connection = std::pin::pin!(builder.serve_connection(stream, service));
     let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = stop.cancelled() => {
+        ended = &mut connection => Some(ended),
+        () = open.closed() => None,
+        () = stop.cancelled() => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        // hyper would wait for the first request.
+        None if !had_request.load(Ordering::Relaxed) && !stop.is_cancelled() => return,
+        None => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }

@@ -2,10 +2,12 @@
 //! upgraded, rolled back and upgraded again, what is stored is migrated, and the old version is removed. But for builds of
 //! the project, 16 writers write objects of both versions all the time.
 //!
-//! `packages` installs packages. `releases` has the project's releases and how they are deployed, `writers` the load.
+//! `packages` installs packages. `releases` has the project's releases and how they are deployed, `writers` the load, with
+//! the objects of `kept`.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod kept;
 mod packages;
 mod releases;
 mod writers;
@@ -44,6 +46,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     wait_until_converted(cluster);
     releases.apply_webhook_configurations();
     writers.write(ApiVersions::Both);
+    writers.keep();
     releases.stop(old_operator);
     writers.run_for(LOAD);
     wait_until_validated(cluster);
@@ -113,7 +116,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.stop(new_operator);
     writers.run_for(LOAD);
 
-    let written = writers.stop();
+    let (written, kept) = writers.stop();
     for (name, writes, spec) in written {
         let found = cluster
             .get(&new_object("demo.dev/v1", "Foo", "default", &name))
@@ -123,6 +126,27 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
         // Each write changes the spec. A conversion, or the migration, that changed an object would count as well.
         assert_eq!(found["metadata"]["generation"], writes, "{name}: {found}");
         assert!(writes > 5, "{name} was written {writes} times");
+        let metadata = &found["metadata"];
+        assert_eq!(
+            (&metadata["labels"], &metadata["annotations"]),
+            (&Value::Null, &Value::Null),
+            "{name}"
+        );
+    }
+    for expected in kept {
+        let name = &expected.name;
+        let found = cluster.get(&new_object("demo.dev/v1", "Foo", "default", name));
+        let found = found.unwrap().unwrap();
+        assert_eq!(found["spec"], expected.spec, "{name}");
+        let metadata = &found["metadata"];
+        assert_eq!(metadata["labels"], expected.labels, "{name}");
+        assert_eq!(metadata["annotations"], expected.annotations, "{name}");
+        assert_eq!(metadata["generation"], expected.writes, "{name}: {found}");
+        assert!(
+            expected.writes > 5,
+            "{name} was written {} times",
+            expected.writes
+        );
     }
     reconciles(cluster, "last");
     releases.stop(last_operator);

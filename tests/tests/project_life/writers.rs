@@ -18,9 +18,11 @@ use kubewright_testkit::{Cluster, client};
 use serde_json::{Value, json};
 use tokio::{runtime::Runtime, task::JoinHandle};
 
+use crate::kept::{self, Kept};
+
 const WRITERS: usize = 16;
 /// The pause after a write: without optimization the servers and the operator would use both cores.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// A writer that does not get this far in time is stuck.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -35,19 +37,52 @@ pub(crate) enum ApiVersions {
 /// The running writers.
 pub(crate) struct Writers {
     runtime: Runtime,
+    client: kube::Client,
     tasks: Vec<JoinHandle<Written>>,
+    kept: Vec<JoinHandle<Kept>>,
     load: Arc<Load>,
 }
 
 /// An object's name, its number of writes, and the spec that it must have in the new version.
 pub(crate) type Written = (String, u64, Value);
 
-struct Load {
+pub(crate) struct Load {
     versions: Mutex<ApiVersions>,
     is_paused: AtomicBool,
     is_over: AtomicBool,
     /// The writes of each writer.
     writes: Vec<AtomicU64>,
+    /// The writes of objects in the old version alone that are under way.
+    old_writes: AtomicU64,
+}
+
+/// A write in the old version, until it is dropped.
+pub(crate) struct OldWrite<'a>(&'a AtomicU64);
+
+impl Drop for OldWrite<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Load {
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.is_paused.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn versions(&self) -> ApiVersions {
+        *self.versions.lock().unwrap()
+    }
+
+    /// Announces a write in the old version. Look at the versions after that.
+    pub(crate) fn begin_old_write(&self) -> OldWrite<'_> {
+        self.old_writes.fetch_add(1, Ordering::SeqCst);
+        OldWrite(&self.old_writes)
+    }
 }
 
 impl Writers {
@@ -60,16 +95,35 @@ impl Writers {
             is_paused: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             writes: (0..WRITERS).map(|_| AtomicU64::new(0)).collect(),
+            old_writes: AtomicU64::new(0),
         });
         let tasks = (0..WRITERS).map(|number| runtime.spawn(write(client.clone(), load.clone(), number)));
         let tasks = tasks.collect();
-        Self { runtime, tasks, load }
+        Self {
+            runtime,
+            client,
+            tasks,
+            kept: Vec::new(),
+            load,
+        }
+    }
+
+    /// Creates the objects that have a value of the new version alone, and has them written in the old one.
+    pub(crate) fn keep(&mut self) {
+        for name in kept::names() {
+            let (client, load) = (self.client.clone(), self.load.clone());
+            let task = async move { kept::write(client, &load, name).await };
+            self.kept.push(self.runtime.spawn(task));
+        }
     }
 
     /// Changes the versions that are written, and waits until no writer writes another.
     pub(crate) fn write(&mut self, versions: ApiVersions) {
         *self.load.versions.lock().unwrap() = versions;
         self.wait_for_writes();
+        while versions == ApiVersions::New && self.load.old_writes.load(Ordering::SeqCst) > 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Lets the writers write for this time, and at least once.
@@ -88,10 +142,13 @@ impl Writers {
     }
 
     /// Ends the writers.
-    pub(crate) fn stop(self) -> Vec<Written> {
+    pub(crate) fn stop(self) -> (Vec<Written>, Vec<Kept>) {
         self.load.is_over.store(true, Ordering::Relaxed);
-        let tasks = self.tasks.into_iter();
-        tasks.map(|task| self.runtime.block_on(task).unwrap()).collect()
+        let (tasks, kept) = (self.tasks.into_iter(), self.kept.into_iter());
+        (
+            tasks.map(|task| self.runtime.block_on(task).unwrap()).collect(),
+            kept.map(|task| self.runtime.block_on(task).unwrap()).collect(),
+        )
     }
 
     /// Waits until each writer has begun and ended a write. Panics if a write of one was refused.
@@ -112,6 +169,9 @@ impl Writers {
             if let Some(ended) = self.tasks.iter().position(JoinHandle::is_finished) {
                 self.runtime.block_on(self.tasks.swap_remove(ended)).unwrap();
             }
+            if let Some(ended) = self.kept.iter().position(JoinHandle::is_finished) {
+                self.runtime.block_on(self.kept.swap_remove(ended)).unwrap();
+            }
             assert!(
                 start.elapsed() < TIMEOUT,
                 "writers are stuck: {:?}",
@@ -122,10 +182,9 @@ impl Writers {
     }
 }
 
-/// Writes one object until the load is over. Any refusal is a panic.
-async fn write(client: kube::Client, load: Arc<Load>, number: usize) -> Written {
-    let name = format!("foo-{number}");
-    let api = |version: &str| -> Api<DynamicObject> {
+/// The clients of the old and the new version.
+pub(crate) fn apis(client: &kube::Client) -> (Api<DynamicObject>, Api<DynamicObject>) {
+    let api = |version: &str| {
         let resource = ApiResource {
             group: "demo.dev".to_owned(),
             version: version.to_owned(),
@@ -135,7 +194,13 @@ async fn write(client: kube::Client, load: Arc<Load>, number: usize) -> Written 
         };
         Api::namespaced_with(client.clone(), "default", &resource)
     };
-    let (old, new) = (api("v1alpha1"), api("v1"));
+    (api("v1alpha1"), api("v1"))
+}
+
+/// Writes one object until the load is over. Any refusal is a panic.
+async fn write(client: kube::Client, load: Arc<Load>, number: usize) -> Written {
+    let name = format!("foo-{number}");
+    let (old, new) = apis(&client);
     let object = json!({
         "apiVersion": "demo.dev/v1alpha1", "kind": "Foo", "metadata": {"name": name},
         "spec": {"deploymentName": format!("web-{name}"), "replicas": 0},
@@ -146,12 +211,12 @@ async fn write(client: kube::Client, load: Arc<Load>, number: usize) -> Written 
     created.unwrap_or_else(|error| panic!("{name} is not created: {error}"));
     let mut writes = 1;
     let mut spec = json!({"app": "web", "instance": name, "size": 0});
-    while !load.is_over.load(Ordering::Relaxed) {
-        if load.is_paused.load(Ordering::Relaxed) {
+    while !load.is_over() {
+        if load.is_paused() {
             tokio::time::sleep(PAUSE).await;
             continue;
         }
-        let versions = *load.versions.lock().unwrap();
+        let versions = load.versions();
         let is_new = match versions {
             ApiVersions::Old => false,
             ApiVersions::New => true,

@@ -317,7 +317,19 @@ pub(super) mod sensitive {
         #[kube(group = "demo.dev", version = "v1beta1", kind = "Token", namespaced)]
         #[convert(hub = v1::TokenSpec)]
         pub struct TokenSpec {
+            #[convert(with = checked)]
             number: i64,
+        }
+
+        mod checked {
+            pub fn to_hub(number: i64) -> i64 {
+                assert!(number < 1000, "{number} is too large");
+                number
+            }
+
+            pub fn from_hub(number: i64) -> i64 {
+                number
+            }
         }
     }
 }

@@ -124,13 +124,39 @@ fn errors_of_sensitive_kinds_quote_no_values() {
     let mut registered = RegisteredVersions::of::<sensitive::v1::Token>();
     Versions::<sensitive::v1::Token>::new(&mut registered, &mut Vec::new())
         .other::<sensitive::v1beta1::Token>();
-    let token = json!({
-        "apiVersion": "demo.dev/v1beta1", "kind": "Token", "metadata": {"name": "a"}, "spec": {"number": "secret"},
-    });
-    let error = Converters::new([registered.converter]).convert(token, "demo.dev/v1");
-    assert_eq!(
-        error.unwrap_err(),
-        "converting Token a (demo.dev/v1beta1) to demo.dev/v1 failed: spec: the reason is hidden because the kind is sensitive"
+    let converters = Converters::new([registered.converter]);
+    for (number, reason) in [
+        (
+            json!("secret"),
+            "spec: the reason is hidden because the kind is sensitive",
+        ),
+        (
+            json!(4321),
+            "the conversion panicked: the message is hidden because the kind is sensitive",
+        ),
+    ] {
+        let token = json!({
+            "apiVersion": "demo.dev/v1beta1", "kind": "Token", "metadata": {"name": "a"}, "spec": {"number": number},
+        });
+        assert_eq!(
+            converters.convert(token, "demo.dev/v1").unwrap_err(),
+            format!("converting Token a (demo.dev/v1beta1) to demo.dev/v1 failed: {reason}")
+        );
+    }
+}
+
+/// The panic hook, which prints to stderr, belongs to the process: the test above runs in one of its own.
+#[test]
+fn panic_of_a_sensitive_kind_is_not_printed() {
+    let test = "conversion::tests::review::errors_of_sensitive_kinds_quote_no_values";
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(
+        output.status.success() && printed.contains("1 passed") && !printed.contains("4321"),
+        "{printed}"
     );
 }
 

@@ -1,11 +1,8 @@
 //! Generates the CustomResourceDefinitions: checks them, and merges the versions of a kind.
 
 use std::{
-    cell::Cell,
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
-    panic,
-    sync::Once,
 };
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -22,7 +19,7 @@ use crate::{
     cache::RegisteredKind,
     controller::Setup,
     conversion::{self, RegisteredVersions},
-    panics::caught,
+    panics::caught_silently,
     webhooks::configurations::{SERVICE_PORT, default_namespace, service_name},
 };
 
@@ -170,7 +167,7 @@ pub(super) fn all(setup: &Setup, errors: &mut Vec<ManifestError>) -> Vec<CustomD
 /// Generates the definition of a kind. `definition` panics where kube's `crd()` does.
 fn define(registered: &RegisteredKind) -> Result<CustomResourceDefinition, DefinitionError> {
     let info = &registered.info;
-    catch_silently(registered.definition).map_err(|reason| DefinitionError::Schema {
+    caught_silently(registered.definition).map_err(|reason| DefinitionError::Schema {
         kind: info.kind.to_string(),
         api_version: info.api_version(),
         reason,
@@ -233,7 +230,8 @@ fn merge(
             let version = other.version.to_string();
             return Err(DefinitionError::NotConverted { kind, version });
         }
-        if compare_schemas(&versions, &kind).is_err() {
+        // Rules may change values and keep the schema.
+        if !registered.converter.is_identity() || compare_schemas(&versions, &kind).is_err() {
             conversion = Some(webhook_conversion(operator));
         }
         registered.stored.clone()
@@ -368,25 +366,4 @@ fn first_difference(one: &Value, other: &Value, path: &str) -> Option<String> {
             }
             (_, one, other) => (one != other).then(here),
         })
-}
-
-/// Runs `call` and returns the message of a panic, which is not printed.
-fn catch_silently<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    thread_local! {
-        static SILENT: Cell<bool> = const { Cell::new(false) };
-    }
-    // The panic hook is global, so it stays installed, and is silent only on threads that set the flag.
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let default_hook = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if !SILENT.get() {
-                default_hook(info);
-            }
-        }));
-    });
-    SILENT.set(true);
-    let result = caught(call);
-    SILENT.set(false);
-    result
 }

@@ -19,6 +19,8 @@ use crate::{
     webhooks::Validator,
 };
 
+mod conversion_rules;
+
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[kube(group = "demo.dev", version = "v1alpha1", kind = "Foo", namespaced)]
 #[serde(rename_all = "camelCase")]
