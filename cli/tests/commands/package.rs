@@ -489,7 +489,7 @@ fn objects_without_metrics_do_not_depend_on_them() {
     let files = project.files();
     let templates: Vec<_> = files
         .keys()
-        .filter(|file| file.starts_with("chart/templates/") && file.ends_with(".yaml"))
+        .filter(|file| file.starts_with("chart/templates/"))
         .filter(|file| {
             project
                 .read(file)
