@@ -92,6 +92,12 @@ pub enum Error {
         path_list(.0)
     )]
     Uncommitted(Vec<PathBuf>),
+    /// git could not undo a command that deletes or rewrites code. See [`exit::UNCOMMITTED`].
+    #[error(
+        "the project is not in a git repository that has a commit, so nothing could undo the changes: run `git init`, `git add --all` and \
+         `git commit`, or pass --allow-dirty; nothing was written"
+    )]
+    NoRepository,
     /// See [`exit::SAMPLE`].
     #[error("{}", .0.join("\n"))]
     Samples(Vec<String>),
@@ -184,7 +190,7 @@ impl Error {
             Self::Stale(_) | Self::Problems(_) => exit::STALE,
             Self::Edited(_) => exit::EDITED,
             Self::Conflict(_) => exit::CONFLICT,
-            Self::Uncommitted(_) => exit::UNCOMMITTED,
+            Self::Uncommitted(_) | Self::NoRepository => exit::UNCOMMITTED,
             Self::Samples(_) => exit::SAMPLE,
             Self::Definitions(_) => exit::DEFINITION,
             Self::Cargo(error) => error.exit_code(),

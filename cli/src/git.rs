@@ -24,7 +24,7 @@ pub(crate) fn init(context: &Context<'_>, folder: &Path) -> InitOutcome {
     }
 }
 
-/// Returns the tracked files that have uncommitted changes.
+/// Returns the tracked files that have uncommitted changes, for commands that add code. [`tree_state`] is for those that delete or rewrite it.
 pub(crate) fn uncommitted(context: &Context<'_>, folder: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
     let is_dirty = |file: &&PathBuf| {
         let output = Command::new(&context.git)
@@ -68,11 +68,16 @@ pub(crate) fn tree_state(context: &Context<'_>, folder: &Path) -> TreeState {
     }
 }
 
-/// Returns the files in `folder` and below that git neither tracks nor ignores.
-pub(crate) fn untracked(context: &Context<'_>, folder: &Path) -> Vec<PathBuf> {
+/// Returns those of these files that git does not track, ignored ones as well: it cannot restore them.
+pub(crate) fn untracked(context: &Context<'_>, folder: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
+    if files.is_empty() {
+        // Without paths, git lists all files.
+        return Vec::new();
+    }
     let output = Command::new(&context.git)
         .current_dir(folder)
-        .args(["ls-files", "--others", "--exclude-standard", "-z"])
+        .args(["--literal-pathspecs", "ls-files", "--others", "-z", "--"])
+        .args(files)
         .stderr(Stdio::null())
         .output();
     output.map_or_else(|_| Vec::new(), |output| paths(&output.stdout))

@@ -132,6 +132,12 @@ impl Plan {
         self.changes.values()
     }
 
+    /// Returns the files that exist and are changed or deleted.
+    pub fn existing_files(&self) -> Vec<PathBuf> {
+        let existing = self.changes().filter(|change| change.before.is_some());
+        existing.map(|change| change.path.clone()).collect()
+    }
+
     /// Returns all changes as one unified diff.
     pub fn diff(&self) -> String {
         self.changes().map(FileChange::diff).collect()

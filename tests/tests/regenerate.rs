@@ -7,6 +7,11 @@ use kubewright_testkit::{Cluster, eventually};
 use kubewright_tests::{DeployedProject, Project, new_object, on_both_servers, read_manifests};
 use serde_json::json;
 
+#[path = "regenerate/cluster_steps.rs"]
+mod cluster_steps;
+
+use cluster_steps::OldKind;
+
 /// The exit code of `generate --check` when generated files are stale.
 const STALE: i32 = 1;
 /// The exit code of `generate` when a managed file has a merge conflict.
@@ -145,7 +150,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
         again.stderr
     );
     change_versions(&project);
-    rename_and_import(&project);
+    let renamed = rename_and_import(&project);
     project.cargo(&["fmt", "--check"]).expect_success();
     let tested = project.test_with_clippy().stdout;
     for test in ["conversion_loses_nothing", "v1alpha1_is_converted"] {
@@ -202,6 +207,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     for definition in read_manifests(&project.root().join("manifests/imported")) {
         cluster.install_crd(&definition).expect("the CRD is installed");
     }
+    cluster_steps::create_old(cluster, &renamed, "growing");
     let operator = deployed.start("only", &[]);
     // The API server cannot call this operator to convert the third kind.
     for (kind, version) in [("Seed", "v1beta1"), ("Shrub", "v1alpha1")] {
@@ -221,6 +227,11 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
             }
         });
     }
+    if let Some(plane) = cluster.control_plane() {
+        cluster_steps::run(cluster, plane, &renamed, "growing", &|| {
+            operator.process.log_tail()
+        });
+    }
     drop(operator);
     cluster
         .audit()
@@ -237,7 +248,7 @@ fn kind_is_removed_without_a_trace(project: &Project) {
         &["add", "kind", "Moss"][..],
         &["add", "webhook", "Moss", "--validating", "--defaulting"],
         &["add", "version", "Moss", "v1"],
-        &["remove", "kind", "Moss"],
+        &["remove", "kind", "Moss", "--allow-dirty"],
     ] {
         project.kubewright(command).expect_success();
     }
@@ -295,7 +306,7 @@ fn change_versions(project: &Project) {
         ".stored::<v1beta1::Seed>",
     );
     project
-        .kubewright(&["remove", "version", "Seed", "v1alpha1"])
+        .kubewright(&["remove", "version", "Seed", "v1alpha1", "--allow-dirty"])
         .expect_success();
 
     project.kubewright(&["generate"]).expect_success();
@@ -330,17 +341,18 @@ fn change_versions(project: &Project) {
 }
 
 /// Renames a kind with two versions, and adds a controller of another project's kind.
-fn rename_and_import(project: &Project) {
+fn rename_and_import(project: &Project) -> OldKind {
+    let renamed = cluster_steps::rename(project, "Tree", "Shrub");
     let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/imported/definitions.yaml");
     for command in [
-        &["rename", "kind", "Tree", "Shrub"][..],
-        &["import", definitions, "--kind", "Certificate"],
+        &["import", definitions, "--kind", "Certificate"][..],
         &["add", "controller", "Certificate", "--owns", "ConfigMap"],
         &["generate"],
         &["generate", "--check"],
     ] {
         project.kubewright(command).expect_success();
     }
+    renamed
 }
 
 /// Runs a command that reads the cluster. Returns whether it succeeded, and its output.
@@ -413,6 +425,7 @@ fn stored_version_is_not_removed(cluster: &Cluster, project: &Project) {
             "--cluster",
             "testkit",
             "--dry-run",
+            "--allow-dirty",
         ];
         with_cluster(cluster, project, &command)
     };

@@ -55,11 +55,7 @@ pub(crate) fn run(all: bool) -> Result<()> {
         compare("kubectl kustomize and dist/install.yaml", &expected, &install)?;
         if let Some((helm, validator)) = &tools {
             check_chart(helm, &folder, expected)?;
-            output(
-                Command::new(validator)
-                    .arg("manifests")
-                    .arg(folder.join("bundle")),
-            )?;
+            check_bundle(validator, &folder.join("bundle"))?;
         }
         eprintln!("{}: ok", folder.display());
     }
@@ -114,6 +110,22 @@ fn check_chart(helm: &Path, folder: &Path, mut expected: Objects) -> Result<()> 
             );
         }
     }
+    Ok(())
+}
+
+/// Checks that OLM's validator finds no error in a bundle: it logs errors, and exits with 0.
+fn check_bundle(validator: &Path, bundle: &Path) -> Result<()> {
+    let validated = run_program(Command::new(validator).arg("manifests").arg(bundle))?;
+    let log = String::from_utf8_lossy(&validated.stdout) + String::from_utf8_lossy(&validated.stderr);
+    let has_error = ["level=error", "level=fatal", "ERRO", "FATA"]
+        .iter()
+        .any(|level| log.contains(level));
+    ensure!(
+        validated.status.success() && !has_error,
+        "OLM's validator refuses {}: {}\n{log}",
+        bundle.display(),
+        validated.status
+    );
     Ok(())
 }
 

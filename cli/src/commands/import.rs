@@ -101,6 +101,7 @@ fn plan(
     sources: &[SourceFile],
     context: &Context<'_>,
 ) -> Result<Plan, Error> {
+    check_modules(definitions)?;
     let mut plan = Plan::default();
     let code: Vec<_> = definitions.iter().map(Definition::code).collect();
     for (definition, code) in definitions.iter().zip(format_rust(context, &code)) {
@@ -124,6 +125,23 @@ fn plan(
     Ok(plan)
 }
 
+/// Refuses definitions that would be written to the same file.
+fn check_modules(definitions: &[Definition]) -> Result<(), ImportError> {
+    let mut paths = BTreeMap::new();
+    for definition in definitions {
+        let path = definition.module_path();
+        let name = format!("{} ({})", definition.kind, definition.name);
+        if let Some(one) = paths.insert(path.clone(), name.clone()) {
+            return Err(ImportError::SameModule {
+                one,
+                other: name,
+                path: slashed(&path),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a module that exists and is about something else.
 fn check_module(
     definition: &Definition,
@@ -144,6 +162,8 @@ fn check_module(
     }
     Err(ImportError::ModuleExists {
         path: slashed(path),
+        parent: slashed(path.parent().unwrap_or(path)),
+        module: definition.module(),
         found: found.map_or("no kind".to_owned(), |found| {
             format!("{}.{}", found.kind, found.group)
         }),

@@ -2,8 +2,6 @@
 //!
 //! A release adds its lines; lines of releases from which nobody upgrades any more can go.
 
-use std::collections::BTreeSet;
-
 use cargo_metadata::semver::Version;
 
 use crate::source::{self, InsertError, Rename, Renamed};
@@ -83,7 +81,7 @@ pub(super) fn apply(text: &str, from: &Version, to: &Version) -> Result<ChangedF
             .extend(undecided.into_iter().map(|line| (line, advice.clone())));
     }
     for (_, method, advice) in METHODS.iter().filter(|(release, ..)| is_new(release)) {
-        let lines = source::name_lines(&file.text, &BTreeSet::new(), method);
+        let lines = source::call_lines(&file.text, method);
         file.undecided
             .extend(lines.into_iter().map(|line| (line, (*advice).to_owned())));
     }

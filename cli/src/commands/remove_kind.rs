@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{add_webhook, remove_import, remove_version, source_edits, uses};
+use super::{add_webhook, leftover_names, remove_import, remove_version, source_edits, uses};
 use crate::{
     Context, Error,
     args::{RemoveKind, WriteOptions},
@@ -43,22 +43,29 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
         let kind = kind.kind;
         return Err(KindError::InUse { kind, places }.into());
     }
+    let plural = plural(&kind.kind.to_lowercase());
+    let words = BTreeSet::from([&*kind.kind, &*plural]);
+    let lines = |_: &Path, text: &str| source::word_lines(text, &words);
+    let kept = leftover_names::places(&project, &plan, &Path::to_owned, &lines)?;
+    leftover_names::print(&kind.kind, &kept, context)?;
+    let packages = leftover_names::package_steps(&project);
     let options = WriteOptions {
         dry_run: args.dry_run,
         allow_dirty: args.allow_dirty,
     };
-    if !source_edits::apply(&plan, &project, options, context)? {
+    if !source_edits::rewrite(&plan, &project, options, context)? {
         return Ok(());
     }
     if is_imported {
         return context.message(format_args!(
-            "\nnext:\n  kubewright generate  # removes the permissions for {}",
-            kind.kind
+            "\nnext:\n  kubewright generate  # removes the permissions for {}\n{}",
+            kind.kind,
+            packages.trim_end()
         ));
     }
     let (definition, _) = remove_version::definition(&kind, &project)?;
     context.message(format_args!(
-        "\nnext:\n  kubewright generate  # deletes the CRD, the permissions and the documentation of {}\n\n\
+        "\nnext:\n  kubewright generate  # deletes the CRD, the permissions and the documentation of {}\n{packages}\n\
          clusters keep the CRD and its objects; this deletes both:\n  kubectl delete crd {definition}",
         kind.kind
     ))
@@ -158,7 +165,7 @@ impl Removal<'_, '_> {
         for test in *tests {
             let path = format!("tests/{module}{test}.rs");
             let text = self.project.read(&path)?.unwrap_or_default();
-            if !source::name_lines(&text, &BTreeSet::from([name.clone()]), "").is_empty() {
+            if !source::name_lines(&text, &BTreeSet::from([name.clone()])).is_empty() {
                 self.delete(plan, path.into())?;
             }
         }

@@ -47,7 +47,7 @@ pub fn run(args: &RemoveVersion, context: &mut Context<'_>) -> Result<(), Error>
             .into());
         }
     }
-    if !source_edits::apply(&plan, &project, args.write, context)? {
+    if !source_edits::rewrite(&plan, &project, args.write, context)? {
         return Ok(());
     }
     context.message("\nnext:\n  kubewright generate")?;

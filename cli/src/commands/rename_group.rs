@@ -1,8 +1,16 @@
 //! `kubewright rename group`: moves the kinds of an API group of the project to another group, in code, samples and settings.
 
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
 use serde_json::Value;
 
-use super::{remove_version, source_edits};
+use super::{
+    cluster_steps::{self, MovedKind},
+    leftover_names, remove_version, source_edits,
+};
 use crate::{
     Context, Error,
     args::RenameGroup,
@@ -12,7 +20,7 @@ use crate::{
     plan::{Plan, slashed},
     project::{self, Project},
     samples,
-    source::{self, DefinedKind},
+    source::{self, DefinedKind, GroupNames, ProjectKind},
     versions::{VersionedKind, in_file},
 };
 
@@ -43,57 +51,61 @@ pub fn run(args: &RenameGroup, context: &mut Context<'_>) -> Result<(), Error> {
         }
         .into());
     }
-    let mut definitions: Vec<String> = Vec::new();
+    let mut definitions = BTreeMap::new();
     for kind in &moved {
         let kind = VersionedKind::find(&project, &sources, &kind.kind)?;
-        definitions.push(remove_version::definition(&kind, &project)?.0);
+        definitions.insert(remove_version::definition(&kind, &project)?.0, kind.kind);
     }
-    definitions.sort();
-    definitions.dedup();
-    let (plan, kept) = plan(&project, old, new, context)?;
-    if !kept.is_empty() {
-        context.message(format_args!(
-            "these name {old} and are not changed:\n{}\n",
-            kept.join("\n")
-        ))?;
-    }
-    if !source_edits::apply(&plan, &project, args.write, context)? {
+    let plural = |definition: &String| Some(definition.split_once('.')?.0.to_owned());
+    let names = |group: &str| GroupNames {
+        group: group.to_owned(),
+        plurals: definitions.keys().filter_map(plural).collect(),
+    };
+    let plan = plan(&project, [&names(old), &names(new)], context)?;
+    let kept = kept(&project, &plan, &kinds, [old, new])?;
+    leftover_names::print(old, &kept, context)?;
+    if !source_edits::rewrite(&plan, &project, args.write, context)? {
         return Ok(());
     }
+    let moved: Vec<_> = definitions
+        .into_iter()
+        .map(|(definition, kind)| MovedKind {
+            kinds: [kind.clone(), kind],
+            groups: [old, new].map(str::to_owned),
+            resources: [
+                definition.clone(),
+                format!("{}.{new}", plural(&definition).unwrap_or_default()),
+            ],
+        })
+        .collect();
+    let packages = leftover_names::package_steps(&project);
+    let steps = cluster_steps::steps(&project, &moved)?;
     context.message(format_args!(
-        "\nnext:\n  kubewright generate  # replaces the CRDs, the permissions and the documentation\n\n\
-         clusters that have objects of {old} keep them; for each cluster:\n  \
-         kubectl apply --server-side -k manifests  # the new definitions, and the operator of {new}"
-    ))?;
-    for definition in definitions {
-        context.message(format_args!(
-            "  kubectl get {definition} -A -o json | jq '.items[] |= (.apiVersion |= sub(\"^[^/]*\"; \"{new}\") | \
-             .metadata |= {{name, namespace, labels, annotations}} | del(.status))' | kubectl create -f -\n  \
-             kubectl delete {definition} -A --all --cascade=orphan  # check the copies, and remove finalizers of the old operator first\n  \
-             kubectl delete crd {definition}"
-        ))?;
-    }
-    Ok(())
+        "\nnext:\n  kubewright generate  # replaces the CRDs, the permissions and the documentation\n{packages}\n\
+         clusters that have objects of {old} keep them; for each cluster, in bash:\n{}",
+        steps.trim_end()
+    ))
 }
 
-/// Plans the new group. Also returns the places that name the old one and are not changed.
+/// Plans the new group.
 fn plan(
     project: &Project,
-    old: &str,
-    new: &str,
+    [old_names, new_names]: [&GroupNames; 2],
     context: &Context<'_>,
-) -> Result<(Plan, Vec<String>), Error> {
+) -> Result<Plan, Error> {
+    let (old, new) = (&*old_names.group, &*new_names.group);
     let mut plan = Plan::default();
-    let (mut kept, mut clashes) = (Vec::new(), Vec::new());
+    let mut clashes = Vec::new();
     for path in source::package_files(&project.root)? {
         if path.starts_with(imports::MODULES) {
             continue;
         }
         let before = project.read(&path)?.unwrap_or_default();
         let place = |line| format!("{}:{line}", slashed(&path));
-        clashes.extend(source::group_lines(&before, new).into_iter().map(place));
-        let after = source::rename_group(&before, old, new).map_err(|error| in_file(&path, error))?;
-        kept.extend(lines_with(&after, old).map(place));
+        clashes.extend(new_names.lines(&before).into_iter().map(place));
+        let after = old_names
+            .rename(&before, new)
+            .map_err(|error| in_file(&path, error))?;
         let after = if after == before {
             after
         } else {
@@ -132,17 +144,21 @@ fn plan(
         let after: String = before.split_inclusive('\n').map(edit).collect();
         plan.write(project::FILE, Some(before), after);
     }
-    for file in ["README.md", "Cargo.toml"] {
-        let text = project.read(file)?.unwrap_or_default();
-        kept.extend(lines_with(&text, old).map(|line| format!("{file}:{line}")));
-    }
-    Ok((plan, kept))
+    Ok(plan)
 }
 
-/// Returns the numbers of the lines that contain a text.
-fn lines_with<'a>(text: &'a str, part: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let lines = text.lines().enumerate();
-    lines
-        .filter(move |(_, line)| line.contains(part))
-        .map(|(at, _)| at + 1)
+/// Returns the places that name the group and are not changed: finalizers, labels, comments, texts.
+fn kept(
+    project: &Project,
+    plan: &Plan,
+    kinds: &[ProjectKind],
+    [old, new]: [&str; 2],
+) -> Result<Vec<String>, Error> {
+    let others = kinds.iter().map(|found| &*found.kind.group).chain([new]);
+    // A domain above the old one is not apart from it.
+    let others: BTreeSet<&str> = others
+        .filter(|other| other.strip_suffix(old).is_some_and(|rest| rest.ends_with('.')))
+        .collect();
+    let lines = |_: &Path, text: &str| source::domain_lines(text, old, &others);
+    leftover_names::places(project, plan, &Path::to_owned, &lines)
 }

@@ -7,22 +7,23 @@ use std::{
 
 use serde_json::Value;
 
-use super::{remove_version, source_edits};
+use super::{
+    cluster_steps::{self, MovedKind},
+    leftover_names, remove_version, source_edits,
+};
 use crate::{
     Context, Error,
     args::RenameKind,
     error::KindError,
     format::keep_formatted,
+    imports,
     names::{plural, snake_case},
-    plan::{self, Plan, slashed},
+    plan::{Plan, slashed},
     project::Project,
     samples,
     source::{self, FileRole, Renaming, SourceFile},
     versions::{VersionedKind, in_file},
 };
-
-/// Files of users that no command changes, and that may name a kind.
-const TEXTS: [&str; 4] = ["README.md", "Cargo.toml", "kubewright.toml", "Dockerfile"];
 
 /// Renames the kind, unless the new name is used.
 pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
@@ -48,26 +49,25 @@ pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
     };
     let plan = rename.plan()?;
     let kept = rename.kept(&plan)?;
-    let old = &kind.kind;
-    if !kept.is_empty() {
-        context.message(format_args!(
-            "these name {old} and are not changed:\n{}\n",
-            kept.join("\n")
-        ))?;
-    }
-    if !source_edits::apply(&plan, &project, args.write, context)? {
+    let old = &*kind.kind;
+    leftover_names::print(old, &kept, context)?;
+    if !source_edits::rewrite(&plan, &project, args.write, context)? {
         return Ok(());
     }
-    let resource = format!("{}.{}", plural(&new.to_lowercase()), kind.group);
+    let moved = MovedKind {
+        kinds: [old, new].map(str::to_owned),
+        groups: [kind.group.clone(), kind.group.clone()],
+        resources: [
+            definition,
+            format!("{}.{}", plural(&new.to_lowercase()), kind.group),
+        ],
+    };
+    let packages = leftover_names::package_steps(&project);
+    let steps = cluster_steps::steps(&project, &[moved])?;
     context.message(format_args!(
-        "\nnext:\n  kubewright generate  # replaces the CRD, the permissions and the documentation of {old}\n\n\
-         clusters that have objects of {old} keep them; for each cluster:\n  \
-         kubectl apply --server-side -k manifests  # the new definition, and the operator of {new}\n  \
-         kubectl get {definition} -A -o json | jq '.items[] |= (.kind = \"{new}\" | .metadata |= {{name, namespace, labels, annotations}} | \
-         del(.status))' | kubectl create -f -\n  \
-         kubectl get {resource} -A  # check the copies; the operator applies what they own\n  \
-         kubectl delete {definition} -A --all --cascade=orphan  # remove finalizers of the old operator first\n  \
-         kubectl delete crd {definition}"
+        "\nnext:\n  kubewright generate  # replaces the CRD, the permissions and the documentation of {old}\n{packages}\n\
+         clusters that have objects of {old} keep them; for each cluster, in bash:\n{}",
+        steps.trim_end()
     ))
 }
 
@@ -85,6 +85,9 @@ impl Rename<'_, '_> {
         let mut plan = Plan::default();
         let mut clashes = Vec::new();
         for path in source::package_files(&self.project.root)? {
+            if path.starts_with(imports::MODULES) {
+                continue;
+            }
             let before = self.project.read(&path)?.unwrap_or_default();
             let role = self.role(&path);
             let after = renaming
@@ -163,6 +166,8 @@ impl Rename<'_, '_> {
                 continue;
             }
             for name in source::visible_names(&file.syntax) {
+                // Other files may use it.
+                fields.insert(name.clone());
                 let derived = ["", "Apply"].map(|suffix| format!("{name}{suffix}"));
                 types.extend(
                     derived
@@ -199,6 +204,7 @@ impl Rename<'_, '_> {
             module,
             method,
             fields,
+            crate_name: source_edits::crate_name(self.project)?,
         })
     }
 
@@ -248,35 +254,21 @@ impl Rename<'_, '_> {
         }
     }
 
-    /// Returns the places that name the kind and are not changed: texts, and strings and comments of other files.
+    /// Returns the places that name the kind and are not changed: texts, comments, and what may be another type's or field's name.
     fn kept(&self, plan: &Plan) -> Result<Vec<String>, Error> {
-        let lower = plural(&self.kind.kind.to_lowercase());
-        let words = BTreeSet::from([&*self.kind.kind, &*lower]);
-        let mut places = Vec::new();
-        let mut files: Vec<PathBuf> = TEXTS.map(PathBuf::from).to_vec();
-        for folder in [".github/workflows", "manifests/deploy"] {
-            let found = plan::files(&self.project.root.join(folder))?;
-            files.extend(
-                found
-                    .iter()
-                    .filter_map(|file| Some(file.strip_prefix(&self.project.root).ok()?.to_owned())),
-            );
-        }
-        files.extend(source::package_files(&self.project.root)?);
-        for path in files {
-            let target = self.target(&path);
-            let change = plan.changes().find(|change| change.path == target);
-            let text = match change {
-                Some(change) => change.after.clone(),
-                None => self.project.read(&path)?,
+        let renaming = self.renaming()?;
+        let plural = plural(&self.kind.kind.to_lowercase());
+        let mut words: BTreeSet<&str> = renaming.types.keys().map(String::as_str).collect();
+        words.extend([&*self.kind.kind, &*plural]);
+        let mut variables = words.clone();
+        variables.extend([&*renaming.module[0], &*renaming.method[0]]);
+        let lines = |path: &Path, text: &str| {
+            let words = match self.role(path) {
+                FileRole::Own => &variables,
+                _ => &words,
             };
-            let lines = source::word_lines(&text.unwrap_or_default(), &words);
-            places.extend(
-                lines
-                    .into_iter()
-                    .map(|line| format!("{}:{line}", slashed(&target))),
-            );
-        }
-        Ok(places)
+            source::word_lines(text, words)
+        };
+        leftover_names::places(self.project, plan, &|path| self.target(path), &lines)
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::{
     Context, Error,
     args::WriteOptions,
-    git,
+    git::{self, TreeState},
     plan::{IoError, Plan, slashed},
     project::Project,
     source::{self, InsertError},
@@ -85,6 +85,30 @@ pub(super) fn declare(plan: &mut Plan, project: &Project, module: &str) -> Resul
     })
 }
 
+/// Applies the plan of a command that deletes or rewrites code, as [`apply`] does, if git can undo it.
+pub(super) fn rewrite(
+    plan: &Plan,
+    project: &Project,
+    options: WriteOptions,
+    context: &mut Context<'_>,
+) -> Result<bool, Error> {
+    if !options.allow_dirty {
+        let files = plan.existing_files();
+        let mut dirty = match git::tree_state(context, &project.root) {
+            TreeState::Clean => Vec::new(),
+            TreeState::Dirty(dirty) => dirty,
+            TreeState::NoRepository => return Err(Error::NoRepository),
+        };
+        dirty.retain(|file| files.contains(file));
+        dirty.extend(git::untracked(context, &project.root, &files));
+        if !dirty.is_empty() {
+            dirty.sort();
+            return Err(Error::Uncommitted(dirty));
+        }
+    }
+    apply(plan, project, options, context)
+}
+
 /// Applies a plan and prints it. Returns whether something was written. Files that have uncommitted changes are not changed.
 pub(super) fn apply(
     plan: &Plan,
@@ -92,10 +116,8 @@ pub(super) fn apply(
     options: WriteOptions,
     context: &mut Context<'_>,
 ) -> Result<bool, Error> {
-    let changed = plan.changes().filter(|change| change.before.is_some());
-    let changed: Vec<_> = changed.map(|change| change.path.clone()).collect();
     if !options.allow_dirty {
-        let dirty = git::uncommitted(context, &project.root, &changed);
+        let dirty = git::uncommitted(context, &project.root, &plan.existing_files());
         if !dirty.is_empty() {
             return Err(Error::Uncommitted(dirty));
         }

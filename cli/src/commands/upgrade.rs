@@ -34,7 +34,7 @@ pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
         match git::tree_state(context, &project.root) {
             TreeState::Clean => {}
             TreeState::Dirty(files) => return Err(UpgradeError::Uncommitted(files).into()),
-            TreeState::NoRepository => return Err(UpgradeError::NoRepository.into()),
+            TreeState::NoRepository => return Err(Error::NoRepository),
         }
     }
     let mut plan = Plan::default();
@@ -52,8 +52,7 @@ pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
     }
     let plan = outcome.plan;
     if !args.write.allow_dirty {
-        let mut untracked = git::untracked(context, &project.root);
-        untracked.retain(|file| plan.changes().any(|change| change.path == *file));
+        let untracked = git::untracked(context, &project.root, &plan.existing_files());
         if !untracked.is_empty() {
             return Err(UpgradeError::Uncommitted(untracked).into());
         }

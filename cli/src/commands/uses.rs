@@ -43,7 +43,7 @@ fn lines_of(before: &str, after: &str, lines: &[usize]) -> Vec<usize> {
     lines.iter().filter_map(line).collect()
 }
 
-/// Returns the places that name a file of the source that the plan deletes, or one of its items, or the method; and the files in the folder
+/// Returns the places that name a file of the source that the plan deletes, or one of its items, or the method of the informer factory; and the files in the folder
 /// of its module.
 ///
 /// Names are compared, not resolved: a local item of the same name is found, too.
@@ -70,7 +70,8 @@ pub(super) fn of_deleted(
         if modules.iter().any(|module| path.starts_with(module)) {
             return vec![1];
         }
-        let mut lines = source::name_lines(text, &names, method);
+        let mut lines = source::name_lines(text, &names);
+        lines.extend(source::informer_lines(text, method));
         for module in &modules {
             lines.extend(module_lines(module, &crate_name, path, text));
         }

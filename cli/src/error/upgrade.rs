@@ -10,12 +10,6 @@ const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A refusal of `upgrade`. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum UpgradeError {
-    /// Nothing could undo the changes.
-    #[error(
-        "the project is not in a git repository, so nothing could undo the changes: run `git init`, `git add --all` and `git commit`, or pass \
-         --allow-dirty"
-    )]
-    NoRepository,
     /// The changes would mix with the user's.
     #[error(
         "{} has uncommitted changes, which would mix with those of the upgrade: commit or stash them, or pass --allow-dirty",
@@ -46,7 +40,7 @@ impl UpgradeError {
     /// Returns the exit code of this error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NoRepository | Self::Uncommitted(_) => exit::UNCOMMITTED,
+            Self::Uncommitted(_) => exit::UNCOMMITTED,
             Self::CargoToml(_) | Self::NoDependency | Self::Requirement(_) | Self::Newer(_) => exit::PROJECT,
         }
     }

@@ -4,7 +4,7 @@ use kube::core::Version;
 use serde_json::Value;
 
 use super::names;
-use crate::exit;
+use crate::{exit, names::is_dns_label};
 
 /// A definition cannot be imported.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,18 @@ pub enum ImportError {
         /// The path of the field.
         field: &'static str,
     },
+    /// A name is not one that the API server accepts.
+    #[error("{name}: {field} {value:?} is not valid: {rule}; the API server would refuse this definition")]
+    Invalid {
+        /// The name of the definition.
+        name: String,
+        /// The path of the field.
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// The violated rule.
+        rule: &'static str,
+    },
     /// The definition does not have the selected version.
     #[error("{name} has no version {version}: choose one of {}", .known.join(", "))]
     UnknownVersion {
@@ -65,9 +77,9 @@ pub enum ImportError {
     /// The kind cannot be the name of a Rust type.
     #[error("kind {0} has the name of a type that the generated code uses: write the struct by hand")]
     Reserved(String),
-    /// Two definitions have the same module.
+    /// A definition of the input has the module of a file that is about something else.
     #[error(
-        "{path} is the module of {found}, and {name} has the same one: rename the file's module, and import again"
+        "{path} has {found}, and {name} needs the same module: rename that file and the module `{module}` in {parent}/mod.rs, and import again"
     )]
     ModuleExists {
         /// The file.
@@ -76,6 +88,22 @@ pub enum ImportError {
         found: String,
         /// The definition.
         name: String,
+        /// The module of the file.
+        module: String,
+        /// The folder of the file.
+        parent: String,
+    },
+    /// Two definitions of the input have the same module.
+    #[error(
+        "{one} and {other} have the same module, {path}: import one of them, rename its module, and import the other; nothing was written"
+    )]
+    SameModule {
+        /// A definition.
+        one: String,
+        /// The other one.
+        other: String,
+        /// The file.
+        path: String,
     },
     /// The changes of the definition conflict with changes of the user.
     #[error(
@@ -101,8 +129,11 @@ impl ImportError {
             | Self::UnknownKind { .. }
             | Self::UnknownVersion { .. }
             | Self::Reserved(_)
-            | Self::ModuleExists { .. } => exit::USAGE,
-            Self::Yaml { .. } | Self::OldApi { .. } | Self::Malformed { .. } => exit::DEFINITION,
+            | Self::ModuleExists { .. }
+            | Self::SameModule { .. } => exit::USAGE,
+            Self::Yaml { .. } | Self::OldApi { .. } | Self::Malformed { .. } | Self::Invalid { .. } => {
+                exit::DEFINITION
+            }
             Self::Conflict { .. } => exit::CONFLICT,
             Self::NotInstalled(_) => exit::CLUSTER,
         }
@@ -164,11 +195,15 @@ impl Definition {
             let field = "spec.versions[].schema.openAPIV3Schema";
             return Err(ImportError::Malformed { name, field });
         }
+        let group = text(&spec["group"], "spec.group")?;
+        let plural = text(&spec["names"]["plural"], "spec.names.plural")?;
+        let version = text(&selected["name"], "spec.versions[].name")?;
+        check_names(&name, [&group, &plural, &kind, &version])?;
         Ok(Self {
-            group: text(&spec["group"], "spec.group")?,
-            plural: text(&spec["names"]["plural"], "spec.names.plural")?,
             namespaced: text(&spec["scope"], "spec.scope")? == "Namespaced",
-            version: text(&selected["name"], "spec.versions[].name")?,
+            group,
+            plural,
+            version,
             has_status: selected["subresources"]["status"].is_object(),
             has_scale: selected["subresources"]["scale"].is_object(),
             schema,
@@ -177,6 +212,41 @@ impl Definition {
             name,
         })
     }
+}
+
+/// Checks the names, of which paths and code are made.
+fn check_names(name: &str, [group, plural, kind, version]: [&str; 4]) -> Result<(), ImportError> {
+    const LABEL: &str = "it must consist of a-z, 0-9 and '-', and start and end with a letter or digit";
+    let invalid = |field, value: &str, rule| ImportError::Invalid {
+        name: format!("{plural}.{group}"),
+        field,
+        value: value.to_owned(),
+        rule,
+    };
+    if !group.split('.').all(is_dns_label) {
+        return Err(invalid(
+            "spec.group",
+            group,
+            "it must be a domain name in lower case",
+        ));
+    }
+    if !is_dns_label(&kind.to_ascii_lowercase()) {
+        let rule = "it must consist of letters, digits and '-'";
+        return Err(invalid("spec.names.kind", kind, rule));
+    }
+    for (field, value) in [("spec.names.plural", plural), ("spec.versions[].name", version)] {
+        if !is_dns_label(value) {
+            return Err(invalid(field, value, LABEL));
+        }
+    }
+    if name != format!("{plural}.{group}") {
+        return Err(invalid(
+            "metadata.name",
+            name,
+            "it must be the plural, a dot and the group",
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the definitions among the documents of an input, also those in lists.

@@ -39,7 +39,7 @@ impl SchemaDiff {
                         );
                     }
                 }
-                _ => self.add(format!("{field}: allows any value")),
+                _ => self.push(Impact::Clients, format!("{field}: allows any value")),
             }
         }
     }
@@ -102,7 +102,7 @@ impl SchemaDiff {
         let unknown = "x-kubernetes-preserve-unknown-fields";
         match (old[unknown] == true, new[unknown] == true) {
             (true, false) => self.add_breaking(format!("{field}: unknown fields are dropped")),
-            (false, true) => self.add(format!("{field}: unknown fields are kept")),
+            (false, true) => self.push(Impact::Clients, format!("{field}: unknown fields are kept")),
             _ => {}
         }
     }
@@ -125,7 +125,17 @@ impl SchemaDiff {
             .iter()
             .filter(|rule| !is.iter().any(|other| other["rule"] == rule["rule"]))
         {
-            self.add(format!("{field}: rule {} removed", rule["rule"]));
+            self.push(Impact::Clients, format!("{field}: rule {} removed", rule["rule"]));
+        }
+        for rule in &is {
+            let Some(before) = was.iter().find(|other| other["rule"] == rule["rule"]) else {
+                continue;
+            };
+            for key in ["message", "messageExpression", "reason", "fieldPath"] {
+                if before[key] != rule[key] {
+                    self.add(format!("{field}: {key} of rule {} changed", rule["rule"]));
+                }
+            }
         }
     }
 }

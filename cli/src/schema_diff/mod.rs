@@ -2,7 +2,7 @@
 //!
 //! A change breaks objects if one that was valid before may be refused, or lose data, after it. A new or changed CEL rule always does, since
 //! rules are not evaluated. It breaks clients only, if all objects stay valid, but a program may read what the old schema excluded: another
-//! default, a new value of an enum. A new version is compared with the one that was stored.
+//! default, a new value of an enum, a removed rule. A new version is compared with the one that was stored.
 //!
 //! Each change that crdify refuses by default is marked, except that of a description: the changed descriptions are counted.
 

@@ -156,6 +156,7 @@ fn what_crdify_refuses_is_marked() {
     let list = |constraint: Value| with(json!({"type": "array", "items": {"type": "integer"}}), constraint);
     let map = |constraint: Value| with(json!({"type": "object"}), constraint);
     let none = || json!({});
+    let rule = |rule: &str, message: &str, reason: &str| json!({"x-kubernetes-validations": [{"rule": rule, "message": message, "reason": reason}]});
     let fields = |required: &[&str]| json!({"type": "object", "properties": {"b": {"type": "string"}}, "required": required});
     let table = [
         ("enum", text(none()), text(json!({"enum": ["a"]})), "BREAKING spec.a: restricted to [\"a\"]"),
@@ -199,6 +200,12 @@ fn what_crdify_refuses_is_marked() {
         ("unhandled", map(none()), map(json!({"x-kubernetes-map-type": "atomic"})), "BREAKING spec.a: map-type changed"),
         ("unhandled", map(none()), map(json!({"x-kubernetes-embedded-resource": true})), "BREAKING spec.a: x-kubernetes-embedded-resource"),
         ("unhandled", map(none()), map(json!({"anyOf": [{"required": ["b"]}]})), "BREAKING spec.a: anyOf changed"),
+        ("enum", text(json!({"enum": ["a"]})), text(none()), "BREAKING for clients: spec.a: allows any value"),
+        ("unhandled", number(rule("self > 1", "m", "FieldValueInvalid")), number(none()), "BREAKING for clients: spec.a: rule \"self > 1\" removed"),
+        ("unhandled", map(none()), map(json!({"x-kubernetes-preserve-unknown-fields": true})), "BREAKING for clients: spec.a: unknown fields are kept"),
+        // A text for people, and a code for programs: objects stay valid.
+        ("unhandled", number(rule("self > 1", "m", "FieldValueInvalid")), number(rule("self > 1", "n", "FieldValueInvalid")), "spec.a: message of rule \"self > 1\" changed"),
+        ("unhandled", number(rule("self > 1", "m", "FieldValueInvalid")), number(rule("self > 1", "m", "FieldValueForbidden")), "spec.a: reason of rule \"self > 1\" changed"),
         ("unhandled", number(none()), number(json!({"exclusiveMaximum": true})), "BREAKING spec.a: exclusiveMaximum"),
     ];
     for (validation, old, new, expected) in &table {

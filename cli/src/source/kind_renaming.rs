@@ -5,9 +5,18 @@ use std::{
     ops::Range,
 };
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 
-use super::{InsertError, insertion::SourceText, tokens::Scope};
+use super::{
+    InsertError,
+    imported_names::ImportedNames,
+    insertion::SourceText,
+    tokens::{Name, Scope, informer_calls},
+    variable_names::own_names,
+};
+
+/// Modules that may contain that of a kind.
+const PARENTS: [&str; 6] = ["api", "controllers", "webhooks", "super", "self", "crate"];
 
 /// The names that change, old to new.
 #[derive(Debug, Default)]
@@ -22,8 +31,10 @@ pub struct Renaming {
     pub literals: BTreeMap<String, String>,
     /// Words of comments in the kind's own files.
     pub words: BTreeMap<String, String>,
-    /// Names of the kind's fields, which do not change.
+    /// Names that do not change: those of the kind's fields, and those that other files use.
     pub fields: BTreeSet<String>,
+    /// The name of the project's library in code.
+    pub crate_name: String,
 }
 
 /// What a file has of the kind.
@@ -47,14 +58,36 @@ impl Renaming {
         let mut edit = |range: Range<usize>, new: String| {
             edits.insert(range.start, (range, new));
         };
+        let imports = ImportedNames::of(&source.file, &self.crate_name);
+        let variants: BTreeSet<usize> = imports
+            .variants
+            .iter()
+            .map(|variant| source.range(variant).start)
+            .collect();
         Scope::default().visit(source.tokens(), &mut |name| {
-            if let Some(new) = self.ident(name.ident, name.parent, role) {
-                edit(source.range(name.ident), new);
+            let range = source.range(name.ident);
+            if variants.contains(&range.start) {
+                return;
+            }
+            if let Some(new) = self.type_or_module(name, &imports, role) {
+                edit(range, new);
             }
         });
-        method_calls(source.tokens(), &self.method[0], &mut |ident| {
+        informer_calls(source.tokens(), &self.method[0], &mut |ident| {
             edit(source.range(ident), self.method[1].clone());
         });
+        if role == FileRole::Own {
+            let is_imported = |name: &str| match imports.imported(name) {
+                None => false,
+                Some(is_own) => !is_own || name != self.module[0],
+            };
+            let is_name = |name: &str| self.variable(name).is_some();
+            for ident in own_names(source.tokens(), &self.method[0], &is_imported, &is_name) {
+                if let Some(new) = self.variable(&ident.to_string()) {
+                    edit(source.range(&ident), new);
+                }
+            }
+        }
         if matches!(role, FileRole::Definition | FileRole::Own) {
             let (mut code, mut literals) = (Vec::new(), Vec::new());
             leaves(source.tokens(), &mut |token| {
@@ -119,27 +152,37 @@ impl Renaming {
             literals: swap(&self.literals),
             words: swap(&self.words),
             fields: self.fields.clone(),
+            crate_name: self.crate_name.clone(),
         }
     }
 
-    fn ident(&self, ident: &Ident, parent: Option<&Ident>, role: FileRole) -> Option<String> {
-        let name = ident.to_string();
-        if let Some(new) = self.types.get(&name) {
-            return Some(new.clone());
+    /// Returns the new name of a type or module, if it is the project's.
+    fn type_or_module(&self, name: &Name<'_>, imports: &ImportedNames<'_>, role: FileRole) -> Option<String> {
+        let text = name.ident.to_string();
+        if let Some(new) = self.types.get(&text) {
+            let is_kinds = matches!(role, FileRole::Definition | FileRole::Own);
+            let is_own = match name.parent {
+                // An item of a type, such as a variant.
+                Some(parent) if parent.to_string().starts_with(char::is_uppercase) => false,
+                Some(_) => imports.is_own_path(name.path),
+                None if role == FileRole::Definition => imports.imported(&text) != Some(false),
+                None => imports.is_own_type(&text, is_kinds),
+            };
+            return is_own.then(|| new.clone());
         }
         let [old, new] = &self.module;
-        let is_in_path = parent.is_some_and(|parent| {
-            ["api", "controllers", "webhooks", "super", "self", "crate"]
-                .iter()
-                .any(|module| parent == module)
-        });
-        if name == *old && (is_in_path || role == FileRole::Parent) {
-            return Some(new.clone());
-        }
-        if role != FileRole::Own || self.fields.contains(&name) {
+        let is_module = match name.parent {
+            Some(parent) => PARENTS.iter().any(|module| parent == module) && imports.is_own_path(name.path),
+            None => role == FileRole::Parent || name.is_continued && imports.imported(old) == Some(true),
+        };
+        (text == *old && is_module).then(|| new.clone())
+    }
+
+    /// Returns the new name of a variable: `foo`, `foos`, `foo_status`.
+    fn variable(&self, name: &str) -> Option<String> {
+        if self.fields.contains(name) {
             return None;
         }
-        // Variables: `foo`, `foos`, `foo_status`.
         [&self.method, &self.module].into_iter().find_map(|[old, new]| {
             let rest = name.strip_prefix(old.as_str())?;
             (rest.is_empty() || rest.starts_with('_')).then(|| format!("{new}{rest}"))
@@ -168,23 +211,6 @@ pub fn word_lines(text: &str, words: &BTreeSet<&str>) -> Vec<usize> {
         .collect();
     lines.dedup();
     lines
-}
-
-/// Visits the calls of a method.
-fn method_calls(tokens: TokenStream, method: &str, visitor: &mut dyn FnMut(&Ident)) {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            TokenTree::Group(group) => method_calls(group.stream(), method, visitor),
-            TokenTree::Ident(ident) if ident == method => {
-                let is_method = matches!(&tokens[..at], [.., TokenTree::Punct(dot)] if dot.as_char() == '.');
-                if is_method && matches!(tokens.get(at + 1), Some(TokenTree::Group(_))) {
-                    visitor(ident);
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 /// Visits all tokens that are no groups.
@@ -244,6 +270,7 @@ mod tests {
             literals: pairs(&[("Foo", "Bar"), ("foos/status", "bars/status")]),
             words: pairs(&[("Foo", "Bar"), ("foos", "bars")]),
             fields: BTreeSet::from(["foo_size".to_owned()]),
+            crate_name: "shop".to_owned(),
         }
     }
 
@@ -258,8 +285,8 @@ mod tests {
             ),
             (
                 Other,
-                "fn f(foo: Foo) { s.foos(); let foos = \"Foo\"; }",
-                "fn f(foo: Bar) { s.bars(); let foos = \"Foo\"; }",
+                "fn f(foo: Foo) { s.informers().foos(); s.foos(); let foos = \"Foo\"; }",
+                "fn f(foo: Bar) { s.informers().bars(); s.foos(); let foos = \"Foo\"; }",
             ),
             (
                 Parent,
@@ -270,6 +297,37 @@ mod tests {
                 Own,
                 "/// A Foo, of foos.\nfn f(foo_a: Foo) { foo_a.foo_size(\"foos/status\", \"my Foo, foos\") } // Food Foo",
                 "/// A Bar, of bars.\nfn f(bar_a: Bar) { bar_a.foo_size(\"bars/status\", \"my Bar, foos\") } // Food Bar",
+            ),
+            (
+                Own,
+                "struct FooController { foos: u8 }\nimpl FooController { fn foo_a(&self, foo: &Foo) { self.foos; self.foo_a(foo); x.foo_b(); \
+                 C { foo: 1, ..foo }; Self { foos } } }\nimpl T for FooController { fn foo_c(&self) { node.foo; FooController { foos: foo } } }",
+                "struct BarController { bars: u8 }\nimpl BarController { fn bar_a(&self, bar: &Bar) { self.bars; self.bar_a(bar); x.foo_b(); \
+                 C { foo: 1, ..bar }; Self { bars } } }\nimpl T for BarController { fn foo_c(&self) { node.foo; BarController { bars: bar } } }",
+            ),
+            // A field of an unknown type, a short form, a name in a text, a public field, an import, a macro: they stay, and so do the variables.
+            (
+                Own,
+                "use other::foo_g;\nstruct A { foos: u8, pub foo_p: u8 }\nfn f(a: A, foo_x: u8, foo_y: u8, foo_z: u8) { a.foos; self.foo_p; \
+                 B { foo_x }; print(\"{foo_y}\"); foo_g(foo_z); foo_m!() }",
+                "use other::foo_g;\nstruct A { foos: u8, pub foo_p: u8 }\nfn f(a: A, foo_x: u8, foo_y: u8, bar_z: u8) { a.foos; self.foo_p; \
+                 B { foo_x }; print(\"{foo_y}\"); foo_g(bar_z); foo_m!() }",
+            ),
+            // Types and modules by the path, by the imports, and by a module of everything.
+            (
+                Other,
+                "use k8s::{foo, v1::Foo};\nuse shop::api::foo::FooSpec;\nfn f(_: Foo, _: FooSpec, _: crate::api::foo::Foo, _: foo::Foo, _: E::Foo) {}",
+                "use k8s::{foo, v1::Foo};\nuse shop::api::bar::BarSpec;\nfn f(_: Foo, _: BarSpec, _: crate::api::bar::Bar, _: foo::Foo, _: E::Foo) {}",
+            ),
+            (
+                Other,
+                "use crate::api::{foo, imported::x::foo::Foo as Theirs, prelude::*};\nenum E { Foo(Foo) }\nfn f(_: foo::Foo, _: k8s::api::foo::Foo) {}",
+                "use crate::api::{bar, imported::x::foo::Foo as Theirs, prelude::*};\nenum E { Foo(Bar) }\nfn f(_: bar::Bar, _: k8s::api::foo::Foo) {}",
+            ),
+            (
+                Other,
+                "use k8s::v1::*;\nfn f(_: Foo) {}",
+                "use k8s::v1::*;\nfn f(_: Foo) {}",
             ),
             (
                 Definition,
@@ -294,6 +352,6 @@ mod tests {
             [2, 3]
         );
         assert!(clashes("fn f(foo: Foo) { let bar = Barn; } // Bar", FileRole::Other).is_empty());
-        assert_eq!(clashes("\nstruct Bar;\n", FileRole::Other), [2]);
+        assert_eq!(clashes("\nfn f(_: Bar) {}\n", FileRole::Other), [2]);
     }
 }

@@ -86,29 +86,75 @@ pub(super) fn visit_names(tokens: TokenStream, visitor: &mut dyn FnMut(&Ident, O
     Scope::default().visit(tokens, &mut |name| visitor(name.ident, name.parent));
 }
 
-/// Returns the lines that have one of the names, or call the method. A text that does not parse has none: rustc reports it.
-pub fn name_lines(text: &str, names: &BTreeSet<String>, method: &str) -> Vec<usize> {
-    fn find(tokens: TokenStream, names: &BTreeSet<String>, method: &str, lines: &mut Vec<usize>) {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        for (at, token) in tokens.iter().enumerate() {
-            match token {
-                TokenTree::Group(group) => find(group.stream(), names, method, lines),
-                TokenTree::Ident(ident) => {
-                    let is_call = *ident == method
-                        && matches!(&tokens[..at], [.., TokenTree::Punct(punct)] if punct.as_char() == '.')
-                        && matches!(&tokens[at + 1..], [TokenTree::Group(_), ..]);
-                    if is_call || names.contains(&ident.to_string()) {
-                        lines.push(ident.span().start().line);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
+/// Returns the lines that have one of the names. A text that does not parse has none: rustc reports it.
+pub fn name_lines(text: &str, names: &BTreeSet<String>) -> Vec<usize> {
     let mut lines = Vec::new();
-    find(text.parse().unwrap_or_default(), names, method, &mut lines);
+    Scope::default().visit(text.parse().unwrap_or_default(), &mut |name| {
+        if names.contains(&name.ident.to_string()) {
+            lines.push(name.ident.span().start().line);
+        }
+    });
     lines.dedup();
     lines
+}
+
+/// Returns the lines that call the method.
+pub fn call_lines(text: &str, method: &str) -> Vec<usize> {
+    let mut lines = Vec::new();
+    method_calls(text.parse().unwrap_or_default(), method, &mut |ident, _| {
+        lines.push(ident.span().start().line);
+    });
+    lines.dedup();
+    lines
+}
+
+/// Returns the lines that call the method of the informer factory.
+pub fn informer_lines(text: &str, method: &str) -> Vec<usize> {
+    let mut lines = Vec::new();
+    informer_calls(text.parse().unwrap_or_default(), method, &mut |ident| {
+        lines.push(ident.span().start().line);
+    });
+    lines.dedup();
+    lines
+}
+
+/// Visits the calls of a method of the informer factory: `….informers().foos()`. Another type may have a method of that name.
+pub(super) fn informer_calls(tokens: TokenStream, method: &str, visitor: &mut dyn FnMut(&Ident)) {
+    method_calls(tokens, method, &mut |ident, receiver| {
+        if is_informers(receiver) {
+            visitor(ident);
+        }
+    });
+}
+
+/// Visits the calls of a method, each with the tokens before its dot.
+fn method_calls(tokens: TokenStream, method: &str, visitor: &mut dyn FnMut(&Ident, &[TokenTree])) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) => method_calls(group.stream(), method, visitor),
+            TokenTree::Ident(ident) if ident == method => {
+                if let [receiver @ .., TokenTree::Punct(dot)] = &tokens[..at]
+                    && dot.as_char() == '.'
+                    && matches!(tokens.get(at + 1), Some(TokenTree::Group(_)))
+                {
+                    visitor(ident, receiver);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the tokens before a method call end with `informers` or `informers()`.
+pub(super) fn is_informers(receiver: &[TokenTree]) -> bool {
+    match receiver {
+        [.., TokenTree::Ident(name)] => name == "informers",
+        [.., TokenTree::Ident(name), TokenTree::Group(arguments)] => {
+            name == "informers" && arguments.delimiter() == Delimiter::Parenthesis
+        }
+        _ => false,
+    }
 }
 
 /// Returns the lines with a string literal.
@@ -131,46 +177,6 @@ pub fn replace_literals(text: &str, old: &str, new: &str) -> Result<String, Inse
     Ok(source.replace(edits))
 }
 
-/// Returns the text with another API group in its literals: the group, an `apiVersion`, or the name of a definition.
-pub fn rename_group(text: &str, old: &str, new: &str) -> Result<String, InsertError> {
-    let source = SourceText::parse(text)?;
-    let mut edits = Vec::new();
-    all_literals(source.tokens(), &mut |literal, value| {
-        if names_group(value, old) {
-            // A domain name has no character that a literal escapes.
-            let range = source.range(literal);
-            let renamed = text[range.clone()].replacen(old, new, 1);
-            edits.push((range, renamed));
-        }
-    });
-    Ok(source.replace(edits))
-}
-
-/// Returns the lines with a literal that names the API group.
-pub fn group_lines(text: &str, group: &str) -> Vec<usize> {
-    let mut lines = Vec::new();
-    all_literals(text.parse().unwrap_or_default(), &mut |literal, value| {
-        if names_group(value, group) {
-            lines.push(literal.span().start().line);
-        }
-    });
-    lines
-}
-
-/// Whether a text is a group, or `group/version`, or `plural.group`.
-fn names_group(text: &str, group: &str) -> bool {
-    let is_label = |text: &str| crate::names::is_dns_label(text);
-    text == group
-        || text
-            .strip_prefix(group)
-            .and_then(|rest| rest.strip_prefix('/'))
-            .is_some_and(is_label)
-        || text
-            .strip_suffix(group)
-            .and_then(|rest| rest.strip_suffix('.'))
-            .is_some_and(is_label)
-}
-
 /// Visits the string literals with that value.
 fn literals(tokens: TokenStream, value: &str, visitor: &mut dyn FnMut(&Literal)) {
     all_literals(tokens, &mut |literal, text| {
@@ -181,7 +187,7 @@ fn literals(tokens: TokenStream, value: &str, visitor: &mut dyn FnMut(&Literal))
 }
 
 /// Visits the string literals, with their values.
-fn all_literals(tokens: TokenStream, visitor: &mut dyn FnMut(&Literal, &str)) {
+pub(super) fn all_literals(tokens: TokenStream, visitor: &mut dyn FnMut(&Literal, &str)) {
     for token in tokens {
         match token {
             TokenTree::Group(group) => all_literals(group.stream(), visitor),
@@ -200,6 +206,10 @@ pub(super) struct Name<'a> {
     pub(super) ident: &'a Ident,
     /// The segment before it in its path.
     pub(super) parent: Option<&'a Ident>,
+    /// All segments before it.
+    pub(super) path: &'a [Ident],
+    /// Whether it is not the last segment of its path.
+    pub(super) is_continued: bool,
     /// The count of `super`s in the path from here on.
     supers: usize,
     scope: &'a Scope,
@@ -209,7 +219,7 @@ pub(super) struct Name<'a> {
 #[derive(Clone, Default)]
 pub(super) struct Scope {
     /// The path that its paths continue: imports in braces.
-    base: Option<Ident>,
+    base: Vec<Ident>,
     /// The count of inline modules around it.
     modules: usize,
     /// Whether it is the group of `pub(super)`.
@@ -219,22 +229,30 @@ pub(super) struct Scope {
 impl Scope {
     pub(super) fn visit(&self, tokens: TokenStream, visitor: &mut dyn FnMut(&Name<'_>)) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut parent = self.base.clone();
+        let mut path = self.base.clone();
         for (at, token) in tokens.iter().enumerate() {
             match token {
                 TokenTree::Ident(ident) => {
+                    let is_continued = is_path_separator(&tokens[at + 1..]);
                     visitor(&Name {
                         ident,
-                        parent: parent.as_ref(),
+                        parent: path.last(),
+                        path: &path,
+                        is_continued,
                         supers: supers(&tokens[at..]),
                         scope: self,
                     });
-                    parent = is_path_separator(&tokens[at + 1..]).then(|| ident.clone());
+                    if is_continued {
+                        path.push(ident.clone());
+                    } else {
+                        path.clear();
+                    }
                 }
                 TokenTree::Group(group) => {
                     let is_brace = group.delimiter() == Delimiter::Brace;
+                    let base = std::mem::take(&mut path);
                     let scope = Self {
-                        base: parent.take().filter(|_| is_brace),
+                        base: if is_brace { base } else { Vec::new() },
                         modules: self.modules + usize::from(is_brace && is_module(&tokens[..at])),
                         is_visibility: matches!(&tokens[..at], [.., TokenTree::Ident(word)] if *word == "pub")
                             && group.stream().into_iter().count() == 1,
@@ -242,8 +260,8 @@ impl Scope {
                     scope.visit(group.stream(), visitor);
                 }
                 TokenTree::Punct(punct) if punct.as_char() == ':' => {}
-                TokenTree::Punct(punct) if punct.as_char() == ',' => parent.clone_from(&self.base),
-                _ => parent = None,
+                TokenTree::Punct(punct) if punct.as_char() == ',' => path.clone_from(&self.base),
+                _ => path.clear(),
             }
         }
     }
@@ -322,8 +340,10 @@ mod tests {
         assert_eq!(module_lines(text, None, "v1alpha1"), [2, 3, 6, 7]);
         assert!(module_lines(text, Some("foo"), "v2").is_empty());
         let names = BTreeSet::from(["v1".to_owned(), "x".to_owned()]);
-        assert_eq!(name_lines(text, &names, "f"), [3, 6]);
-        assert_eq!(name_lines("a.b.f;\na\n.f()", &names, "f"), [3]);
+        assert_eq!(name_lines(text, &names), [3, 6]);
+        assert_eq!(call_lines("a.b.f;\na\n.f()", "f"), [3]);
+        let calls = "pool.f(2);\ns.informers().f();\ns\n.informers()\n.f();\ninformers.f();\ninformers().f;";
+        assert_eq!(informer_lines(calls, "f"), [2, 5, 6]);
         let replaced = replace_literals("x!(\"a\", [\"b\", r\"a\"]); // \"a\"\n", "a", "c");
         assert_eq!(replaced.unwrap(), "x!(\"c\", [\"b\", \"c\"]); // \"a\"\n");
         assert_eq!(literal_lines("f(\"a\");\nx!(b, [\"a\", \"b\"]);\n", "a"), [1, 2]);

@@ -219,7 +219,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
     project
         .kubewright("import thing.yaml")
         .expect(exit::USAGE)
-        .stderr_contains("src/api/imported/demo_dev/thing.rs is the module of no kind, and things.demo.dev has the same one");
+        .stderr_contains("src/api/imported/demo_dev/thing.rs has no kind, and things.demo.dev needs the same module: rename that file and the module `thing` in src/api/imported/demo_dev/mod.rs");
 }
 
 #[test]
@@ -245,4 +245,96 @@ fn uncommitted_changes_are_not_overwritten() {
         text.contains("Clone, Eq, Debug") && text.contains("pub size: String"),
         "{text}"
     );
+}
+
+#[test]
+fn definitions_of_one_module_are_refused() {
+    let project = Sandbox::project();
+    let named = |kind: &str, group: &str| {
+        definition("integer")
+            .replace("things", &format!("{}s", kind.to_lowercase().replace('_', "")))
+            .replace("Thing", kind)
+            .replace("demo.dev", group)
+    };
+    for (one, other, names) in [
+        (
+            ("IPPool", "demo.dev"),
+            ("IpPool", "demo.dev"),
+            "IPPool (ippools.demo.dev) and IpPool (ippools.demo.dev) have the same module, src/api/imported/demo_dev/ip_pool.rs",
+        ),
+        (
+            ("Thing", "a-b.dev"),
+            ("Thing", "a.b.dev"),
+            "Thing (things.a-b.dev) and Thing (things.a.b.dev) have the same module, src/api/imported/a_b_dev/thing.rs",
+        ),
+    ] {
+        project.write(
+            "all.yaml",
+            &format!("{}---\n{}", named(one.0, one.1), named(other.0, other.1)),
+        );
+        let before = project.files();
+        project
+            .kubewright("import all.yaml")
+            .expect(exit::USAGE)
+            .stderr_contains(names);
+        assert_eq!(project.files(), before);
+    }
+}
+
+/// Paths and code are made of these names.
+#[test]
+fn invalid_names_are_refused() {
+    let project = Sandbox::project();
+    let json = |field: &str, value: &str| {
+        let mut crd = serde_json::json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "things.demo.dev"},
+            "spec": {
+                "group": "demo.dev", "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+            },
+        });
+        *crd.pointer_mut(field).unwrap() = value.into();
+        crd.to_string()
+    };
+    let before = project.files();
+    for (pointer, value, expected) in [
+        (
+            "/spec/group",
+            "../../../../tmp/x",
+            "spec.group \"../../../../tmp/x\" is not valid",
+        ),
+        (
+            "/spec/group",
+            "demo.dev\nx",
+            "spec.group \"demo.dev\\nx\" is not valid",
+        ),
+        (
+            "/spec/names/kind",
+            "Thing\nfn f() {}",
+            "spec.names.kind \"Thing\\nfn f() {}\" is not valid",
+        ),
+        (
+            "/spec/names/plural",
+            "../things",
+            "spec.names.plural \"../things\" is not valid",
+        ),
+        (
+            "/spec/versions/0/name",
+            "v1\n",
+            "spec.versions[].name \"v1\\n\" is not valid",
+        ),
+        (
+            "/metadata/name",
+            "things.demo.dev\n",
+            "metadata.name \"things.demo.dev\\n\" is not valid",
+        ),
+    ] {
+        std::fs::write(project.beside("crd.yaml"), json(pointer, value)).unwrap();
+        project
+            .kubewright("import ../../crd.yaml")
+            .expect(exit::DEFINITION)
+            .stderr_contains(expected);
+    }
+    assert_eq!(project.files(), before);
 }

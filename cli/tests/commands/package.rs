@@ -476,3 +476,25 @@ fn operator_is_found_among_deployments_and_containers() {
         .expect(exit::PACKAGE)
         .stderr_contains("the manifests have no Deployment shop, which runs the operator");
 }
+
+/// The operator's own name may have the words that names of objects for metrics have.
+#[test]
+fn objects_without_metrics_do_not_depend_on_them() {
+    let project = Sandbox::new();
+    project
+        .kubewright("new metrics-agent --kind Foo --group demo.dev --kubewright-version 0.1.0")
+        .expect(0);
+    let project = project.in_folder("metrics-agent");
+    project.kubewright("package helm").expect(0);
+    let files = project.files();
+    let templates: Vec<_> = files
+        .keys()
+        .filter(|file| file.starts_with("chart/templates/"))
+        .filter(|file| {
+            project
+                .read(file)
+                .starts_with("{{- if $.Values.metrics.enable }}")
+        })
+        .collect();
+    assert_eq!(templates, ["chart/templates/rbac/metrics.yaml"]);
+}

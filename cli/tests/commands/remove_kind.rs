@@ -8,7 +8,9 @@ use serde_json::json;
 #[track_caller]
 fn in_use(project: &Sandbox, places: &[&str]) {
     let before = project.files();
-    let refused = project.kubewright("remove kind Bar").expect(exit::USAGE);
+    let refused = project
+        .kubewright("remove kind Bar --allow-dirty")
+        .expect(exit::USAGE);
     assert_eq!(project.files(), before);
     let expected = format!(
         "Bar is in use:\n{}\nchange or delete these first; nothing was written",
@@ -25,7 +27,7 @@ fn round_trip(project: &Sandbox, commands: &[&str]) {
         project.kubewright(command).expect(0);
     }
     assert_ne!(project.files(), before);
-    project.kubewright("remove kind Bar").expect(0);
+    project.kubewright("remove kind Bar --allow-dirty").expect(0);
     let after = project.files();
     for (file, text) in &before {
         assert_eq!(
@@ -71,17 +73,19 @@ fn imported_kinds_are_removed_without_a_trace() {
         project.kubewright(command).expect(0);
     }
     project
-        .kubewright("remove kind Thing")
+        .kubewright("remove kind Thing --allow-dirty")
         .expect(exit::USAGE)
         .stderr_contains("Thing is in use:\nsrc/controllers/other.rs:");
-    project.kubewright("remove kind Other --dry-run").expect(0);
     project
-        .kubewright("remove kind Other")
+        .kubewright("remove kind Other --dry-run --allow-dirty")
+        .expect(0);
+    project
+        .kubewright("remove kind Other --allow-dirty")
         .expect(0)
         .stderr_contains("delete src/api/imported/other_dev/other.rs\n")
         .stderr_contains("kubewright generate  # removes the permissions for Other");
     assert_eq!(project.files(), with_one);
-    project.kubewright("remove kind Thing").expect(0);
+    project.kubewright("remove kind Thing --allow-dirty").expect(0);
     assert_eq!(project.files(), before);
 }
 
@@ -162,7 +166,9 @@ fn plan_and_next_steps_are_printed() {
         project.kubewright(command).expect(0);
     }
     let before = project.files();
-    let planned = project.kubewright("remove kind Bar --dry-run").expect(0);
+    let planned = project
+        .kubewright("remove kind Bar --dry-run --allow-dirty")
+        .expect(0);
     assert_eq!(project.files(), before);
     assert_eq!(
         planned.stdout,
@@ -186,7 +192,7 @@ fn plan_and_next_steps_are_printed() {
             "clusters keep the CRD and its objects; this deletes both:\n  kubectl delete crd bars.demo.dev",
         );
     project
-        .kubewright("remove kind Bar")
+        .kubewright("remove kind Bar --allow-dirty")
         .expect(exit::USAGE)
         .stderr_contains("the project has no kind Bar: its kinds are Foo; nothing was written");
 }
@@ -267,20 +273,20 @@ fn other_uses_are_listed() {
         "use crate::bar::*;",
     );
     project.edit("tests/bar.rs", "api::prelude::*", "bar::*");
-    project.kubewright("remove kind Bar").expect(0);
+    project.kubewright("remove kind Bar --allow-dirty").expect(0);
     restore();
     std::fs::remove_file(project.cwd.join("src/bar.rs")).unwrap_or_default();
     // A type of the same name in another file is not the kind's.
     project.edit("src/api/bar.rs", "/// ", "pub enum Colour { Red }\n/// ");
     project.edit("src/api/foo.rs", "/// ", "pub enum Colour { Red }\n/// ");
-    project.kubewright("remove kind Bar").expect(0);
+    project.kubewright("remove kind Bar --allow-dirty").expect(0);
 }
 
 #[test]
 fn last_kind_is_removed_and_added_again() {
     let project = Sandbox::project();
     let before = project.files();
-    project.kubewright("remove kind Foo").expect(0);
+    project.kubewright("remove kind Foo --allow-dirty").expect(0);
     assert!(project.read("src/api/mod.rs").ends_with("pub mod prelude {}\n"));
     let mut without = manifests();
     without["kinds"] = json!([]);
@@ -314,7 +320,7 @@ fn generate_deletes_what_it_wrote_for_the_kind() {
     project.set_manifests(&both);
     project.kubewright("generate").expect(0);
     assert!(project.read("docs/api.md").contains("Bar"));
-    project.kubewright("remove kind Bar").expect(0);
+    project.kubewright("remove kind Bar --allow-dirty").expect(0);
     project.set_manifests(&manifests());
     project
         .kubewright("generate")
@@ -322,4 +328,66 @@ fn generate_deletes_what_it_wrote_for_the_kind() {
         .stderr_contains("delete manifests/crds/demo.dev_bars.yaml: BREAKING its kind was removed");
     assert!(!project.files().contains_key("manifests/crds/demo.dev_bars.yaml"));
     assert!(!project.read("docs/api.md").contains("Bar"));
+}
+
+/// git must be able to restore what a command deletes.
+#[test]
+fn files_that_git_never_saw_are_not_deleted() {
+    let project = Sandbox::project();
+    project.kubewright("add kind Bar").expect(0);
+    let before = project.files();
+    let commands = [
+        "remove kind Bar",
+        "rename kind Bar Baz",
+        "rename group demo.dev new.dev",
+    ];
+    for command in commands {
+        project
+            .kubewright(command)
+            .expect(exit::UNCOMMITTED)
+            .stderr_contains("not in a git repository that has a commit")
+            .stderr_contains("run `git init`, `git add --all` and `git commit`, or pass --allow-dirty; nothing was written");
+    }
+    project.git(&["add", "README.md", "src/main.rs"]);
+    project.git(&["commit", "-qm", "part"]);
+    for command in commands {
+        project
+            .kubewright(command)
+            .expect(exit::UNCOMMITTED)
+            .stderr_contains("src/api/bar.rs");
+    }
+    // Also files that git ignores.
+    project.git(&["add", "--all"]);
+    project.git(&["rm", "-q", "--cached", "src/api/bar.rs"]);
+    project.git(&["commit", "-qm", "all but one"]);
+    project.write(".git/info/exclude", "src/api/bar.rs\n");
+    project
+        .kubewright("remove kind Bar")
+        .expect(exit::UNCOMMITTED)
+        .stderr_contains("error: src/api/bar.rs would be changed and has uncommitted changes");
+    assert_eq!(project.files(), before);
+    project.git(&["add", "--force", "--all"]);
+    project.git(&["commit", "-qm", "all"]);
+    project.kubewright("remove kind Bar").expect(0);
+    let without = Sandbox::project().without_git();
+    without
+        .kubewright("remove kind Foo")
+        .expect(exit::UNCOMMITTED)
+        .stderr_contains("not in a git repository");
+    without.kubewright("remove kind Foo --allow-dirty").expect(0);
+}
+
+#[test]
+fn methods_of_that_name_do_not_use_the_kind() {
+    let project = Sandbox::project();
+    project.kubewright("add kind Worker").expect(0);
+    project
+        .kubewright("remove kind Worker --allow-dirty")
+        .expect(0)
+        .stderr_contains("these name Worker and are not changed:\nsrc/controllers/foo.rs:")
+        .stderr_contains("kubectl delete crd workers.demo.dev");
+    project
+        .kubewright("remove kind Foo --allow-dirty")
+        .expect(0)
+        .stderr_contains("these name Foo and are not changed:\nREADME.md:5\n");
 }

@@ -215,7 +215,9 @@ fn version_is_removed_and_added_again() {
     project.kubewright("add version Foo v1").expect(0);
     migrate(&project);
     let before = project.files();
-    let outcome = project.kubewright("remove version Foo v1alpha1").expect(0);
+    let outcome = project
+        .kubewright("remove version Foo v1alpha1 --allow-dirty")
+        .expect(0);
     let plan: Vec<&str> = outcome.stderr.lines().take(3).collect();
     assert_eq!(
         plan,
@@ -251,7 +253,7 @@ fn version_is_removed_and_added_again() {
 
     usage(
         &project,
-        "remove version Foo v1alpha1",
+        "remove version Foo v1alpha1 --allow-dirty",
         "Foo has no version v1alpha1: the versions are v1;",
     );
     project.kubewright("add version Foo v2").expect(0);
@@ -443,21 +445,29 @@ fn versions_that_are_needed_are_not_removed() {
     let project = Sandbox::project();
     usage(
         &project,
-        "remove version Foo v1alpha1",
+        "remove version Foo v1alpha1 --allow-dirty",
         "v1alpha1 is the hub of Foo",
     );
     usage(
         &project,
-        "remove version Foo v1",
+        "remove version Foo v1 --allow-dirty",
         "Foo has no version v1: the versions are v1alpha1;",
     );
-    usage(&project, "remove version Baz v1", "the project has no kind Baz");
-    project.kubewright("add version Foo v1beta1").expect(0);
-    project.kubewright("add version Foo v1").expect(0);
-    usage(&project, "remove version Foo v1", "v1 is the hub of Foo");
     usage(
         &project,
-        "remove version Foo v1alpha1",
+        "remove version Baz v1 --allow-dirty",
+        "the project has no kind Baz",
+    );
+    project.kubewright("add version Foo v1beta1").expect(0);
+    project.kubewright("add version Foo v1").expect(0);
+    usage(
+        &project,
+        "remove version Foo v1 --allow-dirty",
+        "v1 is the hub of Foo",
+    );
+    usage(
+        &project,
+        "remove version Foo v1alpha1 --allow-dirty",
         "objects of Foo are stored in v1alpha1: run `kubewright migrate storage Foo` first, which stores them in v1",
     );
     migrate(&project);
@@ -474,7 +484,7 @@ fn versions_that_are_needed_are_not_removed() {
     );
     usage(
         &project,
-        "remove version Foo v1alpha1",
+        "remove version Foo v1alpha1 --allow-dirty",
         "version v1alpha1 of Foo is in use:\nsrc/other.rs:2\nsrc/api/foo/helper.rs:1\ntests/foo_versions.rs:26\nmanifests/samples/old.yaml:2\nchange or delete",
     );
     for file in [
@@ -492,7 +502,7 @@ fn versions_that_are_needed_are_not_removed() {
     project.edit("tests/foo_versions.rs", "\"v1alpha1\"", "\"v1beta1\"");
     usage(
         &project,
-        "remove version Foo v1alpha1",
+        "remove version Foo v1alpha1 --allow-dirty",
         "is in use:\nsrc/api/foo/mod.rs:10\nchange",
     );
     project.edit(
@@ -500,7 +510,9 @@ fn versions_that_are_needed_are_not_removed() {
         "pub use v1alpha1::FooSpec as OldSpec;\n",
         "",
     );
-    let outcome = project.kubewright("remove version Foo v1alpha1").expect(0);
+    let outcome = project
+        .kubewright("remove version Foo v1alpha1 --allow-dirty")
+        .expect(0);
     assert!(
         !outcome.stderr.contains("kubectl replace") && !outcome.stderr.contains("tests/"),
         "{}",

@@ -126,7 +126,7 @@ impl Chart<'_> {
             // With one replica, a budget would block the drain of its node.
             conditions.push("gt (int $.Values.replicas) 1");
         }
-        if is_for_metrics(object) {
+        if self.is_for_metrics(object) {
             conditions.push(METRICS);
         }
         if self.is_operator(object) {
@@ -157,6 +157,14 @@ impl Chart<'_> {
         !self.settings.watched().is_empty()
     }
 
+    /// Whether the object serves no purpose without metrics: it is generated for them, or a Service with the name that scrapers expect.
+    fn is_for_metrics(&self, object: &ManifestObject) -> bool {
+        let suffix = object.name().strip_prefix(&*self.settings.name);
+        object.group() == "monitoring.coreos.com"
+            || suffix.is_some_and(|suffix| METRICS_SUFFIXES.contains(&suffix))
+            || object.path.starts_with("manifests/monitoring")
+    }
+
     /// Whether the operator has webhooks.
     fn has_webhooks(&self) -> bool {
         self.objects.iter().any(is_for_webhooks)
@@ -173,6 +181,9 @@ const WEBHOOKS: &str = "$.Values.webhooks.enable";
 /// The value that switches metrics off.
 const METRICS: &str = "$.Values.metrics.enable";
 
+/// What the names of objects for metrics have after the operator's name.
+const METRICS_SUFFIXES: [&str; 3] = ["-metrics", "-metrics-auth", "-metrics-reader"];
+
 /// Refuses values with which the API server could not read objects.
 const CONVERSION_CHECK: &str = "{{- if not $.Values.webhooks.enable }}
 {{- fail \"webhooks.enable is false, and the operator's webhook converts objects between versions: set it to true\" }}
@@ -188,13 +199,6 @@ fn is_for_webhooks(object: &ManifestObject) -> bool {
     is_configuration
         || object.path.starts_with(webhooks::FOLDER)
         || object.path.ends_with("rbac/webhooks.yaml")
-}
-
-/// Whether the object serves no purpose without metrics.
-fn is_for_metrics(object: &ManifestObject) -> bool {
-    object.group() == "monitoring.coreos.com"
-        || object.name().contains("metrics")
-        || object.path.starts_with("manifests/monitoring")
 }
 
 fn converts(object: &ManifestObject) -> bool {

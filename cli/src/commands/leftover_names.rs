@@ -1,0 +1,109 @@
+//! The places that name something after a command, and that the user changes: code, prose, settings, and manifests and packages that the user
+//! wrote or edited.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    Context, Error, imports,
+    ownership::{generated, managed},
+    plan::{self, IoError, Plan, slashed},
+    project::Project,
+    source,
+};
+
+/// Files at the root of a project.
+const FILES: [&str; 5] = [
+    "README.md",
+    "CHANGELOG.md",
+    "Cargo.toml",
+    "kubewright.toml",
+    "Dockerfile",
+];
+/// Folders of other files than Rust's.
+const FOLDERS: [&str; 5] = [".github", "docs", "manifests", "chart", "bundle"];
+/// Copies of other projects' definitions.
+const IMPORTED_DEFINITIONS: &str = "manifests/imported";
+
+/// Returns the files and lines that `lines` finds in the project after the plan was applied. `target` returns the new path of a file.
+pub(super) fn places(
+    project: &Project,
+    plan: &Plan,
+    target: &dyn Fn(&Path) -> PathBuf,
+    lines: &dyn Fn(&Path, &str) -> Vec<usize>,
+) -> Result<Vec<String>, Error> {
+    let mut files: Vec<PathBuf> = FILES.map(PathBuf::from).to_vec();
+    for folder in FOLDERS {
+        collect(&project.root, Path::new(folder), &mut files)?;
+    }
+    files.retain(|path| is_users(project, path));
+    files.extend(source::package_files(&project.root)?);
+    files.retain(|path| !path.starts_with(imports::MODULES));
+    let mut places = Vec::new();
+    for path in files {
+        let target = target(&path);
+        let change = plan.changes().find(|change| change.path == target);
+        let text = match change {
+            Some(change) => change.after.clone(),
+            // A file that is no text names nothing.
+            None => project.read(&path).ok().flatten(),
+        };
+        let found = lines(&path, &text.unwrap_or_default());
+        places.extend(
+            found
+                .into_iter()
+                .map(|line| format!("{}:{line}", slashed(&target))),
+        );
+    }
+    Ok(places)
+}
+
+/// Prints the places that name something after a command.
+pub(super) fn print(name: &str, places: &[String], context: &mut Context<'_>) -> Result<(), Error> {
+    if places.is_empty() {
+        return Ok(());
+    }
+    context.message(format_args!(
+        "these name {name} and are not changed:\n{}\n",
+        places.join("\n")
+    ))?;
+    Ok(())
+}
+
+/// Returns the steps that bring the packages of the project up to date.
+pub(super) fn package_steps(project: &Project) -> String {
+    let packages = [
+        ("dist/install.yaml", "install"),
+        ("chart/Chart.yaml", "helm"),
+        ("bundle/manifests", "bundle"),
+    ];
+    let existing = packages
+        .iter()
+        .filter(|(path, _)| project.root.join(path).exists());
+    let steps: Vec<_> = existing
+        .map(|(_, format)| format!("  kubewright package {format}\n"))
+        .collect();
+    steps.concat()
+}
+
+fn collect(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), IoError> {
+    let below = |path: PathBuf| {
+        path.strip_prefix(root)
+            .map_or_else(|_| path.clone(), Path::to_owned)
+    };
+    found.extend(plan::files(&root.join(folder))?.into_iter().map(below));
+    for folder in plan::folders(&root.join(folder))? {
+        collect(root, &below(folder), found)?;
+    }
+    Ok(())
+}
+
+/// Whether a file has lines of the user: it is not as a command of kubewright wrote it, which writes it anew.
+fn is_users(project: &Project, path: &Path) -> bool {
+    let Ok(Some(text)) = project.read(path) else {
+        return false;
+    };
+    let base = project.read(Path::new(managed::BASE).join(path));
+    !path.starts_with(IMPORTED_DEFINITIONS)
+        && !generated::is_unmodified(&text)
+        && base.ok().flatten().as_deref() != Some(&*text)
+}
