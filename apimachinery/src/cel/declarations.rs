@@ -124,17 +124,31 @@ fn describe(expression: &str, invalid: &[Invalid]) -> String {
         };
         let found = Regex::new(&pattern).ok();
         let places = found.iter().flat_map(|pattern| pattern.captures_iter(&plain));
-        let mut places = places.filter_map(|found| found.get(1)).map(|found| found.start());
-        let is_new = |at: &usize| !errors.iter().any(|(known, other)| known == at && *other == why);
+        let mut places: Vec<usize> = places
+            .filter_map(|found| found.get(1))
+            .map(|found| found.start())
+            .collect();
+        if matches!(invalid, Invalid::UndefinedField { is_tested: false, .. }) {
+            // The argument of `has` may be another error about this field.
+            places.sort_by_key(|at| is_within_has(&plain[..*at]));
+        }
+        let is_new = |at: &&usize| !errors.iter().any(|(known, other)| known == *at && *other == why);
         let at = match number {
-            Some(number) => places.nth(number),
-            None => places.find(is_new),
+            Some(number) => places.get(number),
+            None => places.iter().find(is_new),
         };
-        errors.push((at.unwrap_or_default(), why));
+        errors.push((at.copied().unwrap_or_default(), why));
     }
     errors.sort();
     let described = errors.iter().map(|(at, why)| at_place(expression, *at, why));
     described.collect::<Vec<_>>().join("\n")
+}
+
+/// True if a text ends within the argument of `has`.
+fn is_within_has(before: &str) -> bool {
+    before
+        .rsplit_once('(')
+        .is_some_and(|(function, argument)| !argument.contains(')') && function.trim_end().ends_with("has"))
 }
 
 /// Returns a pattern whose first group is the place of a call as cel-go names it: the parenthesis of a function, the operator's first character.
