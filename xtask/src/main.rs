@@ -123,7 +123,7 @@ enum Task {
     ///
     /// Needs Go, which downloads the projects' modules, and a quarter of an hour.
     CheckImports {
-        /// Only the modules whose name contains this text
+        /// Check only modules with this text in their names
         #[arg(long)]
         only: Option<String>,
     },

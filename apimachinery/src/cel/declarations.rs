@@ -12,11 +12,6 @@ use std::collections::BTreeMap;
 /// The types of composed variables by their names.
 pub(crate) type VariableTypes = BTreeMap<String, Type>;
 
-/// The type of a rule's result.
-pub(crate) const BOOL: Type = Type::Simple("bool");
-/// The type of a message's result.
-pub(crate) const STRING: Type = Type::Simple("string");
-
 /// The type of a variable whose expression is invalid.
 pub(crate) const ANY_TYPE: Type = Type::Dyn;
 
@@ -39,20 +34,14 @@ pub(crate) struct RuleVariables<'a> {
     pub(super) has_optional_old: bool,
 }
 
-/// Returns kube-apiserver's message if an expression of a rule cannot be compiled, or is not of the type `result`. The rule is one of the
-/// schema; `is_object` marks the schema of a whole object.
-pub(crate) fn rule_error(
-    rule: &Value,
-    key: &str,
-    schema: &Value,
-    is_object: bool,
-    result: &Type,
-) -> Option<String> {
+/// Returns kube-apiserver's message if an expression of a rule cannot be compiled, or is of a wrong type. `key` names the expression: `rule` is
+/// a condition, and `messageExpression` a text. The rule is one of the schema; `is_object` marks the schema of a whole object.
+pub(crate) fn rule_error(rule: &Value, key: &str, schema: &Value, is_object: bool) -> Option<String> {
     let expression = rule[key].as_str().unwrap_or_default();
     if let Some(why) = syntax_error(expression) {
         return Some(format!("compilation failed: {why}"));
     }
-    // What only kube-apiserver can parse is refused when objects are validated.
+    // Syntax that only kube-apiserver can parse: the validation of an object refuses it.
     let parsed = expression::parse(expression).ok()?;
     let of_self = schema_types::of_schema(schema, is_object)?;
     let declared = Declarations {
@@ -66,8 +55,11 @@ pub(crate) fn rule_error(
     if !invalid.is_empty() {
         return Some(format!("compilation failed: {}", describe(expression, &invalid)));
     }
-    let subject = if key == "rule" { "cel expression " } else { "" };
-    (ty != Type::Unknown && ty != *result).then(|| format!("{subject}must evaluate to a {result}"))
+    let (subject, result) = match key {
+        "rule" => ("cel expression ", types::BOOL),
+        _ => ("", types::STRING),
+    };
+    (ty != Type::Unknown && ty != result).then(|| format!("{subject}must evaluate to a {result}"))
 }
 
 /// Returns the type of an expression.
@@ -103,7 +95,7 @@ pub(crate) fn check_expression(
     Ok(ty)
 }
 
-/// Describes what is invalid, in the order of the text. The parser does not keep positions: they are looked for.
+/// Describes what is invalid, in the order of the text. The parser keeps no positions, so this finds them in the text.
 fn describe(expression: &str, invalid: &[Invalid]) -> String {
     let plain = without_literals(expression);
     let mut errors: Vec<(usize, String)> = vec![];
@@ -158,7 +150,7 @@ fn call_pattern(name: &str) -> String {
         operators::LESS | operators::GREATER => format!("({})(?:[^=]|$)", name.trim_matches('_')),
         operators::IN => r"\b(in)\b".to_owned(),
         operators::INDEX => r"[\w)\]}]\s*(\[)".to_owned(),
-        // Here cel-go names the operand; that on the right is looked for.
+        // Here cel-go names the operand. This is the one on the right.
         operators::LOGICAL_AND => r"&&\s*(\S)".to_owned(),
         operators::LOGICAL_OR => r"\|\|\s*(\S)".to_owned(),
         operators::CONDITIONAL => r"[^.\[](\?)".to_owned(),
@@ -167,7 +159,7 @@ fn call_pattern(name: &str) -> String {
     }
 }
 
-/// Replaces what names are not looked for in: strings and numbers by digits, comments by blanks.
+/// Replaces what contains no names: strings and numbers by digits, comments by blanks.
 fn without_literals(expression: &str) -> String {
     let literals = Regex::new(
         r#"(?s)[rRbB]{0,2}("""(\\.|[^\\])*?"""|'''(\\.|[^\\])*?'''|"(\\.|[^"\\])*"|'(\\.|[^'\\])*')|//[^\n]*|\b0x[0-9a-fA-F]+u?\b|\b[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?u?\b"#,

@@ -19,12 +19,8 @@ pub(crate) struct Declarations<'a> {
     pub(crate) variables: Option<&'a VariableTypes>,
 }
 
-/// The types of results, which are not checked.
-pub(crate) const BOOL: bool = false;
-pub(crate) const STRING: bool = false;
-
 /// Refuses all rules, so that none is silently ignored.
-pub(crate) fn rule_error(_: &Value, _: &str, _: &Value, _: bool, _: &bool) -> Option<String> {
+pub(crate) fn rule_error(_: &Value, _: &str, _: &Value, _: bool) -> Option<String> {
     NO_CEL.map(|why| format!("compilation failed: {why}"))
 }
 

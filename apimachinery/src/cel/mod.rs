@@ -48,11 +48,34 @@ mod types;
 
 pub use access::{AccessCheck, Authorize};
 pub use activation::{Activation, Variable};
-pub(crate) use declarations::{
-    ANY_TYPE, BOOL, Declarations, STRING, VariableTypes, check_expression, rule_error,
-};
+pub(crate) use declarations::{ANY_TYPE, Declarations, VariableTypes, check_expression, rule_error};
 pub use expression::Expression;
 #[cfg(feature = "cel")]
 pub(crate) use messages::rule_message;
 pub use outcome::Outcome;
 pub(crate) use syntax::NO_CEL;
+
+/// The names that CEL reserves.
+pub(crate) const RESERVED_WORDS: [&str; 21] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];

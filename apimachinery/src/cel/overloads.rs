@@ -158,8 +158,8 @@ fn is_same(left: &Type, right: &Type) -> bool {
 fn described(ty: &Type) -> String {
     match ty {
         Type::Simple("null_type") => "null".to_owned(),
-        Type::Simple("google.protobuf.Timestamp") => "timestamp".to_owned(),
-        Type::Simple("google.protobuf.Duration") => "duration".to_owned(),
+        Type::Simple(TIMESTAMP) => "timestamp".to_owned(),
+        Type::Simple(DURATION) => "duration".to_owned(),
         Type::List(item) => format!("list({})", described(item)),
         Type::Map(key, value) => format!("map({}, {})", described(key), described(value)),
         other => other.to_string(),

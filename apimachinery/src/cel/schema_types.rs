@@ -1,33 +1,9 @@
 //! The types of values that a schema describes, as the rules of custom resources see them.
 
+use super::RESERVED_WORDS;
 use super::types::Type;
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// The names that CEL reserves.
-const RESERVED: [&str; 21] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-];
 
 /// Returns the type of the value that a schema describes; None if rules cannot use it. `is_object` marks the schema of a whole object, whose
 /// name and type rules can read.
@@ -78,7 +54,7 @@ fn add_object_fields(schema: &mut Value) {
 
 /// Returns the name of a field in rules.
 fn escaped(field: &str) -> String {
-    if RESERVED.contains(&field) {
+    if RESERVED_WORDS.contains(&field) {
         return format!("__{field}__");
     }
     let replaced = [

@@ -33,9 +33,9 @@ pub(crate) enum Type {
 
 /// The type of the object with the composed variables.
 const VARIABLES: &str = "kubernetes.variables";
-const BOOL: Type = Type::Simple("bool");
+pub(super) const BOOL: Type = Type::Simple("bool");
 const INT: Type = Type::Simple("int");
-const STRING: Type = Type::Simple("string");
+pub(super) const STRING: Type = Type::Simple("string");
 
 impl fmt::Display for Type {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

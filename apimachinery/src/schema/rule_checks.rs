@@ -30,10 +30,10 @@ pub(super) fn check_rules(
         let message_expression = rule["messageExpression"].as_str().unwrap_or_default();
         if text.trim().is_empty() {
             errors.push(FieldError::required(&at("rule"), "rule is not specified"));
-        } else if let Some(why) = cel::rule_error(rule, "rule", schema, is_object, &cel::BOOL) {
+        } else if let Some(why) = cel::rule_error(rule, "rule", schema, is_object) {
             errors.push(FieldError::invalid(&at("rule"), rule.clone(), why));
         } else if !message_expression.trim().is_empty()
-            && let Some(why) = cel::rule_error(rule, "messageExpression", schema, is_object, &cel::STRING)
+            && let Some(why) = cel::rule_error(rule, "messageExpression", schema, is_object)
         {
             let why = format!("messageExpression {why}");
             errors.push(FieldError::invalid(&at("messageExpression"), rule.clone(), why));

@@ -88,7 +88,7 @@ impl ConversionWebhook {
 /// Returns why the `caBundle` of a definition's webhook is invalid.
 pub(crate) fn invalid_ca_bundle(spec: &Value) -> Option<String> {
     let bundle = &spec["conversion"]["webhook"]["clientConfig"]["caBundle"];
-    // What is not base64 is refused before.
+    // The decoder of requests has refused other texts.
     let bundle = BASE64_STANDARD.decode(bundle.as_str()?).ok()?;
     root_certificates(&bundle).err()
 }

@@ -21,8 +21,6 @@ const FILES: [&str; 5] = [
 ];
 /// Folders of other files than Rust's.
 const FOLDERS: [&str; 5] = [".github", "docs", "manifests", "chart", "bundle"];
-/// Copies of other projects' definitions.
-const IMPORTED_DEFINITIONS: &str = "manifests/imported";
 
 /// Returns the files and lines that `lines` finds in the project after the plan was applied. `target` returns the new path of a file.
 pub(super) fn places(
@@ -103,7 +101,7 @@ fn is_users(project: &Project, path: &Path) -> bool {
         return false;
     };
     let base = project.read(Path::new(managed::BASE).join(path));
-    !path.starts_with(IMPORTED_DEFINITIONS)
+    !path.starts_with(imports::DEFINITIONS)
         && !generated::is_unmodified(&text)
         && base.ok().flatten().as_deref() != Some(&*text)
 }

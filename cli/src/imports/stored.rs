@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The folder of the copies. No kustomization lists them: another project installs the definitions.
-const FOLDER: &str = "manifests/imported";
+pub const FOLDER: &str = "manifests/imported";
 
 /// Returns the path of a definition's copy.
 pub fn stored_path(definition: &Definition) -> PathBuf {

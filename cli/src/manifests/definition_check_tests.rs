@@ -8,21 +8,25 @@ use super::*;
 fn check(spec: &Value, version: &Value) -> Vec<String> {
     let types = [("spec", "FooSpec"), ("spec.rules[]", "Rule")];
     let types = types.map(|(path, name)| (path.to_owned(), name.to_owned()));
-    let kind = KindManifest {
-        group: "demo.dev".into(),
-        kind: "Foo".into(),
-        plural: "foos".into(),
-        namespaced: true,
-        external: false,
-        rust_types: BTreeMap::from([("v1".to_owned(), BTreeMap::from(types))]),
-        crd: None,
-    };
+    let kind = foo(BTreeMap::from([("v1".to_owned(), BTreeMap::from(types))]));
     let mut version = version.clone();
     version["name"] = json!("v1");
     version["served"] = json!(true);
     version["storage"] = json!(true);
     version["schema"] = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
     problems(&kind, &definition(&json!({}), &version))
+}
+
+fn foo(rust_types: BTreeMap<String, BTreeMap<String, String>>) -> KindManifest {
+    KindManifest {
+        group: "demo.dev".into(),
+        kind: "Foo".into(),
+        plural: "foos".into(),
+        namespaced: true,
+        external: false,
+        rust_types,
+        crd: None,
+    }
 }
 
 /// Returns the definition of the kind Foo with further names.
@@ -171,15 +175,7 @@ fn names_columns_and_subresources_are_those_that_the_api_server_accepts() {
              correct `#[kube(scale(…))]`",
         ]
     );
-    let kind = KindManifest {
-        group: "demo.dev".into(),
-        kind: "Foo".into(),
-        plural: "foos".into(),
-        namespaced: true,
-        external: false,
-        rust_types: BTreeMap::new(),
-        crd: None,
-    };
+    let kind = foo(BTreeMap::new());
     let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}});
     let found = problems(
         &kind,

@@ -95,7 +95,7 @@ impl VersionedKind {
         })
     }
 
-    /// Returns the only version of a kind whose file this is.
+    /// Returns a kind of one version, which one file defines.
     pub fn in_one_file(found: &ProjectKind) -> Self {
         let version = &found.kind.version;
         Self {

@@ -26,7 +26,7 @@ const KUBERNETES_PACKAGES: [&str; 6] = [
     "io.k8s.api.",
 ];
 
-/// Types of Kubernetes whose values may be of any type, whatever k8s-openapi's schema says.
+/// Types of Kubernetes that accept values of any JSON type; k8s-openapi's schemas accept objects only.
 const ANY_VALUES: [&str; 4] = [
     "apiextensions.v1.JSON",
     "apiextensions.v1.JSONSchemaPropsOrArray",

@@ -4,31 +4,6 @@ use super::{Check, Constraint, FieldRule, array, items, names, text, webhooks};
 use crate::cel::{self, Declarations, VariableTypes};
 use serde_json::Value;
 
-const RESERVED_WORDS: [&str; 22] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-    "",
-];
-
 #[rustfmt::skip]
 const VALIDATING_POLICY: &[FieldRule] = &[
     ("validations[].expression", Constraint::NotBlank("expression is not specified")),
@@ -231,7 +206,7 @@ fn is_identifier(name: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(is_word)
-        && !RESERVED_WORDS.contains(&name)
+        && !cel::RESERVED_WORDS.contains(&name)
 }
 
 fn validate_param_kind(check: &mut Check, kind: &Value, _: &str) {
