@@ -122,7 +122,7 @@ impl ListerWatcher for ApiListWatch {
             parameters.push(("resourceVersionMatch", "Exact".to_owned()));
         }
         let request = self.request(PARTIAL_OBJECT_LIST, &parameters);
-        async move { Self::into_body(self.connection.list_client().send(request?).await).await }.boxed()
+        async move { Self::into_body(self.connection.send_list(request?).await).await }.boxed()
     }
 
     fn watch(&self, options: WatchOptions) -> BoxFuture<'_, Result<ByteStream, ListWatchError>> {

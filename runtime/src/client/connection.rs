@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use futures::{FutureExt as _, future};
 use http::{HeaderValue, Request, Response, header::USER_AGENT};
 use kube::{Config, client::Body, config::AuthInfo};
 use tower::{BoxError, service_fn};
@@ -10,6 +11,7 @@ use super::{
     apply_cache::ApplyCache,
     cached_objects::CachedObjects,
     fence::Fence,
+    http_client::{HttpClient, PendingResponse, ResponseBody},
     inline_connection::{self, InlineBody},
     rate_limit::RateLimit,
     request_metrics::RequestMetrics,
@@ -19,10 +21,13 @@ use super::{
 };
 
 /// A connection to the API server. It can be handed out before the operator is connected, so that registering does no I/O. Cloning copies
-/// a pointer.
+/// pointers.
 #[derive(Clone)]
 pub struct Connection {
-    clients: Clients,
+    /// Empty until a [`Connection::late`] one is connected.
+    clients: Arc<OnceLock<Clients>>,
+    /// Of a late connection: they count the requests.
+    request_metrics: Option<RequestMetrics>,
     pub(super) field_manager: Arc<str>,
     /// None if writes need no leader lease.
     fence: Option<Fence>,
@@ -30,28 +35,21 @@ pub struct Connection {
     retries: bool,
     /// None outside an operator's setup: every apply is sent.
     apply_cache: Option<ApplyCache>,
-    /// None if it is connected from the beginning.
-    slot: Option<ConnectionSlot>,
-}
-
-/// What a [`Connection::late`] is connected with.
-#[derive(Clone)]
-struct ConnectionSlot {
-    clients: Arc<OnceLock<Clients>>,
-    request_metrics: RequestMetrics,
 }
 
 #[derive(Clone)]
 struct Clients {
     /// For requests. Its connections are pooled, and each is polled by a task of its own.
-    pooled: kube::Client,
-    /// For lists of informers. Its connections are pooled, too.
-    lists: kube::Client,
+    pooled: HttpClient,
+    /// For lists of informers. It has its own pool, because a connection ends with the thread that polls it.
+    lists: HttpClient,
     /// For watches of informers. Each opens a connection, which the watch's reader polls. A pooled connection of a list has a task of its
     /// own, which would hand each event over to the reader's task.
-    watches: kube::Client,
+    watches: HttpClient,
     /// The API server's host for metrics; empty if unknown.
     host: Arc<str>,
+    /// The namespace of the configuration.
+    namespace: Arc<str>,
 }
 
 /// A configuration from which no client can be created.
@@ -80,23 +78,26 @@ struct NotConnected;
 impl Connection {
     /// Creates a connection from an existing client, which should have `default_retry` off, as with [`connect`](Self::connect).
     pub fn new(client: kube::Client) -> Self {
+        let namespace = client.default_namespace().into();
+        let client = HttpClient::Kube(client);
         Self::from_clients(Clients {
             pooled: client.clone(),
             lists: client.clone(),
             watches: client,
             host: "".into(),
+            namespace,
         })
     }
 
-    fn from_clients(clients: Clients) -> Self {
+    fn from_clients(clients: impl Into<OnceLock<Clients>>) -> Self {
         Self {
-            clients,
+            clients: Arc::new(clients.into()),
+            request_metrics: None,
             field_manager: "kubewright".into(),
             fence: None,
             rate_limit: RateLimit::default(),
             retries: true,
             apply_cache: None,
-            slot: None,
         }
     }
 
@@ -140,6 +141,7 @@ impl Connection {
             .authority()
             .map_or("", |host| host.as_str())
             .into();
+        let namespace = config.default_namespace.as_str().into();
         if token.is_some() {
             config.auth_info = AuthInfo::default();
         }
@@ -150,42 +152,17 @@ impl Connection {
             lists: transport.client(usize::MAX),
             watches: transport.client(0),
             host,
+            namespace,
         };
         Ok(Self::from_clients(clients).with_field_manager(name))
     }
 
-    /// Creates a connection that is connected later, by [`connect_to`](Self::connect_to). Requests before that fail. Must be called within a
-    /// tokio runtime.
+    /// Creates a connection that is connected later, by [`connect_to`](Self::connect_to). Requests before that fail.
     #[doc(hidden)]
     pub fn late() -> Self {
-        let slot = ConnectionSlot {
-            clients: Arc::default(),
-            request_metrics: RequestMetrics::default(),
-        };
         Self {
-            slot: Some(slot.clone()),
-            ..Self::from_clients(Self::late_clients(&slot))
-        }
-    }
-
-    fn late_clients(slot: &ConnectionSlot) -> Clients {
-        let late = |which: fn(&Clients) -> &kube::Client| {
-            let slot = slot.clone();
-            let service = service_fn(move |request: Request<Body>| {
-                let slot = slot.clone();
-                async move {
-                    let clients = slot.clients.get().ok_or(NotConnected)?;
-                    let (host, client) = (clients.host.clone(), which(clients).clone());
-                    slot.request_metrics.send(host, client, request).await
-                }
-            });
-            kube::Client::new(service, "default")
-        };
-        Clients {
-            pooled: late(|clients| &clients.pooled),
-            lists: late(|clients| &clients.lists),
-            watches: late(|clients| &clients.watches),
-            host: "".into(),
+            request_metrics: Some(RequestMetrics::default()),
+            ..Self::from_clients(OnceLock::new())
         }
     }
 
@@ -194,28 +171,23 @@ impl Connection {
     pub(crate) fn for_component(&self) -> Self {
         let mut connection = self.clone();
         connection.rate_limit = RateLimit::default();
-        if let Some(slot) = &self.slot {
-            let slot = ConnectionSlot {
-                clients: Arc::default(),
-                request_metrics: slot.request_metrics.clone(),
-            };
-            connection.clients = Self::late_clients(&slot);
-            connection.slot = Some(slot);
+        if self.request_metrics.is_some() {
+            connection.clients = Arc::default();
         }
         connection
     }
 
-    /// Connects a [`late`](Self::late) connection and all clones of it. Later calls do nothing.
+    /// Connects a [`late`](Self::late) connection and all clones of it, with one that is connected. Later calls do nothing.
     #[doc(hidden)]
     pub fn connect_to(&self, connection: &Self) {
-        if let Some(slot) = &self.slot {
-            let _ = slot.clients.set(connection.clients.clone());
+        if let Some(clients) = connection.clients.get() {
+            let _ = self.clients.set(clients.clone());
         }
     }
 
     /// The metrics of the requests through a [`late`](Self::late) connection, and through those of components.
     pub(crate) fn request_metrics(&self) -> Option<&RequestMetrics> {
-        self.slot.as_ref().map(|slot| &slot.request_metrics)
+        self.request_metrics.as_ref()
     }
 
     /// Returns the same connection with a fence: writes are sent only while it is open.
@@ -249,11 +221,29 @@ impl Connection {
         }
     }
 
-    /// Returns kube's client. With leader election, that of an operator's setup sends writes only while the replica leads.
+    /// Returns kube's client. With leader election, that of an operator's setup sends writes only while the replica leads. Must be called
+    /// within a tokio runtime.
     pub fn kube_client(&self) -> kube::Client {
-        match &self.fence {
-            None => self.clients.pooled.clone(),
-            Some(fence) => fenced_client(self.clients.pooled.clone(), fence.clone()),
+        let clients = self.clients.get();
+        if let (Some(clients), None, None) = (clients, &self.fence, &self.request_metrics)
+            && let HttpClient::Kube(client) = &clients.pooled
+        {
+            return client.clone();
+        }
+        let namespace = clients.map_or("default", |clients| &*clients.namespace);
+        let connection = self.clone();
+        let service = service_fn(move |request: Request<Body>| {
+            let connection = connection.clone();
+            async move { connection.send_fenced(request).await }
+        });
+        kube::Client::new(service, namespace)
+    }
+
+    /// Sends a request; a write only while the fence is open.
+    async fn send_fenced(&self, request: Request<Body>) -> Result<Response<ResponseBody>, BoxError> {
+        match self.fence.as_ref().filter(|_| !request.method().is_safe()) {
+            None => Ok(self.send(request).await?),
+            Some(fence) => Ok(fence.guard(self.send(request)).await??),
         }
     }
 
@@ -289,13 +279,14 @@ impl Connection {
         self.fence.as_ref()
     }
 
-    pub(crate) fn client(&self) -> &kube::Client {
-        &self.clients.pooled
+    /// Sends a request, whatever the fence says.
+    pub(crate) fn send(&self, request: Request<Body>) -> PendingResponse {
+        self.send_with(|clients| &clients.pooled, request)
     }
 
-    /// The client for lists of informers. It has its own pool, because a connection ends with the thread that polls it.
-    pub(crate) fn list_client(&self) -> &kube::Client {
-        &self.clients.lists
+    /// Sends a list of an informer.
+    pub(crate) fn send_list(&self, request: Request<Body>) -> PendingResponse {
+        self.send_with(|clients| &clients.lists, request)
     }
 
     /// Sends a watch of an informer. Its connection is polled by the task that reads the response; see `inline_connection`.
@@ -303,25 +294,21 @@ impl Connection {
         &self,
         request: Request<Body>,
     ) -> Result<Response<InlineBody>, kube::Error> {
-        inline_connection::send(&self.clients.watches, request).await
+        inline_connection::send(self.send_with(|clients| &clients.watches, request)).await
     }
-}
 
-/// Wraps a client: it sends writes only while the fence is open.
-fn fenced_client(client: kube::Client, fence: Fence) -> kube::Client {
-    let namespace = client.default_namespace().to_owned();
-    let service = service_fn(move |request: Request<Body>| {
-        let (client, fence) = (client.clone(), fence.clone());
-        async move {
-            let is_read = request.method().is_safe();
-            let response = client.send(request);
-            let response = if is_read {
-                response.await?
-            } else {
-                fence.guard(response).await??
-            };
-            Ok::<_, BoxError>(response)
+    fn send_with(&self, client: fn(&Clients) -> &HttpClient, request: Request<Body>) -> PendingResponse {
+        let Some(clients) = self.clients.get() else {
+            return future::err(kube::Error::Service(NotConnected.into())).boxed();
+        };
+        let method = request.method().clone();
+        let response = client(clients).send(request);
+        match &self.request_metrics {
+            None => response,
+            Some(metrics) => metrics
+                .clone()
+                .count(clients.host.clone(), method, response)
+                .boxed(),
         }
-    });
-    kube::Client::new(service, namespace)
+    }
 }

@@ -64,7 +64,7 @@ pub(super) async fn api_resources(
     group: &str,
     version: &str,
 ) -> Result<Option<Vec<APIResource>>, DiscoveryError> {
-    let (client, api_version) = (connection.client(), api_version(group, version));
+    let (client, api_version) = (connection.kube_client(), api_version(group, version));
     let resources = match group {
         "" => client.list_core_api_resources(version).await,
         _ => client.list_api_group_resources(&api_version).await,

@@ -14,11 +14,12 @@ use std::{
 
 use bytes::Bytes;
 use futures::future::poll_fn;
-use http::{Request, Response};
+use http::Response;
 use http_body::{Frame, SizeHint};
 use hyper::rt::Executor;
-use kube::client::Body;
 use parking_lot::Mutex;
+
+use super::http_client::{PendingResponse, ResponseBody};
 
 /// hyper's future of a connection.
 type ConnectionFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -45,13 +46,10 @@ impl Executor<ConnectionFuture> for ReaderExecutor {
     }
 }
 
-/// Sends a request. Reading the response's body polls the connection that the request opened; dropping the body closes it.
-pub(super) async fn send(
-    client: &kube::Client,
-    request: Request<Body>,
-) -> Result<Response<InlineBody>, kube::Error> {
+/// Waits for a response. Reading its body polls the connection that the request opened; dropping the body closes it.
+pub(super) async fn send(sending: PendingResponse) -> Result<Response<InlineBody>, kube::Error> {
     let mut connections = InlineConnections::default();
-    let sending = OPENED.scope(connections.opened.clone(), client.send(request));
+    let sending = OPENED.scope(connections.opened.clone(), sending);
     let mut sending = std::pin::pin!(sending);
     let response = poll_fn(|cx| {
         let sent = sending.as_mut().poll(cx);
@@ -67,7 +65,7 @@ pub(super) async fn send(
 
 /// The body of a response, with the connection that it is read from.
 pub(crate) struct InlineBody {
-    body: Body,
+    body: ResponseBody,
     connections: InlineConnections,
 }
 

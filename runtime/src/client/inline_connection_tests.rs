@@ -7,6 +7,9 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
+use http::Request;
+use kube::client::Body;
+
 use super::*;
 use crate::client::Connection;
 
@@ -100,7 +103,7 @@ async fn watch_does_not_reuse_the_connection_of_a_list() {
         }
     });
     for _ in 0..2 {
-        let listed = connection.list_client().send(get()).await.unwrap();
+        let listed = connection.send_list(get()).await.unwrap();
         assert_eq!(listed.into_body().collect().await.unwrap().to_bytes(), "done");
         assert_eq!(connections.load(Ordering::SeqCst), 1);
     }

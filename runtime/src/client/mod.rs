@@ -1,7 +1,7 @@
 //! Typed clients, with their verbs in the type, and the connection to the API server.
 //!
 //! - `verbs`, then [`TypedClient`]; its methods are in `typed`, `list`, `watch`, `apply` and `subresources`.
-//! - Each method builds an `ApiRequest` (`request`), which is sent through a [`Connection`] (`transport`, `inline_connection` for watches),
+//! - Each method builds an `ApiRequest` (`request`), which is sent through a [`Connection`] (`http_client`, `transport`, `inline_connection` for watches),
 //!   with a rate limiter (`rate_limit`), a leader's `fence`, and retries (`retry`); `service_account_token` authenticates those of components. [`ClientError`] is its failure.
 //! - `apply_cache` skips applies that would change nothing, by what `cached_objects` shows of the informers' caches.
 //! - `write_observer` notes the writes of a reconcile for the controller.
@@ -17,6 +17,7 @@ mod error;
 mod error_response;
 mod fence;
 mod field_manager;
+mod http_client;
 mod inline_connection;
 mod list;
 mod patch;

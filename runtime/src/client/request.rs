@@ -21,6 +21,7 @@ use super::{
     apply_cache::SentApply,
     error_response::decode_error_response,
     fence::{Fence, FenceError},
+    http_client::ResponseBody,
     retry::{resend::resend_delay, retry_after::retry_after},
     user_agent,
     write_observer::SentWrite,
@@ -291,7 +292,10 @@ impl PreparedRequest {
     }
 
     /// Sends the request once, and returns the response's body unread.
-    pub(super) async fn open(self, connection: &Connection) -> Result<(ApiRequest, Body), ClientError> {
+    pub(super) async fn open(
+        self,
+        connection: &Connection,
+    ) -> Result<(ApiRequest, ResponseBody), ClientError> {
         let Self {
             api_request,
             mut http_request,
@@ -300,7 +304,7 @@ impl PreparedRequest {
         user_agent::add_suffix(&mut http_request);
         connection.rate_limit().wait().await;
         let response = async {
-            let response = connection.client().send(http_request.map(Body::from)).await?;
+            let response = connection.send(http_request.map(Body::from)).await?;
             let (head, body) = response.into_parts();
             if head.status.is_success() {
                 return Ok(Ok(body));
@@ -397,7 +401,7 @@ async fn send_once(
     connection.rate_limit().wait().await;
     let fence = connection.fence().filter(|_| !request.method().is_safe());
     let response = async {
-        let response = connection.client().send(request.map(Body::from)).await?;
+        let response = connection.send(request.map(Body::from)).await?;
         let (head, body) = response.into_parts();
         Ok((head.status, head.headers, body.collect().await?.to_bytes()))
     };

@@ -2,13 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use http::{Method, Request, Response};
-use kube::client::Body;
+use super::http_client::{PendingResponse, ResponseBody};
+use http::{Method, Response};
 use prometheus_client::{
     encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder},
     metrics::{counter::Counter, family::Family},
 };
-use tower::BoxError;
 
 /// Counts the requests of an operator by code, method and host. Cloning copies a pointer.
 #[derive(Clone, Debug, Default)]
@@ -62,18 +61,17 @@ impl RequestMetrics {
         self.0.clone()
     }
 
-    /// Sends a request and counts it, as soon as the response's head has arrived.
-    pub(super) async fn send(
-        &self,
+    /// Waits for the response to a request, and counts it as soon as its head has arrived.
+    pub(super) async fn count(
+        self,
         host: Arc<str>,
-        client: kube::Client,
-        request: Request<Body>,
-    ) -> Result<Response<Body>, BoxError> {
-        let method = MethodLabel(request.method().clone());
-        let response = client.send(request).await;
+        method: Method,
+        response: PendingResponse,
+    ) -> Result<Response<ResponseBody>, kube::Error> {
+        let response = response.await;
         let code = StatusLabel(response.as_ref().ok().map(|response| response.status().as_u16()));
-        let host = HostLabel(host);
+        let (method, host) = (MethodLabel(method), HostLabel(host));
         self.0.get_or_create(&RequestLabels { code, method, host }).inc();
-        Ok(response?)
+        response
     }
 }

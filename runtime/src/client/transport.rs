@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
@@ -19,7 +21,10 @@ use kube::{
 use tower::{BoxError, ServiceBuilder, ServiceExt as _};
 
 use super::{
-    inline_connection::ReaderExecutor, service_account_token::ServiceAccountToken, user_agent::UserAgent,
+    http_client::{HttpClient, HttpService},
+    inline_connection::ReaderExecutor,
+    service_account_token::ServiceAccountToken,
+    user_agent::UserAgent,
 };
 
 /// TCP keep-alive, as in client-go: detects a dead peer on an idle connection.
@@ -32,7 +37,6 @@ pub(super) struct Transport {
     token: Option<ServiceAccountToken>,
     headers: ExtraHeadersLayer,
     address: BaseUriLayer,
-    namespace: String,
     agent: UserAgent,
 }
 
@@ -55,18 +59,23 @@ impl Transport {
             token,
             headers: config.extra_headers_layer()?,
             address: config.base_uri_layer(),
-            namespace: config.default_namespace.clone(),
             agent,
         })
     }
 
     /// Creates a client with its own pool of at most `max_idle` idle connections. It never resends a request.
-    pub(super) fn client(&self, max_idle: usize) -> kube::Client {
+    pub(super) fn client(&self, max_idle: usize) -> HttpClient {
         let mut http = Client::builder(ReaderExecutor);
         let http: Client<_, Body> = http
             .pool_max_idle_per_host(max_idle)
             .build(self.connector.clone());
         let service = ServiceBuilder::new()
+            .map_response(|response: Response<Incoming>| {
+                response.map(|body| {
+                    body.map_err(|error| kube::Error::Service(error.into()))
+                        .boxed_unsync()
+                })
+            })
             .layer(&self.agent)
             .layer(&self.address)
             .option_layer(self.credentials.as_ref())
@@ -74,7 +83,7 @@ impl Transport {
             .layer(&self.headers)
             .map_err(BoxError::from)
             .service(http.map_request(log_request));
-        kube::Client::new(service, self.namespace.clone())
+        HttpClient::Service(HttpService::new(service))
     }
 }
 

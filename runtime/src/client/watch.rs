@@ -8,14 +8,12 @@ use futures::{
     stream::{self, BoxStream},
 };
 use http_body_util::BodyExt as _;
-use kube::{
-    client::Body,
-    core::{Status, params::WatchParams, watch::WatchEvent as Line},
-};
+use kube::core::{Status, params::WatchParams, watch::WatchEvent as Line};
 use serde::Deserialize;
 
 use super::{
     ClientError, ClientErrorCause, Connection, TypedClient,
+    http_client::ResponseBody,
     may::MayWatch,
     request::{ApiRequest, PreparedRequest},
 };
@@ -72,7 +70,7 @@ impl<K: Kind, V> TypedClient<K, V> {
 
 struct TypedWatch {
     request: ApiRequest,
-    body: Body,
+    body: ResponseBody,
     decoder: LineDecoder,
     /// Complete lines that were received.
     lines: VecDeque<Bytes>,

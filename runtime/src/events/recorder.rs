@@ -47,8 +47,8 @@ const MAX_REASON_BYTES: usize = 128;
 /// [`PermissionScope::DefaultNamespace`](crate::controller::PermissionScope::DefaultNamespace). Forbidden events are logged once.
 #[derive(Clone)]
 pub struct Recorder {
-    /// All events of an object go to the same shard.
-    shards: Arc<[mpsc::UnboundedSender<Recorded>]>,
+    /// All events of an object go to the same shard. A queue allocates the memory of 32 entries when it is created: they are pointers.
+    shards: Arc<[mpsc::UnboundedSender<Box<Recorded>>]>,
     shared: Arc<RecorderShared>,
     /// The reporting controller. Without: the operator.
     controller: Option<Arc<str>>,
@@ -167,7 +167,7 @@ impl Recorder {
         action: impl Into<String>,
         note: impl Into<String>,
     ) {
-        let event = Recorded {
+        let event = Box::new(Recorded {
             regarding: regarding.object_ref(),
             related,
             event_type,
@@ -176,7 +176,7 @@ impl Recorder {
             note: truncate_note(note.into()),
             time: Timestamp::now(),
             controller: self.controller.clone(),
-        };
+        });
         if let Err(event) = self.enqueue(event) {
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
             tracing::debug!(%event, "event dropped: the queue is full, or the operator is stopping");
@@ -184,7 +184,7 @@ impl Recorder {
     }
 
     /// Queues the event in its shard; returns it if the queue is full or closed.
-    fn enqueue(&self, event: Recorded) -> Result<(), Box<Recorded>> {
+    fn enqueue(&self, event: Box<Recorded>) -> Result<(), Box<Recorded>> {
         let waiting = &self.shared.waiting;
         // The remainder fits into any usize.
         let shard = usize::try_from(digest(&event.regarding.name) % SHARDS as u64).unwrap_or_default();
@@ -193,9 +193,8 @@ impl Recorder {
         } else {
             Err(event)
         };
-        queued.map_err(|event| {
+        queued.inspect_err(|_| {
             waiting.fetch_sub(1, Ordering::Relaxed);
-            Box::new(event)
         })
     }
 

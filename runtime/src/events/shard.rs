@@ -33,7 +33,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// Sends the events of its share of the objects. Correlation is per object, so that shards are independent.
 pub(super) struct EventShard {
     reporter: Arc<Reporter>,
-    events: mpsc::UnboundedReceiver<Recorded>,
+    events: mpsc::UnboundedReceiver<Box<Recorded>>,
     shared: Arc<RecorderShared>,
     correlator: Correlator,
     /// The timestamp in the name of the last event. Each event about an object has another one, so that names are unique.
@@ -43,7 +43,7 @@ pub(super) struct EventShard {
 impl EventShard {
     pub(super) fn new(
         reporter: Arc<Reporter>,
-        events: mpsc::UnboundedReceiver<Recorded>,
+        events: mpsc::UnboundedReceiver<Box<Recorded>>,
         shared: Arc<RecorderShared>,
     ) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl EventShard {
     pub(super) fn try_next(&mut self) -> Option<Recorded> {
         let event = self.events.try_recv().ok()?;
         self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-        Some(event)
+        Some(*event)
     }
 
     /// Sends events until all recorders are dropped. When cancelled, it sends the queued events and unwritten counts, and ends.
@@ -73,18 +73,19 @@ impl EventShard {
                 event = self.events.recv() => match event {
                     Some(event) => {
                         self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-                        self.handle(connection, event).await;
+                        // Boxed: it is large, and most shards wait.
+                        Box::pin(self.handle(connection, *event)).await;
                     }
                     None => break,
                 },
-                _ = refresh.tick() => self.write_counts(connection, false).await,
+                _ = refresh.tick() => Box::pin(self.write_counts(connection, false)).await,
                 () = cancel.cancelled(), if !closed => {
                     self.events.close();
                     closed = true;
                 }
             }
         }
-        self.write_counts(connection, true).await;
+        Box::pin(self.write_counts(connection, true)).await;
     }
 
     async fn handle(&mut self, connection: &Connection, event: Recorded) {

@@ -25,7 +25,7 @@ pub struct EventWriter {
 impl EventWriter {
     pub(super) fn new(
         controller: &str,
-        events: Vec<mpsc::UnboundedReceiver<Recorded>>,
+        events: Vec<mpsc::UnboundedReceiver<Box<Recorded>>>,
         shared: Arc<RecorderShared>,
     ) -> Self {
         let reporter = Arc::new(Reporter {
