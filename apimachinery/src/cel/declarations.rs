@@ -1,9 +1,10 @@
 //! Which expressions about admission requests, and which rules of custom resources, are valid: their syntax, the names that they use, and the
 //! types of their results.
 
+use super::cost::Cost;
 use super::syntax::syntax_error;
 use super::types::{self, Invalid, Type};
-use super::{expression, library, lowering, schema_types};
+use super::{cost, expression, library, lowering, schema_types};
 use kube_cel::cel::common::ast::operators;
 use regex::{Captures, Regex};
 use serde_json::Value;
@@ -34,16 +35,24 @@ pub(crate) struct RuleVariables<'a> {
     pub(super) has_optional_old: bool,
 }
 
-/// Returns kube-apiserver's message if an expression of a rule cannot be compiled, or is of a wrong type. `key` names the expression: `rule` is
-/// a condition, and `messageExpression` a text. The rule is one of the schema; `is_object` marks the schema of a whole object.
-pub(crate) fn rule_error(rule: &Value, key: &str, schema: &Value, is_object: bool) -> Option<String> {
+/// Returns the estimated cost of an expression of a rule. `key` names the expression: `rule` is a condition, and `messageExpression` a text.
+/// The rule is one of the schema; `is_object` marks the schema of a whole object.
+///
+/// # Errors
+///
+/// Returns kube-apiserver's message if the expression cannot be compiled, or is of a wrong type.
+pub(crate) fn check_rule(rule: &Value, key: &str, schema: &Value, is_object: bool) -> Result<Cost, String> {
     let expression = rule[key].as_str().unwrap_or_default();
     if let Some(why) = syntax_error(expression) {
-        return Some(format!("compilation failed: {why}"));
+        return Err(format!("compilation failed: {why}"));
     }
     // Syntax that only kube-apiserver can parse: the validation of an object refuses it.
-    let parsed = expression::parse(expression).ok()?;
-    let of_self = schema_types::of_schema(schema, is_object)?;
+    let Ok(parsed) = expression::parse(expression) else {
+        return Ok(Cost::default());
+    };
+    let Some(of_self) = schema_types::of_schema(schema, is_object) else {
+        return Ok(Cost::default());
+    };
     let declared = Declarations {
         rule: Some(RuleVariables {
             of_self: &of_self,
@@ -51,15 +60,18 @@ pub(crate) fn rule_error(rule: &Value, key: &str, schema: &Value, is_object: boo
         }),
         ..Declarations::default()
     };
-    let (ty, invalid) = types::check(&parsed, &declared);
+    let (ty, types, invalid) = types::check(&parsed, &declared);
     if !invalid.is_empty() {
-        return Some(format!("compilation failed: {}", describe(expression, &invalid)));
+        return Err(format!("compilation failed: {}", describe(expression, &invalid)));
     }
     let (subject, result) = match key {
         "rule" => ("cel expression ", types::BOOL),
         _ => ("", types::STRING),
     };
-    (ty != Type::Unknown && ty != result).then(|| format!("{subject}must evaluate to a {result}"))
+    if ty != Type::Unknown && ty != result {
+        return Err(format!("{subject}must evaluate to a {result}"));
+    }
+    Ok(cost::estimate(&parsed, &types, schema, is_object))
 }
 
 /// Returns the type of an expression.
@@ -80,7 +92,7 @@ pub(crate) fn check_expression(
     let cannot_evaluate = |what: String| format!("this API server cannot evaluate {what}");
     // What only kube-apiserver can parse.
     let parsed = expression::parse(expression).map_err(|_| cannot_evaluate("its syntax".to_owned()))?;
-    let (ty, invalid) = types::check(&parsed, declared);
+    let (ty, _, invalid) = types::check(&parsed, declared);
     if !invalid.is_empty() {
         return Err(compilation_failed(describe(expression, &invalid)));
     }

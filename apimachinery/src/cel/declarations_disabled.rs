@@ -19,9 +19,19 @@ pub(crate) struct Declarations<'a> {
     pub(crate) variables: Option<&'a VariableTypes>,
 }
 
+/// The estimated cost of an expression, which is not estimated.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Cost {
+    pub(crate) once: u64,
+    pub(crate) values_per_request: u64,
+}
+
 /// Refuses all rules, so that none is silently ignored.
-pub(crate) fn rule_error(_: &Value, _: &str, _: &Value, _: bool) -> Option<String> {
-    NO_CEL.map(|why| format!("compilation failed: {why}"))
+pub(crate) fn check_rule(_: &Value, _: &str, _: &Value, _: bool) -> Result<Cost, String> {
+    match NO_CEL {
+        Some(why) => Err(format!("compilation failed: {why}")),
+        None => Ok(Cost::default()),
+    }
 }
 
 /// Accepts all expressions.

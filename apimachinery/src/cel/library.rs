@@ -1,6 +1,8 @@
 //! The functions of expressions: which ones kube-cel has, and the types of their results.
 
 use super::types::Type;
+use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr};
+use std::borrow::Cow;
 
 /// The functions that expressions can call, by the types of their results: those of kube-cel that kube-apiserver has, too, and those of
 /// [`super::authorizer`].
@@ -26,15 +28,17 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("bytes", &["base64.decode", "bytes"]),
     ("google.protobuf.Duration", &["duration"]),
     ("google.protobuf.Timestamp", &["timestamp"]),
-    ("kubernetes.Quantity", &["quantity"]),
+    ("kubernetes.Quantity", &["add", "quantity", "sub"]),
+    ("kubernetes.Semver", &["semver"]),
     ("kubernetes.URL", &["url"]),
     ("kubernetes.authorization.Decision", &["check"]),
+    ("net.CIDR", &["cidr", "masked"]),
+    ("net.IP", &["ip"]),
     // The types of these depend on those of their arguments, or do not matter.
     ("", &[
-        "add", "base64.encode", "cidr", "distinct", "fieldSelector", "findAll", "flatten", "format.named", "getQuery", "group", "ip",
-        "labelSelector", "masked", "max", "min", "name", "namespace", "optional.none", "optional.of", "optional.ofNonZeroValue", "or",
-        "orValue", "path", "resource", "reverse", "semver", "serviceAccount", "slice", "sort", "split", "sub", "subresource", "sum",
-        "validate", "value",
+        "base64.encode", "distinct", "fieldSelector", "findAll", "flatten", "format.named", "getQuery", "group", "labelSelector", "max",
+        "min", "name", "namespace", "optional.none", "optional.of", "optional.ofNonZeroValue", "or", "orValue", "path", "resource",
+        "reverse", "serviceAccount", "slice", "sort", "split", "subresource", "sum", "validate", "value",
     ]),
 ];
 
@@ -48,6 +52,17 @@ pub(super) fn is_known(name: &str) -> bool {
         || FUNCTIONS.iter().any(|(_, names)| names.contains(&name))
         // The formats of strings.
         || name.starts_with("format.")
+}
+
+/// Returns the function that a call names, and its receiver. The prefix of a name such as `sets.contains` is no receiver.
+pub(super) fn qualified(call: &CallExpr) -> (Cow<'_, str>, Option<&IdedExpr>) {
+    if let Some(Expr::Ident(prefix)) = call.target.as_ref().map(|target| &target.expr) {
+        let qualified = format!("{prefix}.{}", call.func_name);
+        if is_known(&qualified) {
+            return (Cow::Owned(qualified), None);
+        }
+    }
+    (Cow::Borrowed(&call.func_name), call.target.as_deref())
 }
 
 /// Functions and macros of kube-apiserver that kube-cel lacks, some only with as many arguments.
@@ -81,8 +96,15 @@ pub(super) fn is_missing_macro(name: &str, arguments: usize) -> bool {
 
 /// The type that a function returns; None if it is not known.
 pub(super) fn result_type(name: &str) -> Option<Type> {
-    if matches!(name, "split" | "findAll") {
-        return Some(Type::List(Box::new(Type::Simple("string"))));
+    let texts = || Type::List(Box::new(Type::Simple("string")));
+    let format = Type::Simple("kubernetes.NamedFormat");
+    match name {
+        "split" | "findAll" => return Some(texts()),
+        "getQuery" => return Some(Type::Map(Box::new(Type::Simple("string")), Box::new(texts()))),
+        "validate" => return Some(Type::Optional(Box::new(texts()))),
+        "format.named" => return Some(Type::Optional(Box::new(format))),
+        name if name.starts_with("format.") => return Some(format),
+        _ => {}
     }
     let mut typed = FUNCTIONS.iter().filter(|(ty, _)| !ty.is_empty());
     let (ty, _) = typed.find(|(_, names)| names.contains(&name))?;

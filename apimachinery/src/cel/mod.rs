@@ -2,8 +2,8 @@
 //! are in [`crate::schema`].
 //!
 //! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions` and `authorizer` (what it calls), `activation` (its
-//! variables, and its evaluation), `declarations`, `types`, `overloads`, `fields`
-//! and `schema_types` (which expressions are valid).
+//! variables, and its evaluation), `declarations`, `value_type`, `types`, `overloads`, `fields`
+//! and `schema_types` (which expressions are valid), `cost` (which rules are too expensive).
 
 mod access;
 #[cfg(feature = "cel")]
@@ -13,6 +13,8 @@ mod activation;
 mod activation;
 #[cfg(feature = "cel")]
 mod authorizer;
+#[cfg(feature = "cel")]
+mod cost;
 #[cfg(feature = "cel")]
 mod declarations;
 #[cfg(not(feature = "cel"))]
@@ -45,10 +47,12 @@ mod syntax;
 mod syntax;
 #[cfg(feature = "cel")]
 mod types;
+#[cfg(feature = "cel")]
+mod value_type;
 
 pub use access::{AccessCheck, Authorize};
 pub use activation::{Activation, Variable};
-pub(crate) use declarations::{ANY_TYPE, Declarations, VariableTypes, check_expression, rule_error};
+pub(crate) use declarations::{ANY_TYPE, Declarations, VariableTypes, check_expression, check_rule};
 pub use expression::Expression;
 #[cfg(feature = "cel")]
 pub(crate) use messages::rule_message;

@@ -20,7 +20,7 @@ const METHODS: &[(&str, &str, &[&str])] = &[
 ];
 const NUMBERS: [&str; 3] = ["int", "uint", "double"];
 /// The types without a size.
-const SIZELESS: [&str; 7] = ["bool", "int", "uint", "double", "null_type", DURATION, TIMESTAMP];
+pub(super) const SIZELESS: [&str; 7] = ["bool", "int", "uint", "double", "null_type", DURATION, TIMESTAMP];
 const DURATION: &str = "google.protobuf.Duration";
 const TIMESTAMP: &str = "google.protobuf.Timestamp";
 
@@ -97,15 +97,20 @@ fn is_valid_operator(name: &str, args: &[Type]) -> bool {
             Type::List(of) | Type::Map(of, _) => is_same(item, of),
             other => is_any(other),
         },
-        (operators::INDEX, [collection, index]) => match collection {
-            Type::List(_) => is(index, &["int"]),
-            Type::Map(key, _) => is_same(key, index),
-            other => is_any(other),
-        },
+        (operators::INDEX, [collection, index]) => is_valid_index(collection, index),
         (operators::CONDITIONAL, [condition, left, right]) => {
             is(condition, &["bool"]) && is_same(left, right)
         }
         _ => true,
+    }
+}
+
+fn is_valid_index(collection: &Type, index: &Type) -> bool {
+    match collection {
+        Type::List(_) => is(index, &["int"]),
+        Type::Map(key, _) => is_same(key, index),
+        Type::Optional(collection) => is_valid_index(collection, index),
+        other => is_any(other),
     }
 }
 
@@ -142,13 +147,15 @@ fn is_same(left: &Type, right: &Type) -> bool {
         (left, right) if is_any(left) || is_any(right) || left == right => true,
         // Objects of rules have types without names here.
         (Type::Schema(_), Type::Schema(_) | Type::Map(..)) | (Type::Map(..), Type::Schema(_)) => true,
-        (Type::List(left), Type::List(right)) => is_same(left, right),
+        (Type::List(left), Type::List(right)) | (Type::Optional(left), Type::Optional(right)) => {
+            is_same(left, right)
+        }
         (Type::Map(key, value), Type::Map(other_key, other_value)) => {
             is_same(key, other_key) && is_same(value, other_value)
         }
         (Type::Simple("null_type"), other) | (other, Type::Simple("null_type")) => match other {
             Type::Simple(name) => name.contains('.'),
-            other => matches!(other, Type::Object(_) | Type::Schema(_)),
+            other => matches!(other, Type::Object(_) | Type::Schema(_) | Type::Optional(_)),
         },
         _ => false,
     }

@@ -27,10 +27,12 @@ pub(super) fn of_schema(schema: &Value, is_object: bool) -> Option<Type> {
             Type::Map(Box::new(Type::Simple("string")), Box::new(value))
         }
         "object" => {
-            let mut schema = schema.clone();
-            if is_object || schema["x-kubernetes-embedded-resource"] == true {
-                add_object_fields(&mut schema);
-            }
+            let is_object = is_object || schema["x-kubernetes-embedded-resource"] == true;
+            let schema = if is_object {
+                with_object_fields(schema)
+            } else {
+                schema.clone()
+            };
             Type::Schema(Arc::new(schema))
         }
         _ => return None,
@@ -44,16 +46,19 @@ pub(super) fn field(schema: &Value, name: &str) -> Option<Type> {
     of_schema(field, false)
 }
 
-fn add_object_fields(schema: &mut Value) {
+/// Returns the schema of an object with the fields that all objects have.
+pub(super) fn with_object_fields(schema: &Value) -> Value {
+    let mut schema = schema.clone();
     let text = json!({ "type": "string" });
     let metadata = json!({ "type": "object", "properties": { "name": text, "generateName": text } });
     for (name, field) in [("apiVersion", &text), ("kind", &text), ("metadata", &metadata)] {
         schema["properties"][name] = field.clone();
     }
+    schema
 }
 
 /// Returns the name of a field in rules.
-fn escaped(field: &str) -> String {
+pub(super) fn escaped(field: &str) -> String {
     if RESERVED_WORDS.contains(&field) {
         return format!("__{field}__");
     }

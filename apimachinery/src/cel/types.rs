@@ -2,34 +2,13 @@
 //! which type the result is.
 
 use super::declarations::Declarations;
+pub(crate) use super::value_type::Type;
 use super::{fields, library, overloads, schema_types};
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
 };
-use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt;
-use std::sync::Arc;
-
-/// The type of an expression.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Type {
-    /// Known when the expression is evaluated, as for kube-apiserver.
-    Dyn,
-    /// A type without parameters, by its name.
-    Simple(&'static str),
-    /// An object with fields: the path of its fields in [`super::fields`].
-    Object(&'static str),
-    /// An object with the fields of a schema.
-    Schema(Arc<Value>),
-    List(Box<Type>),
-    Map(Box<Type>, Box<Type>),
-    /// The type of the items of an empty list.
-    Empty,
-    /// Not known here: any type may be right.
-    Unknown,
-}
 
 /// The type of the object with the composed variables.
 const VARIABLES: &str = "kubernetes.variables";
@@ -37,17 +16,8 @@ pub(super) const BOOL: Type = Type::Simple("bool");
 const INT: Type = Type::Simple("int");
 pub(super) const STRING: Type = Type::Simple("string");
 
-impl fmt::Display for Type {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Dyn | Self::Empty | Self::Unknown => formatter.write_str("dyn"),
-            Self::Simple(name) | Self::Object(name) => formatter.write_str(name),
-            Self::Schema(_) => formatter.write_str("object"),
-            Self::List(item) => write!(formatter, "list({item})"),
-            Self::Map(key, value) => write!(formatter, "map({key}, {value})"),
-        }
-    }
-}
+/// The types of the parts of an expression, by their ids.
+pub(super) type Types = HashMap<u64, Type>;
 
 /// Why an expression is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,17 +38,18 @@ pub(super) enum Invalid {
     },
 }
 
-/// Returns the type of an expression, and what is invalid in it.
-pub(super) fn check(expression: &IdedExpr, declared: &Declarations<'_>) -> (Type, Vec<Invalid>) {
-    let (invalid, calls) = (RefCell::default(), RefCell::default());
+/// Returns the type of an expression, the types of its parts, and what is invalid in it.
+pub(super) fn check(expression: &IdedExpr, declared: &Declarations<'_>) -> (Type, Types, Vec<Invalid>) {
+    let (types, invalid, calls) = (RefCell::default(), RefCell::default(), RefCell::default());
     let scope = Scope {
         declared,
         bound: vec![],
+        types: &types,
         invalid: &invalid,
         calls: &calls,
     };
     let ty = scope.infer(expression);
-    (ty, invalid.into_inner())
+    (ty, types.into_inner(), invalid.into_inner())
 }
 
 /// Names that CEL declares as types and namespaces.
@@ -104,6 +75,7 @@ struct Scope<'a> {
     declared: &'a Declarations<'a>,
     /// What comprehensions bind, the innermost last.
     bound: Vec<(&'a str, Type)>,
+    types: &'a RefCell<Types>,
     invalid: &'a RefCell<Vec<Invalid>>,
     /// How many calls of each function were found.
     calls: &'a RefCell<HashMap<&'a str, usize>>,
@@ -111,6 +83,12 @@ struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     fn infer(&self, expression: &'a IdedExpr) -> Type {
+        let ty = self.infer_kind(expression);
+        self.types.borrow_mut().insert(expression.id, ty.clone());
+        ty
+    }
+
+    fn infer_kind(&self, expression: &'a IdedExpr) -> Type {
         match &expression.expr {
             Expr::Literal(literal) => of_literal(literal),
             Expr::Ident(name) => self.ident(name),
@@ -142,14 +120,12 @@ impl<'a> Scope<'a> {
     /// Infers in the order of the text, so that calls of one function can be told apart by their number.
     fn call(&self, call: &'a CallExpr) -> Type {
         let name = &*call.func_name;
-        if let Some(Expr::Ident(prefix)) = call.target.as_ref().map(|target| &target.expr) {
-            let qualified = format!("{prefix}.{name}");
-            if library::is_known(&qualified) {
-                call.args.iter().for_each(|arg| drop(self.infer(arg)));
-                return library::result_type(&qualified).unwrap_or(Type::Unknown);
-            }
+        let (qualified, target) = library::qualified(call);
+        if qualified != name {
+            let args = call.args.iter().map(|arg| self.infer(arg)).collect();
+            return of_call(&qualified, None, args);
         }
-        let receiver = call.target.as_ref().map(|target| self.infer(target));
+        let receiver = target.map(|target| self.infer(target));
         let is_infix =
             library::is_operator(name) && !matches!(name, operators::LOGICAL_NOT | operators::NEGATE);
         let before = usize::from(is_infix).min(call.args.len());
@@ -164,7 +140,16 @@ impl<'a> Scope<'a> {
             let name = name.to_owned();
             self.report(Invalid::Call { name, number, why });
         }
-        of_call(name, args)
+        if let (operators::OPT_SELECT, [operand, _]) = (name, &args[..])
+            && let Some(Expr::Literal(LiteralValue::String(field))) =
+                call.args.get(1).map(|field| &field.expr)
+        {
+            return self
+                .find_field(operand, field.inner())
+                .unwrap_or(Type::Unknown)
+                .optional();
+        }
+        of_call(name, receiver, args)
     }
 
     /// Returns how many calls of a function came before.
@@ -186,7 +171,7 @@ impl<'a> Scope<'a> {
         let declared = self.declared;
         if let Some(rule) = declared.rule {
             return match name {
-                "oldSelf" if rule.has_optional_old => Type::Unknown,
+                "oldSelf" if rule.has_optional_old => rule.of_self.clone().optional(),
                 "self" | "oldSelf" => rule.of_self.clone(),
                 name => self.type_name(name),
             };
@@ -211,7 +196,16 @@ impl<'a> Scope<'a> {
     }
 
     fn field(&self, operand: &Type, field: &str, is_tested: bool) -> Type {
-        let found = match operand {
+        self.find_field(operand, field).unwrap_or_else(|| {
+            let name = field.to_owned();
+            self.report(Invalid::UndefinedField { name, is_tested });
+            Type::Unknown
+        })
+    }
+
+    /// Returns the type of a field; None if there is no such field.
+    fn find_field(&self, operand: &Type, field: &str) -> Option<Type> {
+        match operand {
             Type::Dyn => Some(Type::Dyn),
             Type::Map(_, value) => Some((**value).clone()),
             Type::Object(VARIABLES) => self
@@ -221,13 +215,9 @@ impl<'a> Scope<'a> {
                 .cloned(),
             Type::Object(object) => fields::field(object, field),
             Type::Schema(schema) => schema_types::field(schema, field),
+            Type::Optional(value) => self.find_field(value, field).map(Type::optional),
             _ => Some(Type::Unknown),
-        };
-        found.unwrap_or_else(|| {
-            let name = field.to_owned();
-            self.report(Invalid::UndefinedField { name, is_tested });
-            Type::Unknown
-        })
+        }
     }
 
     fn comprehension(&self, comprehension: &'a ComprehensionExpr) -> Type {
@@ -261,7 +251,10 @@ fn of_literal(literal: &LiteralValue) -> Type {
     })
 }
 
-fn of_call(name: &str, args: Vec<Type>) -> Type {
+fn of_call(name: &str, receiver: Option<Type>, args: Vec<Type>) -> Type {
+    if let Some(ty) = receiver.and_then(|receiver| of_method(name, receiver, &args)) {
+        return ty;
+    }
     let mut args = args.into_iter();
     let mut next = || args.next().unwrap_or(Type::Unknown);
     match name {
@@ -281,7 +274,9 @@ fn of_call(name: &str, args: Vec<Type>) -> Type {
             match (next(), next()) {
                 (left, right) if left == right => left,
                 (Type::Dyn, _) | (_, Type::Dyn) => Type::Dyn,
-                (left @ Type::List(_), right @ Type::List(_)) => common(left, right),
+                (left @ (Type::List(_) | Type::Optional(_)), right @ (Type::List(_) | Type::Optional(_))) => {
+                    common(left, right)
+                }
                 _ => Type::Unknown,
             }
         }
@@ -297,15 +292,27 @@ fn of_call(name: &str, args: Vec<Type>) -> Type {
             _ => Type::Unknown,
         },
         operators::NEGATE => next(),
-        operators::INDEX => match next() {
-            Type::Dyn => Type::Dyn,
-            Type::List(item) => *item,
-            Type::Map(_, value) => *value,
-            _ => Type::Unknown,
-        },
+        operators::INDEX => next().entry(),
+        operators::OPT_INDEX => next().entry().optional(),
         "dyn" => Type::Dyn,
+        "optional.of" | "optional.ofNonZeroValue" => Type::Optional(Box::new(next())),
+        "optional.none" => Type::Optional(Box::new(Type::Empty)),
         name => library::result_type(name).unwrap_or(Type::Unknown),
     }
+}
+
+/// The type of the result of a method that depends on that of its receiver; None for other methods.
+fn of_method(name: &str, receiver: Type, args: &[Type]) -> Option<Type> {
+    Some(match (name, receiver) {
+        ("sum" | "min" | "max", list @ (Type::List(_) | Type::Dyn)) => list.entry(),
+        ("distinct" | "reverse" | "slice" | "sort", list @ (Type::List(_) | Type::Dyn)) => list,
+        ("flatten", Type::List(item)) if args.is_empty() => *item,
+        ("flatten", _) => Type::List(Box::new(Type::Dyn)),
+        ("value", Type::Optional(value)) => *value,
+        ("or", optional @ Type::Optional(_)) => optional,
+        ("orValue", Type::Optional(value)) if Some(&*value) == args.first() => *value,
+        _ => return None,
+    })
 }
 
 /// True for the types that arithmetic operators have in common with both operands.
@@ -327,6 +334,7 @@ fn common(left: Type, right: Type) -> Type {
         (left, right) if left == right => left,
         (Type::Empty, other) | (other, Type::Empty) => other,
         (Type::List(left), Type::List(right)) => Type::List(Box::new(common(*left, *right))),
+        (Type::Optional(left), Type::Optional(right)) => Type::Optional(Box::new(common(*left, *right))),
         (Type::Unknown, _) | (_, Type::Unknown) => Type::Unknown,
         _ => Type::Dyn,
     }

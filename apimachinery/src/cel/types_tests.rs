@@ -9,7 +9,9 @@ fn check(expression: &str) -> (Type, Vec<Invalid>) {
         variables: Some(&variables),
         ..Declarations::default()
     };
-    super::check(&super::super::expression::parse(expression).unwrap(), &declared)
+    let parsed = super::super::expression::parse(expression).unwrap();
+    let (ty, _, invalid) = super::check(&parsed, &declared);
+    (ty, invalid)
 }
 
 #[test]
@@ -45,6 +47,20 @@ fn results_have_types() {
         ("variables.flag", "bool"),
         ("variables.any.field", "dyn"),
         ("null", "null_type"),
+        ("[1].sum()", "int"),
+        ("[[1]].flatten().reverse()", "list(int)"),
+        ("['a'].join().split(',').sort()", "list(string)"),
+        ("cidr('::/0').ip()", "net.IP"),
+        ("url('a').getQuery()['a']", "list(string)"),
+        ("optional.of(1)", "optional_type(int)"),
+        ("optional.of(1).orValue(2)", "int"),
+        ("optional.of('a').value()", "string"),
+        ("namespaceObject.?metadata.?name", "optional_type(string)"),
+        ("namespaceObject.metadata.labels[?'a']", "optional_type(string)"),
+        (
+            "request.dryRun ? optional.of('a') : optional.none()",
+            "optional_type(string)",
+        ),
     ] {
         let (found, undeclared) = check(expression);
         assert_eq!(
@@ -53,7 +69,7 @@ fn results_have_types() {
             "{expression}"
         );
     }
-    for unknown in ["object.?a.orValue(1)", "[1].sum()", "type(1)"] {
+    for unknown in ["object.?a.orValue(1)", "type(1)"] {
         assert_eq!(check(unknown), (Type::Unknown, vec![]), "{unknown}");
     }
 }

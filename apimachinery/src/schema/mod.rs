@@ -11,6 +11,7 @@ mod lists;
 mod pattern;
 mod prune;
 mod rule_checks;
+mod rule_costs;
 #[cfg(feature = "cel")]
 mod rules;
 #[cfg(not(feature = "cel"))]

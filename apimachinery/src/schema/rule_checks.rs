@@ -1,16 +1,27 @@
 //! Validation of a schema's rules, `x-kubernetes-validations`, when a definition is written.
 
 use super::list_types_and_defaults;
+use super::rule_costs::RuleCosts;
 use crate::cel;
 use crate::field::FieldError;
 use serde_json::Value;
 
-/// Checks the rules of a schema at this path. `is_object` marks the schema of a whole object. `uncorrelated` names an ancestor list with old and new items that cannot be matched, if any.
+/// What the rules of a schema depend on beside it.
+pub(super) struct RuleContext<'a> {
+    /// Whether the schema is that of a whole object.
+    pub(super) is_object: bool,
+    /// The ancestor list with old and new items that cannot be matched, if any.
+    pub(super) uncorrelated: Option<&'a str>,
+    /// How many values with this schema an object can have; None if its lists and maps are not limited.
+    pub(super) max_values: Option<u64>,
+}
+
+/// Checks the rules of a schema at this path, and adds their costs.
 pub(super) fn check_rules(
     schema: &Value,
-    is_object: bool,
-    uncorrelated: Option<&str>,
+    context: &RuleContext<'_>,
     path: &str,
+    costs: &mut RuleCosts,
     errors: &mut Vec<FieldError>,
 ) {
     const REASONS: [&str; 4] = [
@@ -28,15 +39,32 @@ pub(super) fn check_rules(
         let at = |name: &str| format!("{path}.x-kubernetes-validations[{index}].{name}");
         let text = rule["rule"].as_str().unwrap_or_default();
         let message_expression = rule["messageExpression"].as_str().unwrap_or_default();
+        let check = |key: &str| cel::check_rule(rule, key, schema, context.is_object);
         if text.trim().is_empty() {
             errors.push(FieldError::required(&at("rule"), "rule is not specified"));
-        } else if let Some(why) = cel::rule_error(rule, "rule", schema, is_object) {
-            errors.push(FieldError::invalid(&at("rule"), rule.clone(), why));
-        } else if !message_expression.trim().is_empty()
-            && let Some(why) = cel::rule_error(rule, "messageExpression", schema, is_object)
-        {
-            let why = format!("messageExpression {why}");
-            errors.push(FieldError::invalid(&at("messageExpression"), rule.clone(), why));
+        } else {
+            match check("rule") {
+                Err(why) => errors.push(FieldError::invalid(&at("rule"), rule.clone(), why)),
+                Ok(cost) => {
+                    let values = context.max_values.unwrap_or(cost.values_per_request);
+                    costs.add(
+                        at("rule"),
+                        "estimated rule cost",
+                        cost.once.saturating_mul(values),
+                    );
+                    if !message_expression.trim().is_empty() {
+                        let path = at("messageExpression");
+                        match check("messageExpression") {
+                            // A message is evaluated only for the first value that violates the rule.
+                            Ok(cost) => costs.add(path, "estimated messageExpression cost", cost.once),
+                            Err(why) => {
+                                let why = format!("messageExpression {why}");
+                                errors.push(FieldError::invalid(&path, rule.clone(), why));
+                            }
+                        }
+                    }
+                }
+            }
         }
         if !message_expression.is_empty() && message_expression.trim().is_empty() {
             errors.push(FieldError::required(
@@ -72,7 +100,7 @@ pub(super) fn check_rules(
                 "must be a valid path",
             ));
         }
-        if let Some(within) = uncorrelated.filter(|_| text.contains("oldSelf")) {
+        if let Some(within) = context.uncorrelated.filter(|_| text.contains("oldSelf")) {
             let why =
                 format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
             errors.push(FieldError::invalid(&at("rule"), text, why));

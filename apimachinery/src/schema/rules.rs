@@ -3,8 +3,8 @@
 //! Walking the schema, correlating old items with new ones, paths, reasons and messages are implemented here; kube-cel parses and evaluates
 //! one rule for one value. Differences from a real server:
 //!
-//! - Types are not checked when the definition is created: a rule that compares a string with a number fails when it is evaluated.
-//! - Costs are neither estimated nor limited: a rule that the real server rejects as too expensive is accepted.
+//! - Costs are estimated when the definition is created, except those of what kube-cel cannot evaluate (`cel::cost`), but not counted when
+//!   an object is validated: kube-cel does not report the operations that it executes.
 //! - `sortBy`, `type`, comprehensions with two variables and the optional syntax (`.?`, `[?`, `{?`) are not supported: a definition that
 //!   uses them in rules is accepted, as by the real server, and every object that such a rule applies to is rejected.
 //! - Lists of type set are compared in order; `string` of a duration has another format.

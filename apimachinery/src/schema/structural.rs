@@ -1,6 +1,8 @@
 //! Validation of the schema of a CustomResourceDefinition: structural schema and other rules.
 
-use super::{list_types_and_defaults, pattern, rule_checks};
+use super::rule_checks::{self, RuleContext};
+use super::rule_costs::{self, RuleCosts};
+use super::{list_types_and_defaults, pattern};
 use crate::field::FieldError;
 use serde_json::{Map, Value, json};
 
@@ -29,22 +31,42 @@ enum SchemaPosition {
 /// Validates an `openAPIV3Schema` at this path, such as `spec.validation.openAPIV3Schema` (the path that the real server reports for a
 /// definition whose versions share one schema).
 ///
-/// Not checked: costs of rules. The message of a rule's or pattern's syntax error is not the real server's.
+/// The message of a rule's or pattern's syntax error is not the real server's. The costs of rules are checked if nothing else is wrong.
 pub fn check_structural(schema: &Value, path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    visit(schema, SchemaPosition::Root, None, path, &mut errors);
+    let (mut errors, mut costs) = (Vec::new(), RuleCosts::default());
+    let root = SchemaContext {
+        level: SchemaPosition::Root,
+        uncorrelated: None,
+        max_values: Some(1),
+    };
+    visit(schema, root, path, &mut costs, &mut errors);
     list_types_and_defaults::check_defaults(schema, path, &mut errors);
+    if errors.is_empty() {
+        errors = costs.errors(path);
+    }
     errors
 }
 
-/// `uncorrelated` names the ancestor below which old and new values cannot be matched.
+/// What a nested schema inherits.
+#[derive(Clone, Copy)]
+struct SchemaContext<'a> {
+    level: SchemaPosition,
+    /// The ancestor below which old and new values cannot be matched.
+    uncorrelated: Option<&'a str>,
+    /// How many values with this schema an object can have; None if no limit is set.
+    max_values: Option<u64>,
+}
+
 fn visit(
     schema: &Value,
-    level: SchemaPosition,
-    uncorrelated: Option<&str>,
+    context: SchemaContext<'_>,
     path: &str,
+    costs: &mut RuleCosts,
     errors: &mut Vec<FieldError>,
 ) {
+    let SchemaContext {
+        level, uncorrelated, ..
+    } = context;
     let Some(fields) = schema.as_object() else { return };
     let at = |name: &str| format!("{path}.{name}");
     let ty = schema["type"].as_str().unwrap_or_default();
@@ -81,7 +103,12 @@ fn visit(
     check_extensions(schema, path, errors);
     list_types_and_defaults::check_lists(schema, path, errors);
     check_metadata(schema, level, path, errors);
-    rule_checks::check_rules(schema, level == SchemaPosition::Root, uncorrelated, path, errors);
+    let rule_context = RuleContext {
+        is_object: level == SchemaPosition::Root,
+        uncorrelated,
+        max_values: context.max_values,
+    };
+    rule_checks::check_rules(schema, &rule_context, path, costs, errors);
     check_values(schema, path, errors);
     let has_properties = schema["properties"]
         .as_object()
@@ -100,32 +127,32 @@ fn visit(
             "must not be used at the root",
         ));
     }
+    let max_values = rule_costs::max_values(schema);
+    let max_values = context
+        .max_values
+        .zip(max_values)
+        .map(|(outer, own)| outer.saturating_mul(own));
     let here = |correlates: bool| uncorrelated.or((!correlates).then_some(path));
-    let of_fields = here(schema["x-kubernetes-map-type"] != "atomic");
-    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-        visit(
-            schema,
-            SchemaPosition::Field,
-            of_fields,
-            &format!("{path}.properties[{name}]"),
-            errors,
-        );
-    }
-    visit(
-        values,
-        SchemaPosition::Field,
+    let of = |level, uncorrelated| SchemaContext {
+        level,
         uncorrelated,
-        &at("additionalProperties"),
-        errors,
+        max_values,
+    };
+    let of_fields = of(
+        SchemaPosition::Field,
+        here(schema["x-kubernetes-map-type"] != "atomic"),
     );
-    let of_items = here(schema["x-kubernetes-list-type"] == "map");
-    visit(
-        &schema["items"],
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.properties[{name}]");
+        visit(schema, of_fields, &path, costs, errors);
+    }
+    let of_values = of(SchemaPosition::Field, uncorrelated);
+    visit(values, of_values, &at("additionalProperties"), costs, errors);
+    let of_items = of(
         SchemaPosition::Item,
-        of_items,
-        &at("items"),
-        errors,
+        here(schema["x-kubernetes-list-type"] == "map"),
     );
+    visit(&schema["items"], of_items, &at("items"), costs, errors);
 }
 
 fn check_type(schema: &Value, ty: &str, level: SchemaPosition, path: &str, errors: &mut Vec<FieldError>) {

@@ -1,0 +1,53 @@
+//! The cost of a rule, estimated before it is evaluated: kube-apiserver refuses a definition with a rule whose estimate is too high.
+//!
+//! The estimate is the sum of the costs of all operations for the largest value that the schema allows (`bounds`). It must be exactly
+//! kube-apiserver's, so this follows the rules of cel-go's `checker/cost.go` and of `pkg/cel/library/cost.go` of k8s.io/apiserver.
+//!
+//! Reading order: `bounds` (the sizes that a schema allows), `size` (ranges of sizes, and costs that grow with them), `path` (which part of
+//! the schema an expression selects), `estimator` (the walk) with `parts`, `operators` and `functions` (the costs of calls).
+
+mod bounds;
+mod estimator;
+mod functions;
+mod operators;
+mod parts;
+mod path;
+mod size;
+
+use super::types::Type;
+use bounds::Bounds;
+use estimator::Estimator;
+use kube_cel::cel::common::ast::IdedExpr;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// The estimated cost of an expression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cost {
+    /// The cost of one evaluation.
+    pub(crate) once: u64,
+    /// How many values with the rule's schema a request can contain, if nothing else limits their number.
+    pub(crate) values_per_request: u64,
+}
+
+/// Estimates the cost of an expression of a rule of this schema. `is_object` marks the schema of a whole object; `types` has the types of
+/// the expression's parts. The estimate is zero if the expression contains what this server cannot evaluate.
+pub(super) fn estimate(
+    expression: &IdedExpr,
+    types: &HashMap<u64, Type>,
+    schema: &Value,
+    is_object: bool,
+) -> Cost {
+    let Some(bounds) = Bounds::of(schema, is_object) else {
+        return Cost::default();
+    };
+    Cost {
+        once: Estimator::new(types, &bounds)
+            .estimate(expression)
+            .unwrap_or_default(),
+        values_per_request: bounds.values_per_request(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
