@@ -3,8 +3,11 @@
 use std::{
     any::Any,
     cell::Cell,
+    future::poll_fn,
     panic::{self, AssertUnwindSafe, catch_unwind},
+    pin::pin,
     sync::Once,
+    task::Poll,
 };
 
 /// Calls `callback`; returns its result, or the message of its panic.
@@ -27,10 +30,20 @@ pub(crate) fn caught_silently<R>(callback: impl FnOnce() -> R) -> Result<R, Stri
             }
         }));
     });
-    SILENT.set(true);
+    let before = SILENT.replace(true);
     let result = caught(callback);
-    SILENT.set(false);
+    SILENT.set(before);
     result
+}
+
+/// [`caught_silently`], for a future.
+pub(crate) async fn caught_silently_async<F: Future>(future: F) -> Result<F::Output, String> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        caught_silently(|| future.as_mut().poll(context))
+            .map_or_else(|message| Poll::Ready(Err(message)), |poll| poll.map(Ok))
+    })
+    .await
 }
 
 /// Returns the message of a panic payload.

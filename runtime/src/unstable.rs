@@ -12,9 +12,12 @@ pub use crate::{
     events::writer::EventWriter,
     manager::metrics::catalog::{MetricDescription, MetricKind, metric_catalog},
     testing::{random_object::Random, request_diff::assert_requests},
-    webhooks::certificates::{
-        BundleTarget, CertificateKeeper, CertificateSource, RotationTiming, ServerNames, ServingCertificate,
-        secret_manifest,
+    webhooks::{
+        certificates::{
+            BundleTarget, CertificateKeeper, CertificateSource, RotationTiming, ServerNames,
+            ServingCertificate, secret_manifest,
+        },
+        configuration_keeper::{ConfigurationKeeper, ConfigurationTiming},
     },
     workqueue::metrics::{NoQueueMetrics, QueueMetrics},
 };

@@ -19,12 +19,17 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use kubewright::{
     Clock, NamespacedName,
     client::Connection,
-    k8s_openapi::jiff::{SignedDuration, Timestamp},
+    k8s_openapi::{
+        api::apps::v1::Deployment,
+        jiff::{SignedDuration, Timestamp},
+    },
+    testing::Harness,
     tokio_util::sync::CancellationToken,
     unstable::{
-        BundleTarget, CertificateKeeper, CertificateSource, RotationTiming, ServerNames, ServingCertificate,
-        certificate_permissions, secret_manifest,
+        BundleTarget, CertificateKeeper, CertificateSource, ConfigurationKeeper, ConfigurationTiming,
+        RotationTiming, ServerNames, ServingCertificate, certificate_permissions, secret_manifest,
     },
+    webhooks::{AdmissionError, AdmissionRequest, Defaulter, Validator},
 };
 use kubewright_testkit::{Cluster, Identity, until};
 use kubewright_tests::on_both_servers;
@@ -46,6 +51,7 @@ on_both_servers!(
     replicas_started_at_once_make_one_ca,
     applied_manifests_keep_data_and_bundles,
     edited_and_late_bundles_are_set,
+    edited_webhooks_are_put_back,
     rotation_fails_no_review,
     certificate_of_others_is_served,
 );
@@ -388,6 +394,120 @@ fn edited_and_late_bundles_are_set(cluster: &Cluster) {
                 .map(drop)
         })
         .await;
+    });
+}
+
+struct Accept;
+
+impl Validator<Deployment> for Accept {}
+
+impl Defaulter<Deployment> for Accept {
+    async fn set_defaults(&self, _: &mut Deployment, _: &AdmissionRequest) -> Result<(), AdmissionError> {
+        Ok(())
+    }
+}
+
+/// What the code decides of a webhook.
+fn decided(configuration: &Value) -> Value {
+    let webhook = &configuration["webhooks"][0];
+    let fields = [
+        "admissionReviewVersions",
+        "matchPolicy",
+        "reinvocationPolicy",
+        "rules",
+        "sideEffects",
+    ];
+    let fields = fields.map(|field| webhook[field].clone());
+    json!([fields, webhook["clientConfig"]["service"]["path"]])
+}
+
+fn edited_webhooks_are_put_back(cluster: &Cluster) {
+    run(async {
+        let test = Harness::new(|setup| {
+            setup.validator::<Deployment>(Accept);
+            setup.defaulter::<Deployment>(Accept).reinvoke_if_needed();
+        });
+        let manifests = test.setup().webhook_manifests().unwrap();
+        let objects = [json!(manifests.validating), json!(manifests.mutating)];
+        for object in &objects {
+            cluster.apply(object).unwrap();
+        }
+        let name = objects[0]["metadata"]["name"].as_str().unwrap().to_owned();
+        let permissions = certificate_permissions(&CertificateSource::Generated {
+            secret: NamespacedName::namespaced("put-back-system", "certificate"),
+            bundles: vec![
+                BundleTarget::Validating(name.clone()),
+                BundleTarget::Mutating(name.clone()),
+            ],
+        });
+        let identity = cluster.operator("put-back", &permissions).unwrap();
+        let connection = Connection::connect(identity.config().await.unwrap(), "put-back").unwrap();
+        let stop = CancellationToken::new();
+        let keeper = ConfigurationKeeper::new(connection, &manifests).with_timing(ConfigurationTiming {
+            check_interval: Duration::from_millis(100),
+            grace: Duration::from_secs(1),
+        });
+        let running = tokio::spawn(keeper.run(stop.clone()));
+
+        let read = |object: &Value| cluster.get(object).unwrap().unwrap();
+        let overlay = json!({
+            "failurePolicy": "Fail", "timeoutSeconds": 3, "namespaceSelector": {"matchLabels": {"a": "b"}},
+            "objectSelector": {"matchLabels": {"c": "d"}}, "matchConditions": [{"name": "e", "expression": "true"}],
+        });
+        for object in &objects {
+            let mut webhook = read(object)["webhooks"][0].clone();
+            let others = json!({
+                "name": "webhook.others.dev", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "clientConfig": {"url": "https://127.0.0.1:1"}, "failurePolicy": "Ignore",
+            });
+            webhook["rules"][0]["operations"] = json!(["DELETE"]);
+            webhook["admissionReviewVersions"] = json!(["v1", "v1beta1"]);
+            webhook["sideEffects"] = json!("NoneOnDryRun");
+            webhook["matchPolicy"] = json!("Exact");
+            webhook["clientConfig"]["service"] =
+                json!({"name": "other", "namespace": "other", "port": 8443, "path": "/other"});
+            if object["kind"] == "MutatingWebhookConfiguration" {
+                webhook["reinvocationPolicy"] = json!("Never");
+            }
+            for (field, value) in overlay.as_object().unwrap() {
+                webhook[field] = value.clone();
+            }
+            cluster
+                .merge_patch(object, &json!({"webhooks": [others, webhook]}))
+                .unwrap();
+        }
+        for object in &objects {
+            let stored = until("the webhooks are put back", async || {
+                let mut stored = read(object);
+                let others = stored["webhooks"].as_array_mut().unwrap().remove(0);
+                assert_eq!(others["name"], "webhook.others.dev");
+                if decided(&stored) == decided(object) {
+                    Ok(stored)
+                } else {
+                    Err(stored.to_string())
+                }
+            })
+            .await;
+            let webhook = &stored["webhooks"][0];
+            for (field, value) in overlay.as_object().unwrap() {
+                assert_eq!(webhook[field], *value, "an overlay may set it");
+            }
+            let service = &webhook["clientConfig"]["service"];
+            assert_eq!(
+                (&service["name"], &service["namespace"], &service["port"]),
+                (&json!("other"), &json!("other"), &json!(8443))
+            );
+        }
+
+        // A missing webhook stays away: the manifests of another release may have removed it.
+        cluster
+            .merge_patch(&objects[0], &json!({"webhooks": []}))
+            .unwrap();
+        let version = read(&objects[0])["metadata"]["resourceVersion"].clone();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(read(&objects[0])["metadata"]["resourceVersion"], version);
+        stop.cancel();
+        running.await.unwrap();
     });
 }
 

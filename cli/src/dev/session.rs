@@ -196,7 +196,7 @@ impl Session {
             webhooks::check_not_converted(&manifests)?;
         }
         if self.cluster.is_embedded() {
-            let rewritten = self.webhooks.rewrite(&mut manifests);
+            let rewritten = self.webhooks.rewrite(&mut manifests, project.settings.watched());
             rewritten.map_err(|error| {
                 ClusterError::UnexpectedState(format!("no port for the webhooks: {error}"))
             })?;

@@ -47,8 +47,8 @@ impl LocalWebhooks {
         self.port.map(|port| format!("127.0.0.1:{port}"))
     }
 
-    /// Rewrites the manifests so that the operator is called on a port of this machine.
-    pub(super) fn rewrite(&mut self, manifests: &mut Manifests) -> std::io::Result<()> {
+    /// Rewrites the manifests so that the operator is called on a port of this machine, for objects in the watched namespaces.
+    pub(super) fn rewrite(&mut self, manifests: &mut Manifests, watched: &[String]) -> std::io::Result<()> {
         if manifests.webhooks.is_none() {
             self.port = None;
             return Ok(());
@@ -59,6 +59,7 @@ impl LocalWebhooks {
         };
         self.port = Some(port);
         webhooks::call_on_port(manifests, port);
+        webhooks::limit_to(manifests, watched);
         Ok(())
     }
 

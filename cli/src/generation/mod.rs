@@ -160,6 +160,7 @@ pub(crate) fn with_settings(manifests: &Manifests, settings: &Settings) -> Manif
         .webhooks
         .certificates
         .apply(&mut manifests, &settings.namespace);
+    webhooks::limit_to(&mut manifests, settings.watched());
     if !settings.metrics.secure {
         manifests
             .permissions

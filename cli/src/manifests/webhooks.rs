@@ -11,6 +11,9 @@ use crate::{yaml, yaml::YamlError};
 /// Directory of the files.
 pub const FOLDER: &str = "manifests/webhooks";
 
+/// The label of each namespace with its name.
+pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
+
 /// The objects of an operator with webhooks.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct WebhookManifests {
@@ -94,6 +97,21 @@ pub(super) fn set_namespace(manifests: &mut Manifests, namespace: &str) {
     }
 }
 
+/// Has webhooks review only objects in the watched namespaces, if not all are watched. Conversions are of all namespaces.
+pub(crate) fn limit_to(manifests: &mut Manifests, watched: &[String]) {
+    if watched.is_empty() {
+        return;
+    }
+    for webhook in registered(&mut manifests.webhooks) {
+        let selector = &mut webhook["namespaceSelector"]["matchExpressions"];
+        let watched = json!({"key": NAMESPACE_LABEL, "operator": "In", "values": watched});
+        match selector.as_array_mut() {
+            Some(expressions) => expressions.push(watched),
+            None => *selector = json!([watched]),
+        }
+    }
+}
+
 /// Has the API server call the operator on this machine by a URL, in place of its Service.
 pub fn call_on_port(manifests: &mut Manifests, port: u16) {
     for config in client_configs(manifests) {
@@ -102,17 +120,19 @@ pub fn call_on_port(manifests: &mut Manifests, port: u16) {
     }
 }
 
-/// Returns all `clientConfig` of configurations and definitions.
-fn client_configs(manifests: &mut Manifests) -> impl Iterator<Item = &mut Value> {
-    let configurations = manifests
-        .webhooks
+/// Returns the webhooks of both configurations.
+fn registered(webhooks: &mut Option<WebhookManifests>) -> impl Iterator<Item = &mut Value> {
+    let configurations = webhooks
         .iter_mut()
         .flat_map(|webhooks| [&mut webhooks.validating, &mut webhooks.mutating])
         .flatten();
-    let of_webhooks = configurations
-        .filter_map(|object| object.get_mut("webhooks")?.as_array_mut())
-        .flatten()
-        .filter_map(|webhook| webhook.get_mut("clientConfig"));
+    configurations.flat_map(|object| items(object, "/webhooks"))
+}
+
+/// Returns all `clientConfig` of configurations and definitions.
+fn client_configs(manifests: &mut Manifests) -> impl Iterator<Item = &mut Value> {
+    let of_webhooks =
+        registered(&mut manifests.webhooks).filter_map(|webhook| webhook.get_mut("clientConfig"));
     let of_definitions = manifests.kinds.iter_mut().filter_map(|kind| {
         kind.crd
             .as_mut()?
@@ -188,6 +208,21 @@ mod tests {
             "prod"
         );
         assert_eq!(manifests.kinds[1].crd, Some(json!({"spec": {}})));
+    }
+
+    #[test]
+    fn only_watched_namespaces_are_reviewed() {
+        let mut manifests = manifests();
+        limit_to(&mut manifests, &[]);
+        let selector = |manifests: &Manifests| {
+            let webhooks = manifests.webhooks.as_ref().unwrap();
+            let webhook = &webhooks.validating.as_ref().unwrap()["webhooks"][0];
+            webhook["namespaceSelector"]["matchExpressions"].clone()
+        };
+        assert_eq!(selector(&manifests).as_array().unwrap().len(), 2);
+        limit_to(&mut manifests, &["a".to_owned(), "b".to_owned()]);
+        let watched = json!({"key": NAMESPACE_LABEL, "operator": "In", "values": ["a", "b"]});
+        assert_eq!(selector(&manifests)[2], watched);
     }
 
     #[test]

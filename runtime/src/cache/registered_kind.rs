@@ -16,6 +16,8 @@ pub struct RegisteredKind {
     pub definition: fn() -> CustomResourceDefinition,
     /// Whether another project owns the definition.
     pub external: bool,
+    /// Whether its objects contain sensitive data.
+    pub sensitive: bool,
     /// The indexes that its derive declares.
     pub indexes: &'static [IndexSpec],
     /// The path of the Rust type. Several types can have the same `info`.
@@ -30,6 +32,7 @@ impl RegisteredKind {
             info: K::info(),
             definition: K::definition,
             external: K::EXTERNAL,
+            sensitive: K::SENSITIVE,
             indexes: K::indexes(),
             rust_type: std::any::type_name::<K>(),
             rust_types: K::rust_types,

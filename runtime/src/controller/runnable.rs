@@ -21,7 +21,7 @@ pub struct Runnable {
 }
 
 impl Runnable {
-    pub(super) fn new<F, R>(name: String, run: F) -> Self
+    pub(crate) fn new<F, R>(name: String, run: F) -> Self
     where
         F: FnOnce(CancellationToken) -> R + Send + 'static,
         R: Future<Output = Result<(), Box<dyn Error + Send + Sync>>> + Send + 'static,

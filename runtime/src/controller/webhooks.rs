@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Setup;
 use crate::{
-    Kind,
+    ApiResource, Kind,
     conversion::RegisteredVersions,
     webhooks::{
         AdmissionHandler, Defaulter, Validator, WebhookBuilder, WebhookManifests, Webhooks,
@@ -48,7 +48,19 @@ impl Setup {
 
     /// Takes the webhooks, to serve them.
     pub(crate) fn take_webhooks(&mut self) -> Webhooks {
-        std::mem::take(&mut self.webhooks)
+        let mut webhooks = std::mem::take(&mut self.webhooks);
+        for webhook in &mut webhooks.all {
+            webhook.is_sensitive = self.is_sensitive(webhook.kind());
+        }
+        webhooks
+    }
+
+    /// Whether no error may quote objects of this kind: it is Secret, or marked as sensitive in any of its versions.
+    pub(crate) fn is_sensitive(&self, kind: &ApiResource) -> bool {
+        let kinds = self.kinds().into_iter().map(|kind| (kind.info, kind.sensitive));
+        let informers = self.informers().informers().into_iter();
+        let mut marked = kinds.chain(informers.map(|(info, options)| (info, options.sensitive)));
+        kind.is_secret() || marked.any(|(info, sensitive)| sensitive && info.is_version_of(kind))
     }
 
     /// Whether there is something that the API server calls: a webhook, or the conversion between versions.

@@ -199,7 +199,7 @@ impl Operator {
 
     #[expect(clippy::too_many_lines, reason = "the order of start and stop in one place")]
     /// Runs until `stop`, or until something fails. All started tasks have ended when this returns.
-    pub(super) async fn run(self, stop: CancellationToken) -> Result<(), Error> {
+    pub(super) async fn run(mut self, stop: CancellationToken) -> Result<(), Error> {
         let ConnectedClient {
             connection,
             config,
@@ -227,6 +227,11 @@ impl Operator {
         let mut servers = ManagerServers::default();
         // Webhooks are served before the caches sync, which may wait for them.
         let has_webhooks = self.webhooks.exist && self.args.webhook_bind_address != Some(BindAddress::Off);
+        if has_webhooks {
+            let folder = self.args.webhook_cert_dir.as_deref();
+            let keeper = self.webhooks.take_configuration_keeper(folder);
+            self.runnables.extend(keeper);
+        }
         let not_synced = if has_webhooks {
             Arc::new(Mutex::new(Some("starting")))
         } else {

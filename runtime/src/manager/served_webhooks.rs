@@ -1,6 +1,9 @@
 //! What the API server calls of an operator, and its certificate: given to the manager, read from files, or kept by the operator in a Secret.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rustls::server::ResolvesServerCert;
 
@@ -8,11 +11,12 @@ use super::{Error, manifests::bundle_targets, metrics::Metrics};
 use crate::{
     Clock,
     client::Connection,
-    controller::Setup,
+    controller::{Runnable, Setup},
     conversion::Converters,
     webhooks::{
         Webhooks,
         certificates::{BundleTarget, CertificateKeeper, CertificateSource, ServerNames},
+        configuration_keeper::ConfigurationKeeper,
         configurations::{secret_name, service_name},
     },
 };
@@ -22,6 +26,7 @@ pub(super) struct ServedWebhooks {
     pub(super) webhooks: Webhooks,
     pub(super) converters: Arc<Converters>,
     pub(super) certificate: WebhookCertificate,
+    configurations: Option<ConfigurationKeeper>,
     /// Whether there are any.
     pub(super) exist: bool,
 }
@@ -44,6 +49,9 @@ impl ServedWebhooks {
             Ok(Vec::new())
         };
         let certificate = WebhookCertificate::Kept(bundles.map_err(Error::Manifests)?);
+        let configurations = setup
+            .webhook_manifests()
+            .map(|manifests| ConfigurationKeeper::new(setup.connection().clone(), &manifests));
         let converters = Arc::new(setup.converters());
         metrics.count_ignored_annotations(converters.ignored_annotations());
         let webhooks = setup.take_webhooks();
@@ -54,8 +62,22 @@ impl ServedWebhooks {
             webhooks,
             converters,
             certificate,
+            configurations,
             exist,
         })
+    }
+
+    /// Takes what puts back edited webhook configurations, for the leader. None if others keep the certificate, such as in this folder: then
+    /// the operator has no permissions for the configurations.
+    pub(super) fn take_configuration_keeper(&mut self, folder: Option<&Path>) -> Option<Runnable> {
+        let is_permitted = matches!(self.certificate, WebhookCertificate::Kept(_)) && folder.is_none();
+        let keeper = self.configurations.take().filter(|_| is_permitted)?;
+        let mut runnable = Runnable::new("webhook-configurations".to_owned(), |stop| async {
+            keeper.run(stop).await;
+            Ok(())
+        });
+        runnable.leader_only();
+        Some(runnable)
     }
 }
 

@@ -67,7 +67,8 @@ impl Harness {
                 if !webhook.reviews(&request) {
                     continue;
                 }
-                let response = response(webhook, &request).await?;
+                let is_sensitive = self.setup.is_sensitive(webhook.kind());
+                let response = response(webhook, &request, is_sensitive).await?;
                 apply_patch(&response["patch"], &mut admitted.object);
                 request.set_object(&admitted.object);
                 let warnings = response["warnings"].as_array().into_iter().flatten();
@@ -95,9 +96,14 @@ impl Harness {
 }
 
 /// Returns the response to a review that allows the write.
-async fn response(webhook: &WebhookBuilder, request: &AdmissionRequest) -> Result<Value, Box<Status>> {
+async fn response(
+    webhook: &WebhookBuilder,
+    request: &AdmissionRequest,
+    is_sensitive: bool,
+) -> Result<Value, Box<Status>> {
     let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
-    let answered = webhook.handler().review(review.to_string().as_bytes()).await;
+    let review = review.to_string();
+    let answered = webhook.handler().review(review.as_bytes(), is_sensitive).await;
     let answered = answered.map_err(|failure| {
         let status = Status::failure(&failure.error.to_string(), "InternalError");
         Box::new(status.with_code(500))

@@ -16,7 +16,7 @@ use super::{
     registration::Webhooks,
     server::{Routes, WebhookHandler},
 };
-use crate::{ApiResource, cache::SharedInformerFactory};
+use crate::{ApiResource, cache::SharedInformerFactory, panics::caught_silently_async};
 
 /// Completes when the caches that a webhook may read have synced.
 pub(super) type CachesSynced = Shared<BoxFuture<'static, ()>>;
@@ -24,6 +24,8 @@ pub(super) type CachesSynced = Shared<BoxFuture<'static, ()>>;
 struct AdmissionWebhook {
     path: String,
     handler: AdmissionHandler,
+    /// Whether no error may quote the objects.
+    is_sensitive: bool,
     /// None: it reads no caches.
     synced: Option<CachesSynced>,
     informers: SharedInformerFactory,
@@ -47,6 +49,7 @@ impl Webhooks {
             let served = AdmissionWebhook {
                 path: webhook.path(),
                 handler: webhook.handler().clone(),
+                is_sensitive: webhook.is_sensitive,
                 synced: webhook.waits_for_caches.then_some(synced),
                 informers: informers.clone(),
                 metrics: self.metrics.clone(),
@@ -83,7 +86,16 @@ impl WebhookHandler for AdmissionWebhook {
             // A little earlier than the server gives up, so that the message says why.
             let wait = deadline.saturating_duration_since(Instant::now()) / 10 * 9;
             self.wait_for_caches(Instant::now() + wait).await?;
-            match self.handler.review(&body).await {
+            let review = self.handler.review(&body, self.is_sensitive);
+            let reviewed = if self.is_sensitive {
+                let hidden = "the webhook panicked: the message is hidden because the kind is sensitive";
+                caught_silently_async(review)
+                    .await
+                    .map_err(|_| hidden.to_owned())?
+            } else {
+                review.await
+            };
+            match reviewed {
                 Ok(answered) => {
                     counted.operation = answered.operation;
                     counted.outcome = Some(answered.outcome);
@@ -121,3 +133,7 @@ impl Drop for CountedReview<'_> {
         metrics.reviewed(path, self.operation, self.outcome);
     }
 }
+
+#[cfg(test)]
+#[path = "admission_webhook_tests.rs"]
+mod tests;

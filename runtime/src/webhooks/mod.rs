@@ -52,14 +52,16 @@
 //! Every replica serves reviews, before leader election. `manifests` prints the webhook configurations and the Service, without CA bundles.
 //!
 //! Reading order: `admission` (what a review is, and what answers it), `registration` (options and names), `configurations` (the objects
-//! that `manifests` prints), `server` (HTTPS) and `idle_connections` (its limit), `admission_webhook` and `conversion_webhook` (what the
+//! that `manifests` prints), `edited_fields` and `configuration_keeper` (put back what was edited in them), `server` (HTTPS) and `idle_connections` (its limit), `admission_webhook` and `conversion_webhook` (what the
 //! server calls), `metrics`, `certificates` (the server's certificate, and the CA bundles with which the API server verifies it).
 
 mod admission;
 mod admission_webhook;
 pub(crate) mod certificates;
+pub(crate) mod configuration_keeper;
 pub(crate) mod configurations;
 mod conversion_webhook;
+mod edited_fields;
 mod idle_connections;
 pub(crate) mod metrics;
 pub(crate) mod registration;

@@ -38,6 +38,8 @@ pub struct WebhookBuilder {
     pub(super) namespace_selector: LabelSelector,
     pub(super) object_selector: Option<LabelSelector>,
     pub(super) waits_for_caches: bool,
+    /// Whether no error may quote the objects. Known when all kinds are registered.
+    pub(crate) is_sensitive: bool,
     /// The index of the component that it is part of.
     pub(crate) component: Option<usize>,
 }
@@ -71,6 +73,7 @@ impl WebhookBuilder {
             namespace_selector: LabelSelector::default(),
             object_selector: None,
             waits_for_caches: true,
+            is_sensitive: false,
             component: None,
         }
     }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::manifests::webhooks::NAMESPACE_LABEL;
+
 /// Begins a text that replaces a whole entry of a map or list.
 pub(super) const RAW: char = '\u{E000}';
 /// Begins an expression within a text.
@@ -47,13 +49,12 @@ pub(super) fn localize(object: &mut Value, namespace: &str) {
 }
 
 fn localize_value(value: &mut Value, namespace: &str) {
-    const NAME_LABEL: &str = "kubernetes.io/metadata.name";
     match value {
         Value::Object(fields) => {
-            let selects_by_name = fields.get("key").is_some_and(|key| key == NAME_LABEL);
+            let selects_by_name = fields.get("key").is_some_and(|key| key == NAMESPACE_LABEL);
             for (key, below) in fields {
                 match key.as_str() {
-                    "namespace" | NAME_LABEL => replace(below, namespace),
+                    "namespace" | NAMESPACE_LABEL => replace(below, namespace),
                     "matchNames" => below
                         .as_array_mut()
                         .into_iter()

@@ -109,6 +109,7 @@ impl Chart<'_> {
     /// Returns the template of an object: documents that each begin with `---`.
     fn template(&self, object: &ManifestObject) -> Result<String, YamlError> {
         let mut value = object.value().clone();
+        namespaces::limit_webhooks(self, object, &mut value)?;
         expressions::localize(&mut value, &self.settings.namespace);
         let mut conditions = Vec::new();
         if object.kind() == CRD {
@@ -192,13 +193,16 @@ const CONVERSION_CHECK: &str = "{{- if not $.Values.webhooks.enable }}
 
 /// Whether the object serves no purpose without webhooks.
 fn is_for_webhooks(object: &ManifestObject) -> bool {
-    let is_configuration = matches!(
-        object.kind(),
-        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration"
-    );
-    is_configuration
+    is_webhook_configuration(object)
         || object.path.starts_with(webhooks::FOLDER)
         || object.path.ends_with("rbac/webhooks.yaml")
+}
+
+fn is_webhook_configuration(object: &ManifestObject) -> bool {
+    matches!(
+        object.kind(),
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration"
+    )
 }
 
 fn converts(object: &ManifestObject) -> bool {

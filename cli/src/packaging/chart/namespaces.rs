@@ -1,14 +1,14 @@
-//! The namespaces that the operator watches, by the value `watchNamespaces`: roles in each of them.
+//! The namespaces that the operator watches, by the value `watchNamespaces`: roles in each of them, and webhooks for their objects.
 
 use kubewright_apiserver::kinds::Catalog;
 use serde_json::{Value, json};
 
 use super::{
     CRD, Chart, ManifestObject,
-    expressions::{self, expression},
+    expressions::{self, expression, raw, when},
     template,
 };
-use crate::yaml::YamlError;
+use crate::{manifests::webhooks::NAMESPACE_LABEL, yaml::YamlError};
 
 /// The watched namespaces of an operator that watches some.
 pub(super) const WATCHED: &str = "($.Values.watchNamespaces | default (list $.Release.Namespace))";
@@ -98,6 +98,46 @@ pub(super) fn limited(chart: &Chart<'_>, object: &ManifestObject, text: String) 
     Ok(format!(
         "{{{{- if $.Values.watchNamespaces }}}}\n{limited}{{{{- else }}}}\n{text}{{{{- end }}}}\n"
     ))
+}
+
+/// Has the webhooks of the operator's configurations review only objects in the watched namespaces.
+pub(super) fn limit_webhooks(
+    chart: &Chart<'_>,
+    object: &ManifestObject,
+    value: &mut Value,
+) -> Result<(), YamlError> {
+    if !super::is_webhook_configuration(object) || object.name() != chart.settings.name {
+        return Ok(());
+    }
+    let names = |namespaces: &str| {
+        raw(&format!(
+            "values:\n{{{{- range {namespaces} }}}}\n- \"{{{{ . }}}}\"\n{{{{- end }}}}\n"
+        ))
+    };
+    let webhooks = value["webhooks"].as_array_mut().into_iter().flatten();
+    for webhook in webhooks {
+        let expressions = webhook.pointer_mut("/namespaceSelector/matchExpressions");
+        let Some(expressions) = expressions.and_then(Value::as_array_mut) else {
+            continue;
+        };
+        if chart.is_namespaced() {
+            // The manifests have the list of kubewright.toml. Another list is the user's.
+            let watched = json!(chart.settings.watched());
+            let is_watched = |expression: &&mut Value| {
+                expression["key"] == NAMESPACE_LABEL
+                    && expression["operator"] == "In"
+                    && expression["values"] == watched
+            };
+            if let Some(expression) = expressions.iter_mut().find(is_watched) {
+                expression["values"] = names(WATCHED);
+            }
+        } else {
+            let watched = "$.Values.watchNamespaces";
+            let expression = json!({"key": NAMESPACE_LABEL, "operator": "In", "values": names(watched)});
+            expressions.push(raw(&when(watched, &template::item(&expression)?)));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the rules for cluster-scoped resources, for those of unknown scope, and for URLs.

@@ -34,6 +34,8 @@ use crate::{
 struct TestApiServer {
     journal: Vec<String>,
     lease: Option<Value>,
+    /// A ValidatingWebhookConfiguration.
+    configuration: Option<Value>,
     version: u64,
     /// How many requests still fail with connection refused.
     unreachable: usize,
@@ -88,6 +90,14 @@ impl TestApiServer {
                 self.journal.push("event".into());
                 (201, body.clone())
             }
+            (&Method::PATCH, _) if path.contains("webhookconfigurations") => {
+                self.journal.push(format!("patch {body}"));
+                (200, json!({}))
+            }
+            (&Method::GET, _) if path.contains("webhookconfigurations") => match &self.configuration {
+                Some(configuration) => (200, configuration.clone()),
+                None => (404, failure(404, "NotFound")),
+            },
             (&Method::GET, _) => match &self.lease {
                 Some(lease) => (200, lease.clone()),
                 None => (404, failure(404, "NotFound")),

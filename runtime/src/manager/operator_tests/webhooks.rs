@@ -83,3 +83,45 @@ async fn wrong_certificate_is_an_error() {
         "the TLS certificate has no PEM block CERTIFICATE"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn leader_puts_back_an_edited_configuration_after_a_while() {
+    let webhook = json!({
+        "name": "validate-v1-configmap.core.shop", "admissionReviewVersions": ["v1"], "sideEffects": "NoneOnDryRun",
+        "matchPolicy": "Equivalent", "clientConfig": {"url": "https://127.0.0.1/validate--v1-configmap"},
+        "rules": [{
+            "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["configmaps"],
+            "scope": "Namespaced",
+        }],
+    });
+    let configuration = json!({"metadata": {"name": "shop", "resourceVersion": "7"}, "webhooks": [webhook]});
+    let patches = |server: &Shared| {
+        let journal = journal(server);
+        let patches = journal.iter().filter_map(|entry| entry.strip_prefix("patch "));
+        patches
+            .map(|patch| serde_json::from_str(patch).unwrap())
+            .collect::<Vec<Value>>()
+    };
+    let put_back = json!([
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": "7"},
+        {"op": "add", "path": "/webhooks/0/sideEffects", "value": "None"},
+    ]);
+    for (args, is_kept) in [
+        ("--leader-elect", true),
+        // Others keep the certificate: the operator may not write the configuration.
+        ("--webhook-cert-dir=/nonexistent", false),
+        ("--webhook-bind-address=0", false),
+    ] {
+        let (server, stop) = (Shared::default(), CancellationToken::new());
+        server.lock().configuration = Some(configuration.clone());
+        let args = format!("--health-bind-address=0 {args}");
+        let running = tokio::spawn(with_webhook(&server, &args, &stop).run());
+        sleep(Duration::from_mins(4)).await;
+        assert_eq!(patches(&server), Vec::<Value>::new());
+        sleep(Duration::from_mins(2)).await;
+        let found = patches(&server);
+        assert_eq!(found.first(), is_kept.then_some(&put_back), "{args}");
+        stop.cancel();
+        running.await.unwrap().unwrap();
+    }
+}

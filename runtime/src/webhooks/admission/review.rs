@@ -32,7 +32,13 @@ pub(crate) struct AdmissionHandler(Arc<dyn Answer>);
 
 trait Answer: Send + Sync {
     fn kind(&self) -> ApiResource;
-    fn answer<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Result<Answered, Refusal>>;
+    fn answer<'a>(&'a self, request: &'a ReviewedRequest) -> BoxFuture<'a, Result<Answered, Refusal>>;
+}
+
+/// The request of a review, and whether a refusal may quote its object.
+struct ReviewedRequest {
+    request: AdmissionRequest,
+    is_sensitive: bool,
 }
 
 /// What a webhook says about a write that it allows.
@@ -103,8 +109,12 @@ impl AdmissionHandler {
         Self(Arc::new(Defaulting(defaulter, std::marker::PhantomData)))
     }
 
-    /// Answers an AdmissionReview.
-    pub(crate) async fn review(&self, body: &[u8]) -> Result<AnsweredReview, ReviewFailure> {
+    /// Answers an AdmissionReview. That an object of a sensitive kind does not decode is answered without quoting it.
+    pub(crate) async fn review(
+        &self,
+        body: &[u8],
+        is_sensitive: bool,
+    ) -> Result<AnsweredReview, ReviewFailure> {
         let kind = self.0.kind();
         let request = match decode_review(body).and_then(|request| {
             check_resource(&request.resource, &kind)?;
@@ -113,11 +123,15 @@ impl AdmissionHandler {
             Ok(request) => request,
             Err(message) => return Ok(answer(&uid_of(body), None, Err((&bad_request(message), &[])))),
         };
-        let operation = request.operation;
-        let answered = match self.0.answer(&request).await {
-            Ok(answered) => answer(&request.uid, Some(operation), Ok(&answered)),
+        let (operation, uid) = (request.operation, request.uid.clone());
+        let reviewed = ReviewedRequest {
+            request,
+            is_sensitive,
+        };
+        let answered = match self.0.answer(&reviewed).await {
+            Ok(answered) => answer(&uid, Some(operation), Ok(&answered)),
             Err(Refusal::Denied(status, warnings)) => {
-                answer(&request.uid, Some(operation), Err((&status, &warnings)))
+                answer(&uid, Some(operation), Err((&status, &warnings)))
             }
             Err(Refusal::Failed(error)) => return Err(ReviewFailure { operation, error }),
         };
@@ -130,16 +144,16 @@ impl<K: Kind, V: Validator<K>> Answer for Validating<K, V> {
         K::info()
     }
 
-    fn answer<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Result<Answered, Refusal>> {
+    fn answer<'a>(&'a self, reviewed: &'a ReviewedRequest) -> BoxFuture<'a, Result<Answered, Refusal>> {
         Box::pin(async move {
-            let validator = &self.0;
+            let (validator, request) = (&self.0, &reviewed.request);
             let old = || -> Result<K, Refusal> {
                 let old = request.old_object().map_err(Refusal::Failed)?;
                 old.ok_or_else(|| missing("request.oldObject", request))
             };
             let validation = match request.operation {
-                Operation::Create => validator.create(&object(request)?, request).await,
-                Operation::Update => validator.update(&object(request)?, &old()?, request).await,
+                Operation::Create => validator.create(&object(reviewed)?, request).await,
+                Operation::Update => validator.update(&object(reviewed)?, &old()?, request).await,
                 Operation::Delete => validator.delete(&old()?, request).await,
             };
             let validation = validation.map_err(|error| refusal(error, request, &K::info()))?;
@@ -160,12 +174,13 @@ impl<K: Kind + Serialize, D: Defaulter<K>> Answer for Defaulting<K, D> {
         K::info()
     }
 
-    fn answer<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Result<Answered, Refusal>> {
+    fn answer<'a>(&'a self, reviewed: &'a ReviewedRequest) -> BoxFuture<'a, Result<Answered, Refusal>> {
         Box::pin(async move {
+            let request = &reviewed.request;
             if request.operation == Operation::Delete {
                 return Ok(Answered::default());
             }
-            let mut object: K = object(request)?;
+            let mut object: K = object(reviewed)?;
             let serialized =
                 |object: &K| serde_json::to_value(object).map_err(|error| Refusal::Failed(error.into()));
             let before = serialized(&object)?;
@@ -181,13 +196,18 @@ impl<K: Kind + Serialize, D: Defaulter<K>> Answer for Defaulting<K, D> {
 }
 
 /// Decodes the object of a creation or an update.
-fn object<K: Kind>(request: &AdmissionRequest) -> Result<K, Refusal> {
+fn object<K: Kind>(reviewed: &ReviewedRequest) -> Result<K, Refusal> {
+    let request = &reviewed.request;
     let object = request
         .object()
         .ok_or_else(|| missing("request.object", request))?;
     K::deserialize(object).map_err(|error| {
         let kind = K::info();
-        let problem = with_path::<K>(object, &error);
+        let problem = if reviewed.is_sensitive {
+            "the reason is hidden because the kind is sensitive".to_owned()
+        } else {
+            with_path::<K>(object, &error)
+        };
         let message = format!("{} cannot be decoded: {problem}", named(&kind, request));
         Refusal::Denied(Box::new(bad_request(message)), Vec::new())
     })

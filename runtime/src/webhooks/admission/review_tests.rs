@@ -93,7 +93,7 @@ fn review(request: &Value) -> Value {
 }
 
 async fn answered(handler: &AdmissionHandler, review: &Value) -> Result<Value, String> {
-    let answered = handler.review(review.to_string().as_bytes()).await;
+    let answered = handler.review(review.to_string().as_bytes(), false).await;
     let body = answered.map_err(|failure| failure.error.to_string())?.body;
     let mut review: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(
@@ -242,7 +242,7 @@ async fn wrong_reviews_are_denied_with_the_place_of_the_mistake() {
         let uid = review["request"].get("uid").cloned().unwrap_or(json!(""));
         assert_eq!(response["uid"], uid);
     }
-    let no_json = handler.review(b"{\"kind\":").await.unwrap();
+    let no_json = handler.review(b"{\"kind\":", false).await.unwrap();
     let text = String::from_utf8(no_json.body).unwrap();
     assert!(
         text.contains("the body is no AdmissionReview: EOF while parsing"),
@@ -260,6 +260,27 @@ async fn stored_object_that_does_not_decode_is_a_failure_that_quotes_no_value() 
         failed,
         Err("the stored object does not decode at `data.size`".to_owned())
     );
+}
+
+#[tokio::test]
+async fn object_of_a_sensitive_kind_that_does_not_decode_is_not_quoted() {
+    let handler = AdmissionHandler::defaulting(Defaults);
+    let undecodable = map(&json!({"size": 4711}));
+    let review = review(&request("CREATE", &undecodable, &Value::Null)).to_string();
+    for (is_sensitive, problem) in [
+        (
+            false,
+            "data.size: invalid type: integer `4711`, expected a string",
+        ),
+        (true, "the reason is hidden because the kind is sensitive"),
+    ] {
+        let answered = handler.review(review.as_bytes(), is_sensitive).await.unwrap();
+        let answered: Value = serde_json::from_slice(&answered.body).unwrap();
+        assert_eq!(
+            answered["response"]["status"]["message"],
+            format!("ConfigMap \"a\" cannot be decoded: {problem}")
+        );
+    }
 }
 
 #[tokio::test]

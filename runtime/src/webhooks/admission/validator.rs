@@ -39,7 +39,8 @@ use crate::Kind;
 /// - The API server may call it more than once for one write, and the write may fail later. It must not have side effects.
 /// - Calls are concurrent. A slow call delays only the write that it is about, up to the timeout; then the failure policy decides. It must
 ///   not block the thread.
-/// - An `Err` other than [`AdmissionError::forbidden`], and a panic, do not deny the write: the failure policy decides. They are logged.
+/// - An `Err` other than [`AdmissionError::forbidden`], and a panic, do not deny the write: the failure policy decides. They are logged and
+///   returned to the API server; the message of a panic is not if the kind is Secret, or marked as sensitive.
 /// - A stored object that does not decode is such a failure. A new one is denied, with the field that is wrong.
 pub trait Validator<K: Kind>: Send + Sync + 'static {
     /// Checks a new object.

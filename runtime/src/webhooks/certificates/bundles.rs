@@ -57,7 +57,7 @@ impl BundleTarget {
     }
 
     /// Reads the object.
-    pub(super) async fn get(&self, connection: &Connection) -> Result<Value, RequestFailure> {
+    pub(in crate::webhooks) async fn get(&self, connection: &Connection) -> Result<Value, RequestFailure> {
         let request = self.request("get")?;
         let http_request = request.builder().get(self.name(), &GetParams::default());
         let response = request.prepare(http_request)?.fetch(connection);
@@ -68,7 +68,7 @@ impl BundleTarget {
     }
 
     /// Patches the object.
-    pub(super) async fn patch(
+    pub(in crate::webhooks) async fn patch(
         &self,
         connection: &Connection,
         operations: Vec<Value>,
@@ -101,7 +101,7 @@ impl std::fmt::Display for BundleTarget {
 
 /// Why a request for an object failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RequestFailure {
+pub(in crate::webhooks) enum RequestFailure {
     #[error(transparent)]
     Client(#[from] ClientError),
     #[error("no response of the API server for {REQUEST_TIMEOUT:?}")]

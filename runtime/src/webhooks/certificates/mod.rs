@@ -26,6 +26,7 @@ mod serving;
 mod validity;
 
 pub use bundles::BundleTarget;
+pub(super) use bundles::RequestFailure;
 pub(crate) use client_ca::client_verifier;
 pub use keeper::{CertificateKeeper, CertificateSource, secret_manifest};
 pub(crate) use pem::certified_key;
