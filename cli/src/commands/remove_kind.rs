@@ -48,7 +48,7 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     let lines = |_: &Path, text: &str| source::word_lines(text, &words);
     let kept = leftover_names::places(&project, &plan, &Path::to_owned, &lines)?;
     leftover_names::print(&kind.kind, &kept, context)?;
-    let packages = leftover_names::package_steps(&project);
+    let packages = leftover_names::package_steps(&project)?;
     let options = WriteOptions {
         dry_run: args.dry_run,
         allow_dirty: args.allow_dirty,

@@ -64,6 +64,11 @@ pub fn project_kinds(files: &[SourceFile]) -> Vec<ProjectKind> {
     files.iter().flat_map(of_file).collect()
 }
 
+/// Returns the kinds that a text defines. One that does not parse has none.
+pub fn defined_kinds(text: &str) -> Vec<DefinedKind> {
+    syn::parse_file(text).map_or_else(|_| Vec::new(), |file| kinds(&file))
+}
+
 /// Returns the file and line of a struct that the files define outside of inline modules.
 pub fn defined_type<'a>(files: &'a [SourceFile], name: &str) -> Option<(&'a Path, usize)> {
     files.iter().find_map(|file| {

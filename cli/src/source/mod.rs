@@ -32,7 +32,7 @@ pub use files::{SourceFile, package_files, read_files};
 pub use group_names::{GroupNames, domain_lines};
 pub use items::{declare_module, export_in_prelude, export_type, import_type};
 pub use kind_renaming::{FileRole, Renaming, identifiers, word_lines};
-pub use kinds::{DefinedKind, ProjectKind, defined_type, project_kinds, visible_names};
+pub use kinds::{DefinedKind, ProjectKind, defined_kinds, defined_type, project_kinds, visible_names};
 pub use library_renames::{Rename, Renamed, rename_item};
 pub use manager_calls::register;
 pub use nested_options::{NestedOption, nested_options};
