@@ -9,7 +9,7 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use super::{
     InsertError,
-    imported_names::ImportedNames,
+    imported_names::{ImportedNames, ProjectItems},
     insertion::SourceText,
     tokens::{Name, Scope, informer_calls},
     variable_names::own_names,
@@ -58,7 +58,11 @@ impl Renaming {
         let mut edit = |range: Range<usize>, new: String| {
             edits.insert(range.start, (range, new));
         };
-        let imports = ImportedNames::of(&source.file, &self.crate_name);
+        let project = ProjectItems {
+            crate_name: &self.crate_name,
+            with_imported: false,
+        };
+        let imports = ImportedNames::of(&source.file, project);
         let variants: BTreeSet<usize> = imports
             .variants
             .iter()
@@ -162,11 +166,8 @@ impl Renaming {
         if let Some(new) = self.types.get(&text) {
             let is_kinds = matches!(role, FileRole::Definition | FileRole::Own);
             let is_own = match name.parent {
-                // An item of a type, such as a variant.
-                Some(parent) if parent.to_string().starts_with(char::is_uppercase) => false,
-                Some(_) => imports.is_own_path(name.path),
                 None if role == FileRole::Definition => imports.imported(&text) != Some(false),
-                None => imports.is_own_type(&text, is_kinds),
+                _ => imports.is_own_item(name, is_kinds),
             };
             return is_own.then(|| new.clone());
         }
