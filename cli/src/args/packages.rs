@@ -35,7 +35,7 @@ pub struct PackageInstall {
 fn image(text: &str) -> Result<String, &'static str> {
     let is_of_image = |c: char| !c.is_whitespace() && !c.is_control() && c != '`';
     if text.is_empty() || !text.chars().all(is_of_image) {
-        return Err("it must be a reference without blanks, as in registry.example/shop:0.2.0");
+        return Err("it must be a reference without blanks and backticks, as in registry.example/shop:0.2.0");
     }
     Ok(text.to_owned())
 }
