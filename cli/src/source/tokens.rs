@@ -237,7 +237,7 @@ impl Scope {
 }
 
 /// Whether `::` follows.
-fn is_path_separator(tokens: &[TokenTree]) -> bool {
+pub(super) fn is_path_separator(tokens: &[TokenTree]) -> bool {
     let is_colon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
     matches!(tokens, [first, second, ..] if is_colon(first) && is_colon(second))
 }
