@@ -41,6 +41,13 @@ pub(super) fn plan_packages(
         if matches!(format, PackageFormat::Install { .. }) {
             continue;
         }
+        let files = match files {
+            Ok(files) => files,
+            Err(error) => {
+                notes.push(format!("note: {} is not upgraded: {error}", format.path()));
+                continue;
+            }
+        };
         outcome.plan.extend(files.plan);
         outcome.conflicts.extend(files.conflicts);
         let warnings = files.warnings.iter();

@@ -23,6 +23,13 @@ pub fn check(report: &mut Report<'_, '_>, project: &Project) -> Result<(), Error
     let mut current = Vec::new();
     for (format, files) in packages {
         let (path, command) = (format.path(), format.command());
+        let files = match files {
+            Ok(files) => files,
+            Err(error) => {
+                report.problem(SUBJECT, format_args!("{path} cannot be made: {error}"))?;
+                continue;
+            }
+        };
         let is_clean = files.edited.is_empty() && files.conflicts.is_empty();
         for edited in files.edited {
             let path = slashed(&edited.path);

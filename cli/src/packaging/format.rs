@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{
+    PackageError,
     build::{self, ManifestObject, ProjectFiles},
     bundle::{self, Bundle},
     chart::{self, Chart},
@@ -129,20 +130,23 @@ impl PackageFormat {
     }
 }
 
-/// Plans the packages that a project has, of its manifests in these files.
+/// A package that a project has, and its plan.
+pub type PlannedPackage = (PackageFormat, Result<PackageFiles, PackageError>);
+
+/// Plans the packages that a project has, of its manifests in these files. A format may not be able to express the manifests.
 pub fn plan_existing(
     project: &Project,
     files: ProjectFiles<'_>,
     decisions: &Decisions,
-) -> Result<Vec<(PackageFormat, PackageFiles)>, Error> {
+) -> Result<Vec<PlannedPackage>, Error> {
     let formats = PackageFormat::existing(&project.root)?;
     if formats.is_empty() {
         return Ok(Vec::new());
     }
     let objects = build::build(files)?;
-    let plan = |format: PackageFormat| {
-        let files = format.plan(project, &objects, decisions)?;
-        Ok((format, files))
+    let plan = |format: PackageFormat| match format.plan(project, &objects, decisions) {
+        Err(Error::Package(error)) => Ok((format, Err(error))),
+        files => Ok((format, Ok(files?))),
     };
     formats.into_iter().map(plan).collect()
 }

@@ -348,7 +348,22 @@ fn conflicts_of_packages_and_imported_kinds_write_nothing() {
 #[test]
 fn what_cannot_be_rendered_is_noted_and_does_not_stop_the_upgrade() {
     let project = with_packages();
+    // A bundle cannot have a Pod.
     let kustomization = "manifests/deploy/Kustomization";
+    project.edit(
+        kustomization,
+        "\n  - operator.yaml",
+        "\n  - operator.yaml\n  - pod.yaml",
+    );
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod, namespace: shop-system}\n";
+    project.write("manifests/deploy/pod.yaml", pod);
+    let dry = project.kubewright("upgrade --allow-dirty --dry-run").expect(0);
+    assert!(
+        dry.stdout.contains("chart/templates/deploy/pod.yaml"),
+        "{}",
+        dry.stdout
+    );
+    dry.stderr_contains("note: bundle is not upgraded: manifests/deploy/pod.yaml:2: OLM creates no Pod");
     project.edit(kustomization, "images:", "namePrefix: x-\nimages:");
     std::fs::remove_file(project.cwd.join("manifests/imported/demo.dev_things.yaml")).unwrap();
     let before = project.files();
