@@ -27,7 +27,7 @@ pub(crate) fn generated_service_monitor_is_valid(cluster: &Cluster) {
         .split_once("=== manifests/deploy/service_monitor.yaml\n")
         .unwrap();
     let text = text.split_once("\n=== ").map_or(text, |(text, _)| text);
-    let objects: Vec<Value> = serde_saphyr::from_multiple(text).unwrap();
+    let objects: Vec<Value> = kubewright_cli::yaml::read_all(text).unwrap();
     let [service, monitor] = &*objects else {
         panic!("{text}");
     };
