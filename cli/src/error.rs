@@ -138,7 +138,7 @@ pub enum Error {
     )]
     NoVersions(String),
     /// See [`exit::PACKAGE`].
-    #[error(transparent)]
+    #[error("{0}; nothing was written")]
     Package(#[from] PackageError),
     /// The objects of a cluster are not migrated.
     #[error(transparent)]
@@ -237,7 +237,7 @@ fn conflict_message(files: &[ConflictedFile]) -> String {
     // Writing to a string cannot fail.
     let mut message = String::new();
     for file in files {
-        let (path, command) = (slashed(&file.path), file.command);
+        let (path, command) = (slashed(&file.path), &file.command);
         let _ = write!(
             message,
             "{path} has a merge conflict between your changes and kubewright's:\n\n{file}\n\

@@ -24,20 +24,6 @@ pub(crate) fn init(context: &Context<'_>, folder: &Path) -> InitOutcome {
     }
 }
 
-/// Returns the tracked files that have uncommitted changes, for commands that add code. [`tree_state`] is for those that delete or rewrite it.
-pub(crate) fn uncommitted(context: &Context<'_>, folder: &Path, files: &[PathBuf]) -> Vec<PathBuf> {
-    let is_dirty = |file: &&PathBuf| {
-        let output = Command::new(&context.git)
-            .current_dir(folder)
-            .args(["status", "--porcelain", "--untracked-files=no", "--"])
-            .arg(file)
-            .stderr(Stdio::null())
-            .output();
-        output.is_ok_and(|output| output.status.success() && !output.stdout.is_empty())
-    };
-    files.iter().filter(is_dirty).cloned().collect()
-}
-
 /// Whether a directory has uncommitted changes.
 pub(crate) enum TreeState {
     Clean,

@@ -132,6 +132,28 @@ impl Plan {
         self.changes.values()
     }
 
+    /// Adds the changes of another plan, of which those of a file replace the ones here.
+    pub fn extend(&mut self, other: Self) {
+        self.changes.extend(other.changes);
+    }
+
+    /// Returns the text that a file below `root` has after the plan was applied; none if it does not exist then.
+    pub fn text_after(&self, root: &Path, path: &Path) -> Result<Option<String>, IoError> {
+        match self.changes.get(path) {
+            Some(change) => Ok(change.after.clone()),
+            None => read(&root.join(path)),
+        }
+    }
+
+    /// Whether a directory below `root` exists after the plan was applied.
+    pub fn is_folder_after(&self, root: &Path, path: &Path) -> bool {
+        let is_below = |change: &FileChange| change.after.is_some() && change.path.starts_with(path);
+        root.join(path).is_dir()
+            || self
+                .changes()
+                .any(|change| change.path != path && is_below(change))
+    }
+
     /// Returns the files that exist and are changed or deleted.
     pub fn existing_files(&self) -> Vec<PathBuf> {
         let existing = self.changes().filter(|change| change.before.is_some());

@@ -21,7 +21,7 @@ pub enum Package {
 #[derive(Debug, Args)]
 pub struct PackageInstall {
     /// Image of the operator, in place of that in the manifests
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "IMAGE", value_parser = image)]
     pub image: Option<String>,
     /// Overwrite this file although it was edited by hand
     #[arg(long, value_name = "PATH")]
@@ -29,6 +29,15 @@ pub struct PackageInstall {
     /// How to write files
     #[command(flatten)]
     pub write: WriteOptions,
+}
+
+/// Parses the image, which the file's header records.
+fn image(text: &str) -> Result<String, &'static str> {
+    let is_of_image = |c: char| !c.is_whitespace() && !c.is_control() && c != '`';
+    if text.is_empty() || !text.chars().all(is_of_image) {
+        return Err("it must be a reference without blanks and backticks, as in registry.example/shop:0.2.0");
+    }
+    Ok(text.to_owned())
 }
 
 /// Arguments of `kubewright package helm`.

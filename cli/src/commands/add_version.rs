@@ -16,7 +16,7 @@ use crate::{
     names::ApiVersion,
     plan::{Plan, slashed},
     project::Project,
-    source::{self, InsertError},
+    source::{self, InsertError, ProjectItems},
     versions::{VersionedKind, in_file, is_newer},
 };
 
@@ -194,8 +194,12 @@ impl NewVersion<'_, '_> {
         });
         let texts = texts.collect::<Result<Vec<(PathBuf, String)>, Error>>()?;
         let module = self.kind.module();
+        let items = ProjectItems {
+            crate_name: &source_edits::crate_name(self.project)?,
+            with_imported: false,
+        };
         let calls = |(_, text): &(PathBuf, String)| {
-            !source::module_lines(text, Some(&module), source::REGISTER).is_empty()
+            !source::module_lines(text, items, Some(&module), source::REGISTER).is_empty()
         };
         if texts.iter().any(calls) {
             return Ok(());

@@ -3,7 +3,7 @@
 use crate::{
     Context, Error,
     args::Doctor,
-    doctor::{Report, cluster, files, toolchain},
+    doctor::{Report, cluster, files, packages, toolchain},
     project::Project,
 };
 
@@ -17,6 +17,7 @@ pub fn run(args: &Doctor, context: &mut Context<'_>) -> Result<(), Error> {
     } else {
         None
     };
+    packages::check(&mut report, &project)?;
     match (&args.cluster, &manifests) {
         (Some(context), Some(manifests)) => cluster::check(&mut report, &project, manifests, context)?,
         (Some(_), None) => report.warning(

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     Context, Error, imports,
     ownership::{generated, managed},
+    packaging::format::PackageFormat,
     plan::{self, IoError, Plan, slashed},
     project::Project,
     source,
@@ -68,19 +69,12 @@ pub(super) fn print(name: &str, places: &[String], context: &mut Context<'_>) ->
 }
 
 /// Returns the steps that bring the packages of the project up to date.
-pub(super) fn package_steps(project: &Project) -> String {
-    let packages = [
-        ("dist/install.yaml", "install"),
-        ("chart/Chart.yaml", "helm"),
-        ("bundle/manifests", "bundle"),
-    ];
-    let existing = packages
+pub(super) fn package_steps(project: &Project) -> Result<String, IoError> {
+    let packages = PackageFormat::existing(&project.root)?;
+    let steps = packages
         .iter()
-        .filter(|(path, _)| project.root.join(path).exists());
-    let steps: Vec<_> = existing
-        .map(|(_, format)| format!("  kubewright package {format}\n"))
-        .collect();
-    steps.concat()
+        .map(|package| format!("  {}\n", package.command()));
+    Ok(steps.collect())
 }
 
 fn collect(root: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), IoError> {

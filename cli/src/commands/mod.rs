@@ -29,6 +29,7 @@ mod requirements;
 mod signals;
 mod source_edits;
 pub mod upgrade;
+mod upgrade_files;
 mod uses;
 mod version_files;
 mod webhook_files;

@@ -15,7 +15,7 @@ use crate::{
     plan::{Plan, slashed},
     project::Project,
     samples,
-    source::{self, InsertError, SourceFile},
+    source::{self, InsertError, ProjectItems, SourceFile},
     versions::{VersionedKind, in_file},
 };
 
@@ -25,6 +25,7 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     let sources = source::read_files(&project.root)?;
     let imported = remove_import::find(&sources, &args.kind)?;
     let is_imported = imported.is_some();
+    let crate_name = source_edits::crate_name(&project)?;
     let kind = match imported {
         Some(kind) => kind,
         None => VersionedKind::find(&project, &sources, &args.kind)?,
@@ -32,7 +33,10 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     let removal = Removal {
         module: kind.module(),
         kind,
-        is_imported,
+        items: ProjectItems {
+            crate_name: &crate_name,
+            with_imported: is_imported,
+        },
         project: &project,
         sources: &sources,
         context,
@@ -48,7 +52,7 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     let lines = |_: &Path, text: &str| source::word_lines(text, &words);
     let kept = leftover_names::places(&project, &plan, &Path::to_owned, &lines)?;
     leftover_names::print(&kind.kind, &kept, context)?;
-    let packages = leftover_names::package_steps(&project);
+    let packages = leftover_names::package_steps(&project)?;
     let options = WriteOptions {
         dry_run: args.dry_run,
         allow_dirty: args.allow_dirty,
@@ -98,8 +102,8 @@ pub(super) struct Removal<'a, 'c> {
     pub(super) kind: VersionedKind,
     /// The name of its modules.
     module: String,
-    /// Whether another project defines the kind.
-    is_imported: bool,
+    /// The items among which the kind's are; imported kinds are among them if it is one.
+    items: ProjectItems<'a>,
     pub(super) project: &'a Project,
     sources: &'a [SourceFile],
     context: &'a Context<'c>,
@@ -121,18 +125,25 @@ impl Removal<'_, '_> {
             let (module, parent) = (&self.module, slashed(parent));
             places.push(format!("{parent}: no file of this module has `mod {module};`"));
         }
-        if self.is_imported {
+        if self.items.with_imported {
             self.remove_import(&mut plan)?;
         }
+        let mut unregistered = Vec::new();
         for removed in &REGISTERED_TYPES {
-            self.remove_type(&mut plan, removed)?;
+            unregistered.extend(self.remove_type(&mut plan, removed)?);
         }
         self.edit(&mut plan, &[PathBuf::from("src/main.rs")], &|text| {
-            let edited = source::unregister(text, &self.name_of("Controller"))?;
-            source::unregister(&edited, &self.name_of("Webhook"))
+            let unregister = |text: String, name: &String| source::unregister(&text, self.items, name);
+            unregistered.iter().try_fold(text.to_owned(), unregister)
         })?;
         let method = plural(&snake_case(&self.kind.kind));
-        places.extend(uses::of_deleted(self.project, &plan, self.sources, &method)?);
+        places.extend(uses::of_deleted(
+            self.project,
+            &plan,
+            self.sources,
+            self.items,
+            &method,
+        )?);
         places.extend(self.remove_samples(&mut plan)?);
         Ok((plan, places))
     }
@@ -149,8 +160,8 @@ impl Removal<'_, '_> {
         Ok(())
     }
 
-    /// Plans the deletion of a type's module and tests, and of the lines with the module.
-    fn remove_type(&self, plan: &mut Plan, removed: &RegisteredType) -> Result<(), Error> {
+    /// Plans the deletion of a type's module and tests, and of the lines with the module. Returns the type, if it exists.
+    fn remove_type(&self, plan: &mut Plan, removed: &RegisteredType) -> Result<Option<String>, Error> {
         let RegisteredType {
             folder,
             suffix,
@@ -159,13 +170,13 @@ impl Removal<'_, '_> {
         let (module, name) = (&self.module, self.name_of(suffix));
         let path = PathBuf::from(format!("src/{folder}/{module}.rs"));
         if source::defined_type(self.sources, &name).is_none_or(|(found, _)| found != path) {
-            return Ok(());
+            return Ok(None);
         }
         self.delete(plan, path)?;
         for test in *tests {
             let path = format!("tests/{module}{test}.rs");
             let text = self.project.read(&path)?.unwrap_or_default();
-            if !source::name_lines(&text, &BTreeSet::from([name.clone()])).is_empty() {
+            if !source::item_lines(&text, self.items, &BTreeSet::from([name.clone()])).is_empty() {
                 self.delete(plan, path.into())?;
             }
         }
@@ -178,7 +189,7 @@ impl Removal<'_, '_> {
                 source::remove_module(text, folder)
             })?;
         }
-        Ok(())
+        Ok(Some(name))
     }
 
     /// Plans the removal of the kind's module from that of a folder. Returns whether there is something to remove.

@@ -12,7 +12,8 @@ use crate::{
     migration,
     plan::{self, Plan, slashed},
     project::Project,
-    samples, source,
+    samples,
+    source::{self, ProjectItems},
     versions::{VersionedKind, in_file},
     yaml,
 };
@@ -112,13 +113,17 @@ fn plan(
 /// Returns the places that name the version after the plan was applied.
 fn uses(kind: &VersionedKind, version: &str, project: &Project, plan: &Plan) -> Result<Vec<String>, Error> {
     let module = kind.module();
+    let items = ProjectItems {
+        crate_name: &source_edits::crate_name(project)?,
+        with_imported: false,
+    };
     let mut places = uses::in_code(project, plan, &|path, text| {
         if path.starts_with(&kind.folder) {
-            source::module_lines(text, None, version)
+            source::module_lines(text, items, None, version)
         } else if path == kind.test_path() {
             source::literal_lines(text, version)
         } else {
-            source::module_lines(text, Some(&module), version)
+            source::module_lines(text, items, Some(&module), version)
         }
     })?;
     let api_version = format!("{}/{version}", kind.group);

@@ -78,7 +78,7 @@ pub fn run(args: &RenameGroup, context: &mut Context<'_>) -> Result<(), Error> {
             ],
         })
         .collect();
-    let packages = leftover_names::package_steps(&project);
+    let packages = leftover_names::package_steps(&project)?;
     let steps = cluster_steps::steps(&project, &moved)?;
     context.message(format_args!(
         "\nnext:\n  kubewright generate  # replaces the CRDs, the permissions and the documentation\n{packages}\n\

@@ -62,7 +62,7 @@ pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
             format!("{}.{}", plural(&new.to_lowercase()), kind.group),
         ],
     };
-    let packages = leftover_names::package_steps(&project);
+    let packages = leftover_names::package_steps(&project)?;
     let steps = cluster_steps::steps(&project, &[moved])?;
     context.message(format_args!(
         "\nnext:\n  kubewright generate  # replaces the CRD, the permissions and the documentation of {old}\n{packages}\n\

@@ -85,6 +85,15 @@ pub(super) fn declare(plan: &mut Plan, project: &Project, module: &str) -> Resul
     })
 }
 
+/// Whether git must have a file before a command changes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// Git need not have it, but all of a file that it has is committed.
+    Committed,
+    /// Git can restore it: the command deletes or rewrites code.
+    Tracked,
+}
+
 /// Applies the plan of a command that deletes or rewrites code, as [`apply`] does, if git can undo it.
 pub(super) fn rewrite(
     plan: &Plan,
@@ -92,21 +101,7 @@ pub(super) fn rewrite(
     options: WriteOptions,
     context: &mut Context<'_>,
 ) -> Result<bool, Error> {
-    if !options.allow_dirty {
-        let files = plan.existing_files();
-        let mut dirty = match git::tree_state(context, &project.root) {
-            TreeState::Clean => Vec::new(),
-            TreeState::Dirty(dirty) => dirty,
-            TreeState::NoRepository => return Err(Error::NoRepository),
-        };
-        dirty.retain(|file| files.contains(file));
-        dirty.extend(git::untracked(context, &project.root, &files));
-        if !dirty.is_empty() {
-            dirty.sort();
-            return Err(Error::Uncommitted(dirty));
-        }
-    }
-    apply(plan, project, options, context)
+    apply_if(Needs::Tracked, plan, project, options, context)
 }
 
 /// Applies a plan and prints it. Returns whether something was written. Files that have uncommitted changes are not changed.
@@ -116,8 +111,28 @@ pub(super) fn apply(
     options: WriteOptions,
     context: &mut Context<'_>,
 ) -> Result<bool, Error> {
+    apply_if(Needs::Committed, plan, project, options, context)
+}
+
+fn apply_if(
+    needs: Needs,
+    plan: &Plan,
+    project: &Project,
+    options: WriteOptions,
+    context: &mut Context<'_>,
+) -> Result<bool, Error> {
     if !options.allow_dirty {
-        let dirty = git::uncommitted(context, &project.root, &plan.existing_files());
+        let files = plan.existing_files();
+        let mut dirty = match git::tree_state(context, &project.root) {
+            TreeState::Dirty(dirty) => dirty,
+            TreeState::NoRepository if needs == Needs::Tracked => return Err(Error::NoRepository),
+            TreeState::Clean | TreeState::NoRepository => Vec::new(),
+        };
+        dirty.retain(|file| files.contains(file));
+        if needs == Needs::Tracked {
+            dirty.extend(git::untracked(context, &project.root, &files));
+            dirty.sort();
+        }
         if !dirty.is_empty() {
             return Err(Error::Uncommitted(dirty));
         }

@@ -6,7 +6,7 @@
 use cargo_metadata::semver::Version;
 use kubewright_templates::{CargoToml, render};
 
-use super::{library_changes, requirements};
+use super::{leftover_names::package_steps, library_changes, requirements, upgrade_files};
 use crate::{
     Context, Error, UpgradeError,
     args::Upgrade,
@@ -44,7 +44,9 @@ pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
         plan_code(&mut plan, &project, from, &mut notes)?;
     }
     let decisions = Decisions::of_arguments(&project, &context.cwd, &args.overwrite, &args.keep);
-    let outcome = generation::plan_managed_after(plan, &project, &decisions)?;
+    let mut outcome = generation::plan_managed_after(plan, &project, &decisions)?;
+    upgrade_files::plan_packages(&mut outcome, &project, &decisions, &mut notes)?;
+    upgrade_files::plan_imports(&mut outcome, &project, &decisions, &mut notes, context)?;
     if !outcome.conflicts.is_empty() {
         let conflicts = outcome.conflicts.into_iter();
         let by_this = conflicts.map(|conflict| conflict.by("kubewright upgrade"));
@@ -71,7 +73,10 @@ pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
             "the project is up to date with kubewright {CLI_VERSION}"
         ));
     }
-    context.message("\nnext:\n  cargo check\n  kubewright generate\n  cargo test")
+    let packages = package_steps(&project)?;
+    context.message(format_args!(
+        "\nnext:\n  cargo check\n  kubewright generate\n{packages}  cargo test"
+    ))
 }
 
 /// Plans the versions in `Cargo.toml`. Returns the version from which the project is upgraded; none if it has no version of kubewright.

@@ -5,12 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::source_edits::crate_name;
 use crate::{
     Error,
     plan::{Plan, slashed},
     project::Project,
-    source::{self, SourceFile},
+    source::{self, ProjectItems, SourceFile},
 };
 
 /// Returns the files and lines that `lines` finds in the project's Rust code after the plan was applied.
@@ -46,11 +45,12 @@ fn lines_of(before: &str, after: &str, lines: &[usize]) -> Vec<usize> {
 /// Returns the places that name a file of the source that the plan deletes, or one of its items, or the method of the informer factory; and the files in the folder
 /// of its module.
 ///
-/// Names are compared, not resolved: a local item of the same name is found, too.
+/// Names are resolved by a file's imports: another crate's item of the same name is not found.
 pub(super) fn of_deleted(
     project: &Project,
     plan: &Plan,
     sources: &[SourceFile],
+    items: ProjectItems<'_>,
     method: &str,
 ) -> Result<Vec<String>, Error> {
     let is_deleted = |file: &&SourceFile| {
@@ -63,17 +63,18 @@ pub(super) fn of_deleted(
         names.flatten().collect()
     };
     // A name that another file defines as well means that one: the deleted one is named with its module there.
-    let names = &visible(&deleted) - &visible(&kept);
+    let mut names = &visible(&deleted) - &visible(&kept);
+    let apply: Vec<_> = names.iter().map(|name| format!("{name}Apply")).collect();
+    names.extend(apply);
     let modules: BTreeSet<PathBuf> = deleted.iter().map(|file| module_path(&file.path)).collect();
-    let crate_name = crate_name(project)?;
     in_code(project, plan, &|path, text| {
         if modules.iter().any(|module| path.starts_with(module)) {
             return vec![1];
         }
-        let mut lines = source::name_lines(text, &names);
+        let mut lines = source::item_lines(text, items, &names);
         lines.extend(source::informer_lines(text, method));
         for module in &modules {
-            lines.extend(module_lines(module, &crate_name, path, text));
+            lines.extend(module_lines(module, items, path, text));
         }
         lines.sort_unstable();
         lines.dedup();
@@ -90,7 +91,7 @@ fn module_path(file: &Path) -> PathBuf {
 }
 
 /// Returns the lines of a file that name a module.
-fn module_lines(module: &Path, crate_name: &str, path: &Path, text: &str) -> Vec<usize> {
+fn module_lines(module: &Path, items: ProjectItems<'_>, path: &Path, text: &str) -> Vec<usize> {
     let name = |path: &Path| {
         path.file_name()
             .unwrap_or_default()
@@ -103,15 +104,15 @@ fn module_lines(module: &Path, crate_name: &str, path: &Path, text: &str) -> Vec
         .iter()
         .any(|root| path.ends_with(root));
     if (is_root && path.parent() == Some(parent)) || path == parent.with_extension("rs") {
-        return source::module_lines(text, None, &module);
+        return source::module_lines(text, items, None, &module);
     }
     let parents = match &*name(parent) {
-        "src" => vec!["crate".to_owned(), crate_name.to_owned()],
+        "src" => vec!["crate".to_owned(), items.crate_name.to_owned()],
         parent => vec![parent.to_owned()],
     };
     let above = path.starts_with(parent).then(|| "super".to_owned());
     let parents = parents.iter().chain(&above);
     parents
-        .flat_map(|parent| source::module_lines(text, Some(parent), &module))
+        .flat_map(|parent| source::module_lines(text, items, Some(parent), &module))
         .collect()
 }

@@ -45,6 +45,22 @@ impl Decisions {
             keep: relative(keep),
         }
     }
+
+    /// Whether to overwrite the file although it was edited.
+    pub(crate) fn may_overwrite(&self, path: &Path) -> bool {
+        self.overwrite.iter().any(|found| found == path)
+    }
+
+    /// Returns how to resolve a conflict of the managed file.
+    pub(crate) fn resolution(&self, path: &Path) -> Resolution {
+        if self.may_overwrite(path) {
+            Resolution::TakeTheirs
+        } else if self.keep.iter().any(|found| found == path) {
+            Resolution::KeepOurs
+        } else {
+            Resolution::Report
+        }
+    }
 }
 
 /// The plan, and the reasons why it may not be applied.
@@ -221,7 +237,7 @@ impl<'a> Planner<'a> {
         text: &str,
         notes: impl FnOnce(&str) -> Vec<String>,
     ) -> Result<(), Error> {
-        let overwrite = self.may_overwrite(path);
+        let overwrite = self.decisions.may_overwrite(path);
         let plan = &mut self.outcome.plan;
         let edited = generated::plan_write(plan, &self.project.root, path, text, overwrite, notes)?;
         self.outcome.edited.extend(edited);
@@ -260,7 +276,7 @@ impl<'a> Planner<'a> {
             files.push(list);
         }
         let (root, decisions) = (&self.project.root, self.decisions);
-        let overwrite = |path: &Path| decisions.overwrite.iter().any(|found| found == path);
+        let overwrite = |path: &Path| decisions.may_overwrite(path);
         let plan = &mut self.outcome.plan;
         let edited = generated::plan_removals(plan, root, Path::new(folder), &files, overwrite, note)?;
         self.outcome.edited.extend(edited);
@@ -280,13 +296,7 @@ impl<'a> Planner<'a> {
         };
         let mut paths = Vec::new();
         for (path, rendering) in files.render()? {
-            let resolution = if self.may_overwrite(&path) {
-                Resolution::TakeTheirs
-            } else if self.decisions.keep.contains(&path) {
-                Resolution::KeepOurs
-            } else {
-                Resolution::Report
-            };
+            let resolution = self.decisions.resolution(&path);
             let plan = &mut self.outcome.plan;
             let root = &self.project.root;
             let conflict = if let Some(rendering) = rendering {
@@ -299,10 +309,6 @@ impl<'a> Planner<'a> {
             self.outcome.conflicts.extend(conflict);
         }
         Ok(paths)
-    }
-
-    fn may_overwrite(&self, path: &Path) -> bool {
-        self.decisions.overwrite.iter().any(|found| found == path)
     }
 
     /// Whether the file exists or is planned; the user may have deleted it permanently.

@@ -17,7 +17,9 @@ mod types;
 use std::path::PathBuf;
 
 pub use definition::{Definition, ImportError, definitions};
-pub use stored::{FOLDER as DEFINITIONS, example, stored, stored_path, stored_path_of, stored_text};
+pub use stored::{
+    FOLDER as DEFINITIONS, example, stored, stored_definition, stored_path, stored_path_of, stored_text,
+};
 
 /// The folder of the imported kinds' modules.
 pub const MODULES: &str = "src/api/imported";

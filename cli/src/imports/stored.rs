@@ -48,22 +48,26 @@ pub fn stored_path_of(root: &Path, group: &str, kind: &str) -> Result<Option<Pat
     Ok(found.map(|(path, _)| path))
 }
 
+/// Returns the definition of an imported kind; none if the project has no copy of it in that version.
+pub fn stored_definition(root: &Path, kind: &DefinedKind) -> Result<Option<Definition>, IoError> {
+    let copies = stored(root)?;
+    let mut definitions = copies
+        .iter()
+        .filter_map(|(_, crd)| Definition::of(crd, Some(&kind.version)).ok());
+    Ok(definitions.find(|definition| definition.group == kind.group && definition.kind == kind.kind))
+}
+
 /// Returns a minimal object of an imported kind; none if the project has no copy of its definition.
 pub fn example(root: &Path, kind: &DefinedKind) -> Result<Option<Value>, IoError> {
-    for (_, crd) in stored(root)? {
-        let Ok(definition) = Definition::of(&crd, Some(&kind.version)) else {
-            continue;
-        };
-        if definition.group == kind.group && definition.kind == kind.kind {
-            let mut example = samples::minimal_value(&definition.schema);
-            if !example.is_object() {
-                example = json!({});
-            }
-            example["apiVersion"] = json!(format!("{}/{}", kind.group, kind.version));
-            example["kind"] = json!(kind.kind);
-            example["metadata"] = json!({"name": "example"});
-            return Ok(Some(example));
-        }
+    let Some(definition) = stored_definition(root, kind)? else {
+        return Ok(None);
+    };
+    let mut example = samples::minimal_value(&definition.schema);
+    if !example.is_object() {
+        example = json!({});
     }
-    Ok(None)
+    example["apiVersion"] = json!(format!("{}/{}", kind.group, kind.version));
+    example["kind"] = json!(kind.kind);
+    example["metadata"] = json!({"name": "example"});
+    Ok(Some(example))
 }

@@ -22,12 +22,13 @@ pub struct ConflictedFile {
     /// The conflicts, in the file's order.
     pub conflicts: Vec<Conflict>,
     /// The command that resolves them with `--keep` or `--overwrite`.
-    pub command: &'static str,
+    pub command: String,
 }
 
 impl ConflictedFile {
     /// Sets the command that resolves the conflicts.
-    pub(crate) fn by(self, command: &'static str) -> Self {
+    pub(crate) fn by(self, command: &str) -> Self {
+        let command = command.to_owned();
         Self { command, ..self }
     }
 }
@@ -53,7 +54,9 @@ pub fn plan(
 ) -> Result<Option<ConflictedFile>, IoError> {
     let base_path = Path::new(BASE).join(path);
     let base = plan::read(&root.join(&base_path))?;
-    let file = plan::read(&root.join(path))?;
+    let before = plan::read(&root.join(path))?;
+    // The plan may have changed the user's file already.
+    let file = plan.text_after(root, path)?;
     let merged = match (&base, &file) {
         // The user deleted it.
         (Some(_), None) if resolution != Resolution::TakeTheirs => Ok(None),
@@ -68,7 +71,7 @@ pub fn plan(
     match merged {
         Ok(merged) => {
             if let Some(merged) = merged {
-                plan.write(path, file, merged);
+                plan.write(path, before, merged);
             }
             if base.as_deref().map(to_lf) != Some(rendering.to_owned()) {
                 plan.write(base_path, base, rendering.to_owned());
@@ -78,7 +81,7 @@ pub fn plan(
         Err(conflicts) => Ok(Some(ConflictedFile {
             path: path.to_owned(),
             conflicts,
-            command: GENERATE,
+            command: GENERATE.to_owned(),
         })),
     }
 }
@@ -106,13 +109,28 @@ pub fn plan_removal(
             return Ok(Some(ConflictedFile {
                 path: path.to_owned(),
                 conflicts: vec![conflict],
-                command: GENERATE,
+                command: GENERATE.to_owned(),
             }));
         }
         plan.delete(path, file, vec![why.to_owned()]);
     }
     plan.delete(base_path, base, Vec::new());
     Ok(None)
+}
+
+/// Returns the paths of the managed files in a folder: those that have a merge base.
+pub fn paths(root: &Path, folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+    let base = root.join(BASE);
+    let mut found = Vec::new();
+    let mut folders = vec![base.join(folder)];
+    while let Some(folder) = folders.pop() {
+        folders.extend(plan::folders(&folder)?);
+        let files = plan::files(&folder)?;
+        let below = files.iter().filter_map(|file| file.strip_prefix(&base).ok());
+        found.extend(below.map(Path::to_owned));
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Merges with the line endings of the user's file: git may have checked out only some of the files with CRLF.

@@ -9,7 +9,7 @@ use super::{PackageError, patches, transformers};
 use crate::{
     Error,
     manifests::kustomization,
-    plan,
+    plan::{IoError, Plan, slashed},
     yaml::{self, Document, YamlError},
 };
 
@@ -67,9 +67,24 @@ impl ManifestObject {
     }
 }
 
+/// The files of a project, as they are after a plan was applied.
+#[derive(Clone, Copy)]
+pub struct ProjectFiles<'a> {
+    /// The project's directory.
+    pub root: &'a Path,
+    /// The plan.
+    pub plan: &'a Plan,
+}
+
+impl ProjectFiles<'_> {
+    fn read(&self, path: &Path) -> Result<Option<String>, IoError> {
+        self.plan.text_after(self.root, path)
+    }
+}
+
 /// Returns the objects that `kubectl apply -k manifests` applies, in the order of the files.
-pub fn build(root: &Path) -> Result<Vec<ManifestObject>, Error> {
-    let objects = build_folder(root, Path::new(FOLDER))?;
+pub fn build(files: ProjectFiles<'_>) -> Result<Vec<ManifestObject>, Error> {
+    let objects = build_folder(files, Path::new(FOLDER))?;
     if objects.is_empty() {
         let path = kustomization::path(FOLDER);
         return Err(PackageError::new(
@@ -90,13 +105,13 @@ pub(super) struct Kustomization {
 }
 
 impl Kustomization {
-    fn read(root: &Path, folder: &Path) -> Result<Self, Error> {
+    fn read(files: ProjectFiles<'_>, folder: &Path) -> Result<Self, Error> {
         let candidates = kustomization::FILE_NAMES.iter().map(|name| folder.join(name));
         for path in candidates {
-            let Some(text) = plan::read(&root.join(&path))? else {
+            let Some(text) = files.read(&path)? else {
                 continue;
             };
-            let documents = yaml::documents(&text).map_err(|error| invalid_yaml(&path, error))?;
+            let documents = yaml::documents(&text).map_err(|error| invalid_yaml(&path, &error))?;
             let Ok([document]) = <[Document; 1]>::try_from(documents) else {
                 return Err(PackageError::new(path, 1, "a kustomization is one document: merge them").into());
             };
@@ -139,7 +154,12 @@ impl Kustomization {
     }
 
     /// Reads a file that the kustomization names.
-    pub(super) fn read_file(&self, root: &Path, place: &str, path: &Path) -> Result<String, Error> {
+    pub(super) fn read_file(
+        &self,
+        files: ProjectFiles<'_>,
+        place: &str,
+        path: &Path,
+    ) -> Result<String, Error> {
         if !path.starts_with(&self.folder) {
             let fix = "kustomize reads only files in the folder of the kustomization and below: move the file there, or list its folder";
             return Err(self.error(place, fix).into());
@@ -147,11 +167,11 @@ impl Kustomization {
         let missing = || {
             let fix = format!(
                 "{} does not exist: restore the file, or remove the entry",
-                plan::slashed(path)
+                slashed(path)
             );
             self.error(place, fix)
         };
-        Ok(plan::read(&root.join(path))?.ok_or_else(missing)?)
+        Ok(files.read(path)?.ok_or_else(missing)?)
     }
 
     /// Fails for a feature that is not supported.
@@ -192,13 +212,13 @@ impl Kustomization {
 }
 
 /// Returns an error at the line of what does not parse.
-pub(super) fn invalid_yaml(path: &Path, error: YamlError) -> Error {
+pub(super) fn invalid_yaml(path: &Path, error: &YamlError) -> PackageError {
     let line = error.line().unwrap_or(1);
-    Error::from(error).at(path, line)
+    PackageError::new(path, line, format!("invalid YAML: {error}; fix it"))
 }
 
-fn build_folder(root: &Path, folder: &Path) -> Result<Vec<ManifestObject>, Error> {
-    let list = Kustomization::read(root, folder)?;
+fn build_folder(files: ProjectFiles<'_>, folder: &Path) -> Result<Vec<ManifestObject>, Error> {
+    let list = Kustomization::read(files, folder)?;
     list.check()?;
     let mut objects: Vec<ManifestObject> = Vec::new();
     for (place, entry) in list.items("resources") {
@@ -206,7 +226,7 @@ fn build_folder(root: &Path, folder: &Path) -> Result<Vec<ManifestObject>, Error
             .as_str()
             .ok_or_else(|| list.error(&place, "a resource is the path of a file or folder"))?;
         let path = list.resolve(&place, entry)?;
-        let added = if root.join(&path).is_dir() {
+        let added = if files.plan.is_folder_after(files.root, &path) {
             if list.folder.starts_with(&path) {
                 return Err(list
                     .error(
@@ -215,15 +235,15 @@ fn build_folder(root: &Path, folder: &Path) -> Result<Vec<ManifestObject>, Error
                     )
                     .into());
             }
-            build_folder(root, &path)?
+            build_folder(files, &path)?
         } else {
-            let text = list.read_file(root, &place, &path)?;
+            let text = list.read_file(files, &place, &path)?;
             read_objects(&path, &text)?
         };
         for object in added {
             if let Some(other) = objects.iter().find(|other| other.is_same(&object)) {
                 let (kind, name) = (object.kind(), object.name());
-                let first = plan::slashed(&other.path);
+                let first = slashed(&other.path);
                 return Err(object
                     .error(
                         "metadata.name",
@@ -234,13 +254,13 @@ fn build_folder(root: &Path, folder: &Path) -> Result<Vec<ManifestObject>, Error
             objects.push(object);
         }
     }
-    patches::apply(root, &list, &mut objects)?;
+    patches::apply(files, &list, &mut objects)?;
     transformers::apply(&list, &mut objects)?;
     Ok(objects)
 }
 
 fn read_objects(path: &Path, text: &str) -> Result<Vec<ManifestObject>, Error> {
-    let documents = yaml::documents(text).map_err(|error| invalid_yaml(path, error))?;
+    let documents = yaml::documents(text).map_err(|error| invalid_yaml(path, &error))?;
     let mut objects = Vec::new();
     for document in documents {
         let object = ManifestObject {

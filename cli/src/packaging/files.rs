@@ -3,20 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    Error,
     generation::Decisions,
     ownership::{
-        generated,
-        managed::{self, Resolution},
+        generated::{self, EditedFile},
+        managed::{self, ConflictedFile, Resolution},
     },
     plan::{IoError, Plan, slashed},
 };
 
-/// The plan of a package's files.
+/// The plan of a package's files, and the reasons why it may not be applied.
 #[derive(Debug, Default)]
 pub struct PackageFiles {
     /// The planned changes.
     pub plan: Plan,
+    /// Generated files that were edited by hand.
+    pub edited: Vec<EditedFile>,
+    /// Managed files with merge conflicts.
+    pub conflicts: Vec<ConflictedFile>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
 }
@@ -24,48 +27,37 @@ pub struct PackageFiles {
 /// Plans one generated file.
 pub fn plan_generated(
     root: &Path,
-    command: &'static str,
+    command: &str,
     path: &Path,
     text: &str,
     decisions: &Decisions,
-) -> Result<PackageFiles, Error> {
+) -> Result<PackageFiles, IoError> {
     let mut files = PackageFiles::default();
-    let overwrite = decisions.overwrite.iter().any(|found| found == path);
-    let edited = generated::plan_write_by(command, &mut files.plan, root, path, text, overwrite, |_| {
-        Vec::new()
-    })?;
-    match edited {
-        Some(edited) => Err(Error::Edited(vec![edited])),
-        None => Ok(files),
-    }
+    let overwrite = decisions.may_overwrite(path);
+    let plan = &mut files.plan;
+    let edited = generated::plan_write_by(command, plan, root, path, text, overwrite, |_| Vec::new())?;
+    files.edited.extend(edited);
+    Ok(files)
 }
 
 /// Plans managed files: changes are merged into the user's. Those in `folder` that are not rendered any more are deleted, unless the user
 /// edited them.
 pub fn plan_managed(
     root: &Path,
-    command: &'static str,
+    command: &str,
     folder: &Path,
     renderings: &[(PathBuf, String)],
     decisions: &Decisions,
-) -> Result<PackageFiles, Error> {
+) -> Result<PackageFiles, IoError> {
     let mut files = PackageFiles::default();
-    let mut conflicts = Vec::new();
     for (path, rendering) in renderings {
-        let resolution = if decisions.overwrite.contains(path) {
-            Resolution::TakeTheirs
-        } else if decisions.keep.contains(path) {
-            Resolution::KeepOurs
-        } else {
-            Resolution::Report
-        };
+        let resolution = decisions.resolution(path);
         let conflict = managed::plan(&mut files.plan, root, path, rendering, resolution)?;
-        conflicts.extend(conflict.map(|conflict| conflict.by(command)));
+        files
+            .conflicts
+            .extend(conflict.map(|conflict| conflict.by(command)));
     }
-    if !conflicts.is_empty() {
-        return Err(Error::Conflict(conflicts));
-    }
-    for path in managed_files(root, folder)? {
+    for path in managed::paths(root, folder)? {
         let is_rendered = renderings.iter().any(|(rendered, _)| *rendered == path);
         if is_rendered {
             continue;
@@ -79,22 +71,4 @@ pub fn plan_managed(
         }
     }
     Ok(files)
-}
-
-/// Returns the paths of the managed files in a folder, of which the merge base exists.
-fn managed_files(root: &Path, folder: &Path) -> Result<Vec<PathBuf>, IoError> {
-    let base = root.join(managed::BASE);
-    let mut found = Vec::new();
-    let mut folders = vec![base.join(folder)];
-    while let Some(folder) = folders.pop() {
-        folders.extend(crate::plan::folders(&folder)?);
-        let files = crate::plan::files(&folder)?;
-        found.extend(
-            files
-                .iter()
-                .filter_map(|file| Some(file.strip_prefix(&base).ok()?.to_owned())),
-        );
-    }
-    found.sort();
-    Ok(found)
 }

@@ -58,7 +58,7 @@ pub fn warnings(objects: &[ManifestObject]) -> Vec<String> {
                 "kind",
                 "kubectl finds this kind only after its definition was applied: apply the file twice, or remove the object from the manifests",
             )
-            .warning()
+            .to_string()
     })
     .collect()
 }

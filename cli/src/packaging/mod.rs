@@ -2,12 +2,13 @@
 //!
 //! [`build`] evaluates `manifests/Kustomization` as kustomize does, so that a user's resources and patches count. Then [`install`] writes
 //! the objects as one file, [`chart`] as templates, and [`bundle`] as a ClusterServiceVersion; [`operator`] finds the operator's Deployment
-//! among them. [`files`] plans the files.
+//! among them. [`format`] knows the packages of a project, and [`files`] plans their files.
 
 pub mod build;
 pub mod bundle;
 pub mod chart;
 pub mod files;
+pub mod format;
 mod image;
 pub mod install;
 pub mod operator;
@@ -23,7 +24,7 @@ pub use version::{Package, package};
 
 /// The manifests cannot be packaged. The message names the file, the line and the fix.
 #[derive(Debug, thiserror::Error)]
-#[error("{}:{line}: {message}; nothing was written", slashed(.path))]
+#[error("{}:{line}: {message}", slashed(.path))]
 pub struct PackageError {
     /// The file, relative to the project.
     pub path: PathBuf,
@@ -40,10 +41,5 @@ impl PackageError {
             line,
             message: message.into(),
         }
-    }
-
-    /// Returns the message as a warning, which stops nothing.
-    fn warning(&self) -> String {
-        format!("{}:{}: {}", slashed(&self.path), self.line, self.message)
     }
 }

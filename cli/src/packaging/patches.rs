@@ -1,6 +1,6 @@
 //! `patches` of a kustomization: strategic merge patches and JSON patches, in files or in the kustomization itself.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use kubewright_apimachinery::{
     patch::{self, Decoding, PatchError, Patched},
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     PackageError,
-    build::{Kustomization, ManifestObject, invalid_yaml},
+    build::{Kustomization, ManifestObject, ProjectFiles, invalid_yaml},
 };
 use crate::{
     Error,
@@ -20,14 +20,14 @@ use crate::{
 
 /// Applies all patches, in their order.
 pub(super) fn apply(
-    root: &Path,
+    files: ProjectFiles<'_>,
     list: &Kustomization,
     objects: &mut Vec<ManifestObject>,
 ) -> Result<(), Error> {
     for (place, entry) in list.items("patches") {
         check_fields(list, &place, entry, &["path", "patch", "target"])?;
         let selector = Selector::parse(list, &format!("{place}.target"), &entry["target"])?;
-        for body in bodies(root, list, &place, entry)? {
+        for body in bodies(files, list, &place, entry)? {
             if selector.is_none() && body.document.value.is_array() {
                 return Err(list.error(&place, "a JSON patch needs a `target`").into());
             }
@@ -71,11 +71,16 @@ pub(super) fn check_fields(
 }
 
 /// Returns the documents of a patch.
-fn bodies(root: &Path, list: &Kustomization, place: &str, entry: &Value) -> Result<Vec<Body>, Error> {
+fn bodies(
+    files: ProjectFiles<'_>,
+    list: &Kustomization,
+    place: &str,
+    entry: &Value,
+) -> Result<Vec<Body>, Error> {
     let (path, first_line, text) = match (entry["path"].as_str(), entry["patch"].as_str()) {
         (Some(file), None) => {
             let path = list.resolve(place, file)?;
-            let text = list.read_file(root, place, &path)?;
+            let text = list.read_file(files, place, &path)?;
             (path, 0, text)
         }
         // The text begins on the line below its key.
@@ -86,8 +91,8 @@ fn bodies(root: &Path, list: &Kustomization, place: &str, entry: &Value) -> Resu
         _ => return Err(list.error(place, "a patch has either `path` or `patch`").into()),
     };
     let documents = yaml::documents(&text).map_err(|error| match first_line {
-        0 => invalid_yaml(&path, error),
-        line => Error::from(error).at(&path, line),
+        0 => invalid_yaml(&path, &error),
+        line => PackageError::new(&path, line, format!("the patch is invalid YAML: {error}; fix it")),
     })?;
     Ok(documents
         .into_iter()

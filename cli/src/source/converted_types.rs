@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Attribute, Fields, GenericArgument, Item, ItemStruct, PathArguments, Type, spanned::Spanned as _};
 
-use super::{insertion::SourceText, kinds::kube_literals};
+use super::{attributes::kube_literals, insertion::SourceText};
 
 /// The types of a file that occur in a kind's spec and status.
 pub(super) struct ConvertedTypes<'a> {

@@ -5,15 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::Ident;
 use syn::{File, Item, ItemMod, ItemUse, Variant, visit::Visit};
 
-use super::items::flatten;
+use super::{items::flatten, tokens::Name};
 
 /// The module below which `kubewright import` writes kinds of other projects.
 const IMPORTED_MODULE: &str = "imported";
 
+/// Which items are the project's.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ProjectItems<'a> {
+    /// The name of its library in code.
+    pub crate_name: &'a str,
+    /// Whether imported kinds are, too.
+    pub with_imported: bool,
+}
+
 /// The names that a file imports and defines.
 #[derive(Debug, Default)]
 pub(super) struct ImportedNames<'a> {
-    crate_name: &'a str,
+    project: ProjectItems<'a>,
     /// Whether each imported name is of the project. Where scopes differ, it is not.
     names: BTreeMap<String, bool>,
     /// The modules that the file declares.
@@ -28,7 +37,7 @@ pub(super) struct ImportedNames<'a> {
 }
 
 impl<'a> ImportedNames<'a> {
-    pub(super) fn of(file: &File, crate_name: &'a str) -> Self {
+    pub(super) fn of(file: &File, project: ProjectItems<'a>) -> Self {
         let mut found = Visitor::default();
         found.visit_file(file);
         let types = file.items.iter().filter_map(|item| match item {
@@ -39,7 +48,7 @@ impl<'a> ImportedNames<'a> {
             _ => None,
         });
         let mut names = Self {
-            crate_name,
+            project,
             modules: found.modules,
             types: types.collect(),
             variants: found.variants,
@@ -61,10 +70,8 @@ impl<'a> ImportedNames<'a> {
             None => (import, None),
         };
         let mut segments: Vec<&str> = path.split("::").collect();
+        let is_own = self.is_own(&segments, before);
         let last = segments.pop().unwrap_or_default();
-        let root = *segments.first().unwrap_or(&last);
-        let is_own =
-            self.is_own_root(root, before) && !segments.contains(&IMPORTED_MODULE) && last != IMPORTED_MODULE;
         if last == "*" {
             self.has_own_glob |= is_own;
             self.has_other_glob |= !is_own;
@@ -79,17 +86,33 @@ impl<'a> ImportedNames<'a> {
         *known &= is_own;
     }
 
-    fn is_own_root(&self, root: &str, names: &BTreeMap<String, bool>) -> bool {
-        ["crate", "self", "super"].contains(&root)
-            || root == self.crate_name
+    fn is_own(&self, path: &[&str], names: &BTreeMap<String, bool>) -> bool {
+        let root = path.first().copied().unwrap_or_default();
+        let is_own_root = ["crate", "self", "super", self.project.crate_name].contains(&root)
             || self.modules.contains(root)
-            || names.get(root).copied().unwrap_or_default()
+            || names.get(root).copied().unwrap_or_default();
+        is_own_root && (self.project.with_imported || !path.contains(&IMPORTED_MODULE))
     }
 
-    /// Whether the path of a module leads into the project, but not to imported kinds.
+    /// Whether a path in an import leads into the project.
+    pub(super) fn is_own_import(&self, path: &str) -> bool {
+        self.is_own(&path.split("::").collect::<Vec<_>>(), &self.names)
+    }
+
+    /// Whether the path of a module leads into the project.
     pub(super) fn is_own_path(&self, path: &[Ident]) -> bool {
-        let root = path.first().map(ToString::to_string).unwrap_or_default();
-        self.is_own_root(&root, &self.names) && path.iter().all(|segment| segment != IMPORTED_MODULE)
+        let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+        self.is_own(&path.iter().map(String::as_str).collect::<Vec<_>>(), &self.names)
+    }
+
+    /// Whether a name of an item of the project is that item, in its path. `is_kinds` says that the file is about the kind.
+    pub(super) fn is_own_item(&self, name: &Name<'_>, is_kinds: bool) -> bool {
+        match name.parent {
+            // An item of a type, such as a variant.
+            Some(parent) if parent.to_string().starts_with(char::is_uppercase) => false,
+            Some(_) => self.is_own_path(name.path),
+            None => self.is_own_type(&name.ident.to_string(), is_kinds),
+        }
     }
 
     /// Whether the name alone is imported from the project; none if it is not imported by itself.

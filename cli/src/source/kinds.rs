@@ -6,13 +6,14 @@ use std::{
 };
 
 use syn::{
-    Attribute, Expr, ExprLit, File, ImplItem, Item, ItemImpl, ItemMod, ItemStruct, Lit, LitStr, Type,
-    Visibility,
-    punctuated::Punctuated,
+    File, ImplItem, Item, ItemImpl, ItemMod, ItemStruct, LitStr, Type, Visibility,
     visit::{self, Visit},
 };
 
-use super::SourceFile;
+use super::{
+    SourceFile,
+    attributes::{derives, is_conditional, is_external, kube_entries, kube_literals},
+};
 use crate::plan::slashed;
 
 /// A struct with `#[kube(group = …, version = …, kind = …)]`.
@@ -62,6 +63,11 @@ pub fn project_kinds(files: &[SourceFile]) -> Vec<ProjectKind> {
         })
     };
     files.iter().flat_map(of_file).collect()
+}
+
+/// Returns the kinds that a text defines. One that does not parse has none.
+pub fn defined_kinds(text: &str) -> Vec<DefinedKind> {
+    syn::parse_file(text).map_or_else(|_| Vec::new(), |file| kinds(&file))
 }
 
 /// Returns the file and line of a struct that the files define outside of inline modules.
@@ -121,44 +127,6 @@ fn kinds(file: &File) -> Vec<DefinedKind> {
     let mut visitor = KindVisitor(Vec::new());
     visitor.visit_file(file);
     visitor.0
-}
-
-/// Returns the string literals in `#[kube(…)]`, with their keys.
-pub(super) fn kube_literals(attributes: &[Attribute]) -> Vec<(String, LitStr)> {
-    let entries = kube_entries(attributes).into_iter();
-    entries
-        .filter_map(|(key, literal)| Some((key, literal?)))
-        .collect()
-}
-
-/// Returns the keys in `#[kube(…)]`, with their string literals.
-fn kube_entries(attributes: &[Attribute]) -> Vec<(String, Option<LitStr>)> {
-    let mut entries = Vec::new();
-    for attribute in attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("kube"))
-    {
-        // Ignore errors: kube-derive reports them.
-        let _ = attribute.parse_nested_meta(|meta| {
-            let key = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
-            let mut literal = None;
-            if meta.input.peek(syn::Token![=]) {
-                if let Expr::Lit(ExprLit {
-                    lit: Lit::Str(text), ..
-                }) = meta.value()?.parse()?
-                {
-                    literal = Some(text);
-                }
-            } else if meta.input.peek(syn::token::Paren) {
-                let content;
-                syn::parenthesized!(content in meta.input);
-                content.parse::<proc_macro2::TokenStream>()?;
-            }
-            entries.push((key, literal));
-            Ok(())
-        });
-    }
-    entries
 }
 
 pub(super) fn kind(item: &ItemStruct) -> Option<DefinedKind> {
@@ -231,48 +199,6 @@ fn resource(item: &ItemImpl) -> Option<DefinedKind> {
         is_own: false,
         has_informer: false,
     })
-}
-
-/// Whether a derive of that name is in the attributes.
-pub(super) fn derives(attributes: &[Attribute], name: &str) -> bool {
-    let paths = |attribute: &Attribute| {
-        attribute
-            .parse_args_with(Punctuated::<syn::Path, syn::Token![,]>::parse_terminated)
-            .unwrap_or_default()
-    };
-    attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("derive"))
-        .flat_map(paths)
-        .any(|path| path.segments.last().is_some_and(|last| last.ident == name))
-}
-
-fn is_external(attributes: &[Attribute]) -> bool {
-    let mut external = false;
-    for attribute in attributes
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("informer"))
-    {
-        // Ignore errors: the derive reports them. They end the parsing after the key that matters here.
-        let _ = attribute.parse_nested_meta(|meta| {
-            external |= meta.path.is_ident("external");
-            if meta.input.peek(syn::token::Paren) {
-                let content;
-                syn::parenthesized!(content in meta.input);
-                content.parse::<proc_macro2::TokenStream>()?;
-            } else if meta.input.peek(syn::Token![=]) {
-                meta.value()?.parse::<syn::Expr>()?;
-            }
-            Ok(())
-        });
-    }
-    external
-}
-
-fn is_conditional(attributes: &[Attribute]) -> bool {
-    attributes
-        .iter()
-        .any(|attribute| attribute.path().is_ident("cfg"))
 }
 
 #[cfg(test)]

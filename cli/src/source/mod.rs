@@ -2,22 +2,26 @@
 //!
 //! Each function takes a text and returns it with one more line, or unchanged if the line exists. All other bytes are
 //! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`, `webhooks` a further webhook.
-//! `removal` removes them, `kind_renaming` renames a kind (`imported_names`, `variable_names`), `group_names` its group, and `library_renames` items of the library.
+//! `removal` removes them, and `item_uses` finds what else uses them. `kind_renaming` renames a kind (with `variable_names` and `name_uses`),
+//! `group_names` its group, and `library_renames` items of the library. `imported_names` resolves names.
 //!
 //! For the versions of a kind: `tokens` moves and renames modules, `old_version` edits a version's file (`converted_types` finds what it
 //! converts), `registration` the calls that register the versions, `registration_call` the controller that calls them, and
 //! `stored_version` which version is stored.
 
+mod attributes;
 mod converted_types;
 mod files;
 mod group_names;
 mod imported_names;
 mod insertion;
+mod item_uses;
 mod items;
 mod kind_renaming;
 mod kinds;
 mod library_renames;
 mod manager_calls;
+mod name_uses;
 mod nested_options;
 mod old_version;
 mod registration;
@@ -27,12 +31,15 @@ mod stored_version;
 mod tokens;
 mod variable_names;
 mod webhooks;
+mod words;
 
 pub use files::{SourceFile, package_files, read_files};
 pub use group_names::{GroupNames, domain_lines};
+pub use imported_names::ProjectItems;
+pub use item_uses::{item_lines, module_lines};
 pub use items::{declare_module, export_in_prelude, export_type, import_type};
-pub use kind_renaming::{FileRole, Renaming, identifiers, word_lines};
-pub use kinds::{DefinedKind, ProjectKind, defined_type, project_kinds, visible_names};
+pub use kind_renaming::{FileRole, Renaming};
+pub use kinds::{DefinedKind, ProjectKind, defined_kinds, defined_type, project_kinds, visible_names};
 pub use library_renames::{Rename, Renamed, rename_item};
 pub use manager_calls::register;
 pub use nested_options::{NestedOption, nested_options};
@@ -43,11 +50,9 @@ pub use registration::{
 pub use registration_call::{REGISTER, call_registration};
 pub use removal::{remove_module, unregister};
 pub use stored_version::{StoredVersion, stored_version};
-pub use tokens::{
-    call_lines, informer_lines, literal_lines, module_lines, move_down, name_lines, rename_module,
-    replace_literals,
-};
+pub use tokens::{call_lines, informer_lines, literal_lines, move_down, rename_module, replace_literals};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookType, add_webhook, registered_webhooks};
+pub use words::{identifiers, word_lines};
 
 /// A line cannot be inserted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

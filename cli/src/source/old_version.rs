@@ -2,18 +2,13 @@
 
 use syn::{Attribute, Item, ItemStruct};
 
-use super::{
-    InsertError,
-    converted_types::ConvertedTypes,
-    insertion::SourceText,
-    kinds::{self, kube_literals},
-};
+use super::{InsertError, attributes, converted_types::ConvertedTypes, insertion::SourceText, kinds};
 
 /// Returns the text with another version in `#[kube(version = …)]` of the kind.
 pub fn set_version(text: &str, kind: &str, version: &str) -> Result<String, InsertError> {
     let source = SourceText::parse(text)?;
     let item = kind_struct(&source, kind)?;
-    let literals = kube_literals(&item.attrs).into_iter();
+    let literals = attributes::kube_literals(&item.attrs).into_iter();
     let literals = literals.filter(|(key, _)| key == "version");
     let edits = literals.map(|(_, literal)| (source.range(&literal), format!("{version:?}")));
     Ok(source.replace(edits.collect()))
@@ -40,7 +35,7 @@ pub fn derive_conversion(text: &str, kind: &str, hub: &str) -> Result<String, In
         let derive = attributes
             .iter()
             .rfind(|attribute| attribute.path().is_ident("derive"));
-        if let Some(derive) = derive.filter(|_| !kinds::derives(attributes, "Convert")) {
+        if let Some(derive) = derive.filter(|_| !attributes::derives(attributes, "Convert")) {
             let hub = format!("#[convert(hub = super::{hub}::{name})]");
             insert_below(derive, &["#[derive(kubewright::Convert)]".to_owned(), hub]);
         }
@@ -66,7 +61,7 @@ pub fn change_hub(text: &str, kind: &str, old: &str, new: &str) -> Result<String
         return Ok(text);
     };
     let note = |hub| deprecation(&found.group, &found.version, kind, hub);
-    let literals = kube_literals(&item.attrs).into_iter();
+    let literals = attributes::kube_literals(&item.attrs).into_iter();
     let literals = literals.filter(|(key, literal)| key == "deprecated" && literal.value() == note(old));
     let edits = literals.map(|(_, literal)| (source.range(&literal), format!("{:?}", note(new))));
     Ok(source.replace(edits.collect()))

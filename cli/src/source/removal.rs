@@ -8,7 +8,9 @@ use syn::{
     visit::{self, Visit},
 };
 
-use super::{InsertError, insertion::SourceText, items::flatten};
+use super::{
+    InsertError, ProjectItems, imported_names::ImportedNames, insertion::SourceText, items::flatten,
+};
 
 /// Removes the declaration of a file module, and what the file imports or exports of it; in inline modules by `super`, too.
 pub fn remove_module(text: &str, module: &str) -> Result<String, InsertError> {
@@ -23,13 +25,17 @@ pub fn remove_module(text: &str, module: &str) -> Result<String, InsertError> {
     Ok(item.map_or_else(|| text.clone(), |item| remove_line(&source, source.range(item))))
 }
 
-/// Removes the imports and the registrations of a type.
-pub fn unregister(text: &str, name: &str) -> Result<String, InsertError> {
-    let mut text = remove_imports(text, &|path| path.rsplit("::").next() == Some(name))?;
+/// Removes the imports and the registrations of a type of the project.
+pub fn unregister(text: &str, project: ProjectItems<'_>, name: &str) -> Result<String, InsertError> {
+    let imports = ImportedNames::of(&SourceText::parse(text)?.file, project);
+    let mut text = remove_imports(text, &|path| {
+        path.rsplit("::").next() == Some(name) && imports.is_own_import(path)
+    })?;
     loop {
         let source = SourceText::parse(&text)?;
         let mut calls = Registrations {
             source: &source,
+            imports: &imports,
             name,
             range: None,
         };
@@ -181,6 +187,8 @@ fn remove_line(source: &SourceText<'_>, range: Range<usize>) -> String {
 /// Finds `.register(<name>::register)`.
 struct Registrations<'a> {
     source: &'a SourceText<'a>,
+    /// Those of the text with the type's import.
+    imports: &'a ImportedNames<'a>,
     name: &'a str,
     range: Option<Range<usize>>,
 }
@@ -190,11 +198,24 @@ impl Registrations<'_> {
         let Some(Expr::Path(argument)) = call.args.first() else {
             return false;
         };
-        let mut names = argument.path.segments.iter().rev().map(|segment| &segment.ident);
+        let path: Vec<_> = argument
+            .path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.clone())
+            .collect();
+        let [path @ .., ty, function] = &*path else {
+            return false;
+        };
+        let is_own = match path {
+            [] => self.imports.is_own_type(self.name, false),
+            path => self.imports.is_own_path(path),
+        };
         call.method == "register"
             && call.args.len() == 1
-            && names.next().is_some_and(|name| name == "register")
-            && names.next().is_some_and(|name| name == self.name)
+            && function == "register"
+            && ty == self.name
+            && is_own
     }
 }
 

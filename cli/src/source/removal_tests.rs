@@ -1,6 +1,11 @@
 use super::*;
 use crate::source::{declare_module, export_in_prelude, export_type, import_type, register};
 
+const SHOP: ProjectItems<'static> = ProjectItems {
+    crate_name: "shop",
+    with_imported: false,
+};
+
 /// What the insertions write is removed again, and nothing else.
 #[test]
 fn removal_inverts_insertion() {
@@ -20,7 +25,7 @@ fn removal_inverts_insertion() {
                 "BarController",
             )
         },
-        |text| unregister(text, "BarController"),
+        |text| unregister(text, SHOP, "BarController"),
     );
     for ((insert, remove), text) in [
         (
@@ -65,25 +70,29 @@ fn removal_inverts_insertion() {
 fn imports_are_removed_from_groups() {
     for (before, after) in [
         (
-            "use a::{BarController, FooController};\n",
-            "use a::{FooController};\n",
+            "use shop::{BarController, FooController};\n",
+            "use shop::{FooController};\n",
         ),
         (
-            "use a::{FooController, BarController};\n",
-            "use a::{FooController};\n",
+            "use shop::{FooController, BarController};\n",
+            "use shop::{FooController};\n",
         ),
         (
-            "use a::{\n    b::{BarController},\n    c,\n};\n",
-            "use a::{\n    c,\n};\n",
+            "use shop::{\n    b::{BarController},\n    c,\n};\n",
+            "use shop::{\n    c,\n};\n",
         ),
         (
-            "use a::b; use a::BarController; use a::c;\n",
+            "use a::b; use crate::BarController; use a::c;\n",
             "use a::b; use a::c;\n",
         ),
-        ("use a::BarController as Bar;\n", "use a::BarController as Bar;\n"),
-        ("use a::{BarController,};\nfn f() {}\n", "fn f() {}\n"),
+        (
+            "use shop::BarController as Bar;\n",
+            "use shop::BarController as Bar;\n",
+        ),
+        ("use shop::{BarController,};\nfn f() {}\n", "fn f() {}\n"),
+        ("use theirs::BarController;\n", "use theirs::BarController;\n"),
     ] {
-        assert_eq!(unregister(before, "BarController").unwrap(), after);
+        assert_eq!(unregister(before, SHOP, "BarController").unwrap(), after);
     }
     let text = "mod bar;\npub use self::bar::{A, B};\nuse {bar::C, foo::D};\nmod foo;\n";
     assert_eq!(remove_module(text, "bar").unwrap(), "use {foo::D};\nmod foo;\n");
@@ -95,9 +104,25 @@ fn imports_are_removed_from_groups() {
 
 #[test]
 fn registrations_are_removed_with_their_statement() {
-    let text = "fn main() {\n    let mut m = from_args();\n    // Bar.\n    m.register(x::BarController::register);\n    m.register(F::register);\n}\n";
+    let text = "fn main() {\n    let mut m = from_args();\n    // Bar.\n    m.register(shop::x::BarController::register);\n    m.register(F::register);\n}\n";
     assert_eq!(
-        unregister(text, "BarController").unwrap(),
-        text.replace("    m.register(x::BarController::register);\n", "")
+        unregister(text, SHOP, "BarController").unwrap(),
+        text.replace("    m.register(shop::x::BarController::register);\n", "")
     );
+}
+
+#[test]
+fn foreign_registrations_stay() {
+    let ours = "    m.register(shop::controllers::BarController::register);\n";
+    for import in [
+        "use theirs::BarController;",
+        "use theirs::*;",
+        "struct BarController;",
+    ] {
+        let text = format!("{import}\nfn main() {{\n    m.register(BarController::register);\n{ours}}}\n");
+        assert_eq!(
+            unregister(&text, SHOP, "BarController").unwrap(),
+            text.replace(ours, "")
+        );
+    }
 }

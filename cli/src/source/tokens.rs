@@ -1,7 +1,5 @@
 //! Names in a file's tokens, in macros and attributes as well: for a module that moves, is renamed, or is removed.
 
-use std::collections::BTreeSet;
-
 use proc_macro2::{Delimiter, Ident, Literal, TokenStream, TokenTree};
 
 use super::{InsertError, insertion::SourceText};
@@ -64,38 +62,9 @@ pub fn rename_module(text: &str, old: &str, new: &str) -> Result<String, InsertE
     Ok(source.replace(edits))
 }
 
-/// Returns the lines that name the module `name` of the module `parent`; with no parent, of any module. A text that does not parse has none:
-/// rustc reports it.
-pub fn module_lines(text: &str, parent: Option<&str>, name: &str) -> Vec<usize> {
-    let Ok(source) = SourceText::parse(text) else {
-        return Vec::new();
-    };
-    let mut lines = Vec::new();
-    Scope::default().visit(source.tokens(), &mut |found| {
-        let is_of_parent = |parent: &str| found.parent.is_some_and(|module| module == parent);
-        if found.ident == name && parent.is_none_or(is_of_parent) {
-            lines.push(source.line(source.range(found.ident).start));
-        }
-    });
-    lines.dedup();
-    lines
-}
-
 /// Visits the identifiers outside of literals and comments, each with the segment before it in its path.
 pub(super) fn visit_names(tokens: TokenStream, visitor: &mut dyn FnMut(&Ident, Option<&Ident>)) {
     Scope::default().visit(tokens, &mut |name| visitor(name.ident, name.parent));
-}
-
-/// Returns the lines that have one of the names. A text that does not parse has none: rustc reports it.
-pub fn name_lines(text: &str, names: &BTreeSet<String>) -> Vec<usize> {
-    let mut lines = Vec::new();
-    Scope::default().visit(text.parse().unwrap_or_default(), &mut |name| {
-        if names.contains(&name.ident.to_string()) {
-            lines.push(name.ident.span().start().line);
-        }
-    });
-    lines.dedup();
-    lines
 }
 
 /// Returns the lines that call the method.
@@ -268,7 +237,7 @@ impl Scope {
 }
 
 /// Whether `::` follows.
-fn is_path_separator(tokens: &[TokenTree]) -> bool {
+pub(super) fn is_path_separator(tokens: &[TokenTree]) -> bool {
     let is_colon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
     matches!(tokens, [first, second, ..] if is_colon(first) && is_colon(second))
 }
@@ -333,14 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_are_found_where_their_parent_is_named() {
-        let text = "use crate::api::{\n    bar::v1alpha1,\n    foo::{v1, v1alpha1},\n};\nfn f() {\n    x!(foo::v1alpha1::Foo);\n    \
-                    k8s::v1alpha1::A { foo: v1alpha1 };\n}\n";
-        assert_eq!(module_lines(text, Some("foo"), "v1alpha1"), [3, 6]);
-        assert_eq!(module_lines(text, None, "v1alpha1"), [2, 3, 6, 7]);
-        assert!(module_lines(text, Some("foo"), "v2").is_empty());
-        let names = BTreeSet::from(["v1".to_owned(), "x".to_owned()]);
-        assert_eq!(name_lines(text, &names), [3, 6]);
+    fn calls_and_literals_are_found() {
         assert_eq!(call_lines("a.b.f;\na\n.f()", "f"), [3]);
         let calls = "pool.f(2);\ns.informers().f();\ns\n.informers()\n.f();\ninformers.f();\ninformers().f;";
         assert_eq!(informer_lines(calls, "f"), [2, 5, 6]);

@@ -1,6 +1,6 @@
 //! `kubewright doctor`, also with an embedded API server.
 
-use std::{path::Path, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use kube::{
     Api, Client,
@@ -133,6 +133,70 @@ fn stale_edited_and_left_over_files_are_reported() {
     );
 }
 
+#[test]
+fn packages_that_do_not_match_the_manifests_are_named() {
+    let project = healthy();
+    let commands = [
+        "package install --image a.dev/shop:1",
+        "package helm",
+        "package bundle",
+    ];
+    let write = || {
+        for command in commands {
+            project.kubewright(command).expect(0);
+        }
+    };
+    let found = |code| {
+        let stdout = project.kubewright("doctor").expect(code).stdout;
+        stdout.strip_prefix(HEALTHY).unwrap().to_owned()
+    };
+    write();
+    let current = "ok      packages: up to date: dist/install.yaml, chart, bundle\n";
+    assert_eq!(found(0), current);
+    let file = "manifests/deploy/operator.yaml";
+    project.edit(file, "path: /readyz", "path: /ready");
+    let stale = ["dist/install.yaml", "chart", "bundle"]
+        .iter()
+        .zip(commands)
+        .map(|(path, command)| {
+            format!("warning packages: {path} does not match the manifests: run `kubewright {command}`\n")
+        });
+    assert_eq!(found(0), stale.collect::<String>());
+    write();
+    assert_eq!(found(0), current);
+
+    project.edit("dist/install.yaml", "/ready", "/mine");
+    project.edit("chart/templates/deploy/operator.yaml", "/ready", "/mine");
+    project.edit(file, "path: /ready", "path: /readyz");
+    let edited = "warning packages: dist/install.yaml was edited by hand: make the edit in the manifests, and run `kubewright package install --image \
+                  a.dev/shop:1 --overwrite dist/install.yaml`\n\
+                  warning packages: chart/templates/deploy/operator.yaml has a merge conflict: run `kubewright package helm`, which shows it\n\
+                  warning packages: bundle does not match the manifests: run `kubewright package bundle`\n";
+    assert_eq!(found(0), edited);
+
+    // What `package` did not write is the user's own.
+    project.write("dist/install.yaml", "# Mine.\n");
+    for folder in ["chart", "bundle"] {
+        fs::remove_dir_all(project.cwd.join(".kubewright/base").join(folder)).unwrap();
+    }
+    assert_eq!(found(0), "");
+    project
+        .kubewright("package install --overwrite dist/install.yaml")
+        .expect(0);
+    project.edit(
+        "manifests/deploy/Kustomization",
+        "images:",
+        "namePrefix: x-\nimages:",
+    );
+    let refused = found(exit::STALE);
+    assert!(
+        refused.starts_with("problem packages: manifests/deploy/Kustomization:")
+            && refused.contains("`namePrefix` is not supported")
+            && !refused.contains("nothing was written"),
+        "{refused}"
+    );
+}
+
 /// Runs doctor as a process, whose kubeconfig is that of the server. Returns the lines about the cluster.
 fn lines(project: &Sandbox, kubeconfig: &Path) -> (bool, Vec<String>) {
     let output = Command::new(env!("CARGO_BIN_EXE_kubewright"))
@@ -148,7 +212,11 @@ fn lines(project: &Sandbox, kubeconfig: &Path) -> (bool, Vec<String>) {
         .unwrap_or_else(|| panic!("{text}\n{output:?}"));
     (
         output.status.success(),
-        lines.lines().map(str::to_owned).collect(),
+        lines
+            .lines()
+            .filter(|line| !line.contains(" packages: "))
+            .map(str::to_owned)
+            .collect(),
     )
 }
 

@@ -213,6 +213,10 @@ fn image_can_be_replaced() {
         .expect(0);
     let text = project.read("dist/install.yaml");
     assert!(text.contains("image: example.dev/shop@sha256:ab\n"), "{text}");
+    project
+        .kubewright("package install --image a`b")
+        .expect(exit::USAGE)
+        .stderr_contains("it must be a reference without blanks and backticks");
 }
 
 #[test]

@@ -283,6 +283,30 @@ fn other_uses_are_listed() {
 }
 
 #[test]
+fn foreign_items_of_the_same_name_stay() {
+    let project = Sandbox::project();
+    project.edit(
+        "src/main.rs",
+        "use shop::controllers::FooController;",
+        "use shop::controllers::FooController;\nuse theirs::CoreWebhook;",
+    );
+    project.edit(
+        "src/main.rs",
+        ".register(FooController::register)",
+        ".register(FooController::register)\n        .register(CoreWebhook::register)",
+    );
+    project.edit(
+        "src/controllers/foo.rs",
+        "use std::collections::BTreeMap;\n",
+        "use std::collections::BTreeMap;\nuse k8s_openapi::api::core::Core;\nfn f(_: Core, _: k8s::CoreSpec) {}\n",
+    );
+    let before = project.files();
+    project.kubewright("add kind Core").expect(0);
+    project.kubewright("remove kind Core --allow-dirty").expect(0);
+    assert_eq!(project.files(), before);
+}
+
+#[test]
 fn last_kind_is_removed_and_added_again() {
     let project = Sandbox::project();
     let before = project.files();

@@ -367,7 +367,7 @@ fn steps_for_clusters_replace_owners() {
         .kubewright("new shop --kind Foo --group demo.dev --kubewright-version 0.1.0")
         .expect(0);
     let project = project.in_folder("shop");
-    project.write("chart/Chart.yaml", "name: shop\n");
+    project.kubewright("package helm").expect(0);
     let kind = project.kubewright("rename kind Foo Bar --allow-dirty").expect(0);
     let owner_step = "  kubectl get deployments.apps -A -o json | jq -c --slurpfile new <(kubectl get bars.demo.dev -A -o json) '";
     kind.stderr_contains("documentation of Foo\n  kubewright package helm\n\nclusters")

@@ -2,7 +2,7 @@
 
 use kubewright_cli::exit;
 
-use crate::support::Sandbox;
+use crate::{import::definition, support::Sandbox};
 
 const CURRENT: &str = env!("CARGO_PKG_VERSION");
 const OLD: &str = "0.1.0-alpha.1";
@@ -234,4 +234,156 @@ fn library_of_a_path_is_not_changed() {
         assert_eq!(project.read(path).as_bytes(), before[path], "{path}");
     }
     assert!(!project.read("Dockerfile").contains("An old line"));
+}
+
+const OPERATOR: &str = "manifests/deploy/operator.yaml";
+const TEMPLATE: &str = "chart/templates/deploy/operator.yaml";
+const MODULE: &str = "src/api/imported/demo_dev/thing.rs";
+
+/// Returns a committed project with packages and an imported kind of an earlier version; the user edited the chart and the kind's module.
+fn with_packages() -> Sandbox {
+    let project = old_project();
+    // The line was another one in the earlier version.
+    let other = |path: &str, line: &str, old: &str| {
+        for path in [path, &format!(".kubewright/base/{path}")] {
+            project.edit(path, line, old);
+        }
+    };
+    other(OPERATOR, "path: /readyz", "path: /ready");
+    project.write("thing.yaml", &definition("integer"));
+    for command in [
+        "import thing.yaml",
+        "package install",
+        "package helm",
+        "package bundle",
+    ] {
+        project.kubewright(command).expect(0);
+    }
+    other(TEMPLATE, "path: /healthz", "path: /health");
+    other(MODULE, "which another project defines", "of another project");
+    let grace = "    terminationGracePeriodSeconds: 40\n";
+    project.edit(TEMPLATE, grace, &format!("{grace}    hostNetwork: true\n"));
+    let module = project.read(MODULE);
+    project.write(MODULE, &(module + "\nconst MINE: u8 = 1;\n"));
+    project.git(&["add", "--all"]);
+    project.git(&["commit", "--quiet", "--message", "packages"]);
+    project
+}
+
+#[test]
+fn packages_and_imported_kinds_are_upgraded() {
+    let project = with_packages();
+    let before = project.files();
+    project.kubewright("upgrade --dry-run").expect(0);
+    assert_eq!(project.files(), before);
+    let done = project.kubewright("upgrade").expect(0);
+    let csv = "bundle/manifests/shop.clusterserviceversion.yaml";
+    for path in [OPERATOR, TEMPLATE, csv, MODULE] {
+        let change = format!("update {path}");
+        assert!(
+            done.stderr.lines().any(|line| line == change),
+            "{change}: {}",
+            done.stderr
+        );
+    }
+    // What `generate` may change reaches the packages by their own commands.
+    done.stderr_contains(
+        "  kubewright generate\n  kubewright package install\n  kubewright package helm\n  kubewright package bundle\n  cargo test\n",
+    );
+    let template = project.read(TEMPLATE);
+    for line in ["path: /healthz\n", "path: /readyz\n", "hostNetwork: true\n"] {
+        assert!(template.contains(line), "{line}: {template}");
+    }
+    assert!(project.read(csv).contains("path: /readyz\n"));
+    let module = project.read(MODULE);
+    assert!(
+        module.contains("which another project defines") && module.ends_with("const MINE: u8 = 1;\n"),
+        "{module}"
+    );
+    assert_eq!(
+        project.read("dist/install.yaml").as_bytes(),
+        before["dist/install.yaml"]
+    );
+
+    // The files are what the other commands write.
+    let after = project.files();
+    for command in ["package helm", "package bundle"] {
+        project
+            .kubewright(command)
+            .expect(0)
+            .stderr_contains("all files are up to date");
+    }
+    project
+        .kubewright("import thing.yaml")
+        .expect(0)
+        .stderr_contains("already imported");
+    project.git(&["commit", "--quiet", "--all", "--message", "new"]);
+    project
+        .kubewright("upgrade")
+        .expect(0)
+        .stderr_contains("the project is up to date");
+    assert_eq!(project.files(), after);
+}
+
+#[test]
+fn conflicts_of_packages_and_imported_kinds_write_nothing() {
+    let project = with_packages();
+    project.edit(TEMPLATE, "path: /health", "path: /mine");
+    project.edit(MODULE, "of another project", "of mine");
+    project.git(&["commit", "--quiet", "--all", "--message", "mine"]);
+    let before = project.files();
+    project
+        .kubewright("upgrade")
+        .expect(exit::CONFLICT)
+        .stderr_contains(&format!("kubewright upgrade --keep {TEMPLATE}"))
+        .stderr_contains(&format!("kubewright upgrade --overwrite {MODULE}"));
+    assert_eq!(project.files(), before);
+    project
+        .kubewright(&format!("upgrade --keep {TEMPLATE} --overwrite {MODULE}"))
+        .expect(0);
+    assert!(project.read(TEMPLATE).contains("path: /mine"));
+    assert!(project.read(MODULE).contains("which another project defines"));
+}
+
+#[test]
+fn what_cannot_be_rendered_is_noted_and_does_not_stop_the_upgrade() {
+    let project = with_packages();
+    // A bundle cannot have a Pod.
+    let kustomization = "manifests/deploy/Kustomization";
+    project.edit(
+        kustomization,
+        "\n  - operator.yaml",
+        "\n  - operator.yaml\n  - pod.yaml",
+    );
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: pod, namespace: shop-system}\n";
+    project.write("manifests/deploy/pod.yaml", pod);
+    let dry = project.kubewright("upgrade --allow-dirty --dry-run").expect(0);
+    assert!(
+        dry.stdout.contains("chart/templates/deploy/pod.yaml"),
+        "{}",
+        dry.stdout
+    );
+    dry.stderr_contains("note: bundle is not upgraded: manifests/deploy/pod.yaml:2: OLM creates no Pod");
+    project.edit(kustomization, "images:", "namePrefix: x-\nimages:");
+    std::fs::remove_file(project.cwd.join("manifests/imported/demo.dev_things.yaml")).unwrap();
+    let before = project.files();
+    let done = project.kubewright("upgrade --allow-dirty").expect(0);
+    let notes = [
+        format!("note: the packages are not upgraded: {kustomization}:"),
+        format!(
+            "note: {MODULE} is not upgraded: manifests/imported has no definition of its kind and version; run `kubewright import` with it"
+        ),
+    ];
+    for note in notes {
+        assert!(
+            done.stderr.lines().any(|line| line.starts_with(&note)),
+            "{note}: {}",
+            done.stderr
+        );
+    }
+    assert!(!done.stderr.contains("nothing was written"), "{}", done.stderr);
+    for path in [TEMPLATE, MODULE] {
+        assert_eq!(project.read(path).as_bytes(), before[path], "{path}");
+    }
+    assert!(project.read(OPERATOR).contains("path: /readyz"));
 }

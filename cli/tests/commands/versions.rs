@@ -476,7 +476,10 @@ fn versions_that_are_needed_are_not_removed() {
         "src/other.rs",
         "use k8s::v1alpha1::A;\nuse crate::api::foo::{v1, v1alpha1};\n",
     );
-    project.write("src/api/foo/helper.rs", "fn f(_: super::v1alpha1::Foo) {}\n");
+    project.write(
+        "src/api/foo/helper.rs",
+        "use k8s::core::v1alpha1::A;\nfn f(_: super::v1alpha1::Foo) {}\n",
+    );
     let sample = project.read("manifests/samples/foo.yaml");
     project.write(
         "manifests/samples/old.yaml",
@@ -485,7 +488,7 @@ fn versions_that_are_needed_are_not_removed() {
     usage(
         &project,
         "remove version Foo v1alpha1 --allow-dirty",
-        "version v1alpha1 of Foo is in use:\nsrc/other.rs:2\nsrc/api/foo/helper.rs:1\ntests/foo_versions.rs:26\nmanifests/samples/old.yaml:2\nchange or delete",
+        "version v1alpha1 of Foo is in use:\nsrc/other.rs:2\nsrc/api/foo/helper.rs:2\ntests/foo_versions.rs:26\nmanifests/samples/old.yaml:2\nchange or delete",
     );
     for file in [
         "src/other.rs",

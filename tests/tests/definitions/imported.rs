@@ -28,7 +28,7 @@ static DOCUMENTS: LazyLock<Vec<Value>> =
     LazyLock::new(|| read_manifests(&Path::new(env!("CARGO_MANIFEST_DIR")).join("imported")));
 
 /// Returns the definitions, or the samples.
-fn documents(are_definitions: bool) -> Vec<&'static Value> {
+pub(crate) fn documents(are_definitions: bool) -> Vec<&'static Value> {
     let mut documents: Vec<_> = DOCUMENTS.iter().collect();
     documents.retain(|document| (document["kind"] == "CustomResourceDefinition") == are_definitions);
     documents

@@ -11,6 +11,7 @@
 
 mod controller_gen;
 mod imported;
+mod service_monitor;
 
 use std::collections::BTreeMap;
 
@@ -33,8 +34,12 @@ use kubewright_tests::on_both_servers;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use service_monitor::generated_service_monitor_is_valid;
 
-on_both_servers!(definitions_are_accepted_and_objects_keep_their_fields);
+on_both_servers!(
+    definitions_are_accepted_and_objects_keep_their_fields,
+    generated_service_monitor_is_valid,
+);
 
 /// Returns the problems that `generate` reports for a kind.
 fn problems<K: CustomKind>() -> Vec<String> {

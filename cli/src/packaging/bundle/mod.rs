@@ -23,6 +23,8 @@ use crate::{
 
 /// Directory of the bundle.
 pub const FOLDER: &str = "bundle";
+/// The bundle's annotations.
+pub const ANNOTATIONS: &str = "bundle/metadata/annotations.yaml";
 /// Builds the bundle's image.
 pub const DOCKERFILE: &str = "bundle.Dockerfile";
 
@@ -74,10 +76,7 @@ impl Bundle<'_> {
                 format!("{DOCKERFILE}.dockerignore").into(),
                 format!("*\n!{FOLDER}\n"),
             ),
-            (
-                format!("{FOLDER}/metadata/annotations.yaml").into(),
-                self.annotations()?,
-            ),
+            (ANNOTATIONS.into(), self.annotations()?),
             (
                 format!("{FOLDER}/manifests/{name}.clusterserviceversion.yaml").into(),
                 csv,

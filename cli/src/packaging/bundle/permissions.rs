@@ -102,7 +102,7 @@ impl Permissions {
                     "OLM grants nothing in single namespaces such as {namespace}: the bundle grants these rules in all"
                 );
                 self.warnings
-                    .push(binding.error("metadata.namespace", message).warning());
+                    .push(binding.error("metadata.namespace", message).to_string());
                 &mut granted.cluster
             }
             None => &mut granted.cluster,

@@ -94,7 +94,7 @@ pub(super) fn warnings(bundle: &Bundle<'_>) -> Option<String> {
     });
     let object = selecting.next()?;
     let message = "OLM sets the `namespaceSelector` of webhooks itself: they also review objects in the operator's own namespace";
-    Some(object.error("webhooks[0].namespaceSelector", message).warning())
+    Some(object.error("webhooks[0].namespaceSelector", message).to_string())
 }
 
 /// Returns a CRD without the annotation by which cert-manager writes the CA bundle: OLM does it.

@@ -33,6 +33,8 @@ use crate::{
 
 /// Directory of the chart.
 pub const FOLDER: &str = "chart";
+/// The file with the chart's name and version.
+pub const FILE: &str = "chart/Chart.yaml";
 /// Directory of CRDs that Helm creates and never changes.
 pub const CRDS_FOLDER: &str = "chart/crds";
 
@@ -56,7 +58,7 @@ impl Chart<'_> {
     /// Returns all files with their texts.
     pub fn files(&self) -> Result<Vec<(PathBuf, String)>, Error> {
         let mut files = vec![
-            (format!("{FOLDER}/Chart.yaml").into(), self.chart_file()?),
+            (FILE.into(), self.chart_file()?),
             (format!("{FOLDER}/values.yaml").into(), values::text(self)?),
         ];
         let mut texts: BTreeMap<PathBuf, String> = BTreeMap::new();
@@ -90,7 +92,7 @@ impl Chart<'_> {
                  `kubewright package helm --crds templates`",
                 self.settings.namespace
             );
-            object.error("spec.conversion", fix).warning()
+            object.error("spec.conversion", fix).to_string()
         });
         fixed.into_iter().collect()
     }
