@@ -73,7 +73,13 @@ pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
             "the project is up to date with kubewright {CLI_VERSION}"
         ));
     }
-    let packages = package_steps(&project)?;
+    let mut packages = package_steps(&project)?;
+    if !packages.is_empty() {
+        packages.insert_str(
+            0,
+            "  git commit --all  # the next commands change files of this upgrade\n",
+        );
+    }
     context.message(format_args!(
         "\nnext:\n  cargo check\n  kubewright generate\n{packages}  cargo test"
     ))

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::{InsertError, insertion::SourceText, tokens::all_literals};
 use crate::names::ApiVersion;
 
-/// What names a group in a literal: the group, an `apiVersion`, or the name of one of its definitions. A finalizer or the key of a label, as
+/// What names a group in a literal: the group, an `apiVersion`, also before other words as in a deprecation, or the name of one of its
+/// definitions. A finalizer or the key of a label, as
 /// `demo.dev/cleanup`, does not: objects in clusters have it.
 #[derive(Debug)]
 pub struct GroupNames {
@@ -45,7 +46,8 @@ impl GroupNames {
     fn is_in(&self, value: &str) -> bool {
         let version = value
             .strip_prefix(&self.group)
-            .and_then(|rest| rest.strip_prefix('/'));
+            .and_then(|rest| rest.strip_prefix('/'))
+            .and_then(|rest| rest.split(' ').next());
         let plural = value
             .strip_suffix(&self.group)
             .and_then(|rest| rest.strip_suffix('.'));
@@ -89,11 +91,13 @@ mod tests {
             ("demo.dev", "a.b"),
             ("demo.dev/v1", "a.b/v1"),
             ("demo.dev/v1alpha1", "a.b/v1alpha1"),
+            ("demo.dev/v1 Foo is deprecated", "a.b/v1 Foo is deprecated"),
             ("foos.demo.dev", "foos.a.b"),
             ("net.demo.dev", "net.demo.dev"),
             ("net.demo.dev/v1", "net.demo.dev/v1"),
             ("demo.dev/cleanup", "demo.dev/cleanup"),
             ("demo.dev/v1/more", "demo.dev/v1/more"),
+            ("demo.dev/cleanup of Foo", "demo.dev/cleanup of Foo"),
             ("xdemo.dev", "xdemo.dev"),
         ] {
             let literal = |value: &str| format!("const A: &str = {value:?};");

@@ -288,7 +288,7 @@ fn packages_and_imported_kinds_are_upgraded() {
     }
     // What `generate` may change reaches the packages by their own commands.
     done.stderr_contains(
-        "  kubewright generate\n  kubewright package install\n  kubewright package helm\n  kubewright package bundle\n  cargo test\n",
+        "  kubewright generate\n  git commit --all  # the next commands change files of this upgrade\n  kubewright package install\n  kubewright package helm\n  kubewright package bundle\n  cargo test\n",
     );
     let template = project.read(TEMPLATE);
     for line in ["path: /healthz\n", "path: /readyz\n", "hostNetwork: true\n"] {
