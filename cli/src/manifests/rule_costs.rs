@@ -10,8 +10,8 @@ const MAX_SHOWN: usize = 4;
 /// Formats whose values have a limited length.
 const SHORT_FORMATS: [&str; 3] = ["date", "date-time", "duration"];
 
-/// Removes the errors that only name a rule that exceeds the budget of all rules together, and returns them. If a rule exceeds its own
-/// budget, that budget is not reported.
+/// Removes the errors that only name one of the rules that together exceed the budget of the schema, and returns them. Removes that of the
+/// schema, too, if a rule exceeds its own budget.
 pub(super) fn take_contributions(errors: &mut Vec<FieldError>) -> Vec<FieldError> {
     let is_contribution = |error: &FieldError| error.detail.starts_with("contributed to estimated rule cost");
     let (contributions, mut others): (Vec<_>, Vec<_>) = errors.drain(..).partition(is_contribution);
@@ -35,7 +35,10 @@ pub(super) fn reason(
     let (factor, _) = rest.split_once(" (")?;
     let factor = factor.strip_suffix('x').unwrap_or(factor);
     let Some((subject, expression)) = expression(schema, path, keyword) else {
-        let fields: Vec<&str> = most_expensive.iter().map(String::as_str).collect();
+        let mut fields: Vec<&str> = most_expensive.iter().map(String::as_str).collect();
+        if fields.is_empty() {
+            fields.push("all fields");
+        }
         return Some(format!(
             "all CEL rules together may cost {factor} times what the API server allows: simplify the most expensive ones, at {}, or lower \
              the limits of the lists, maps and strings that they read",
