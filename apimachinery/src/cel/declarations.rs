@@ -120,7 +120,7 @@ fn describe(expression: &str, invalid: &[Invalid]) -> String {
                 let pattern = if *is_tested {
                     format!(r"\bhas\s*(\()[^()]*\.\s*{name}\s*\)")
                 } else {
-                    format!(r"(\.)\s*{name}\b")
+                    format!(r"(\.)\??\s*{name}\b")
                 };
                 (pattern, None, format!("undefined field '{name}'"))
             }

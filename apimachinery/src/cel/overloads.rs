@@ -1,7 +1,7 @@
 //! The types of arguments: which calls of operators and functions are invalid, with cel-go's message.
 //!
 //! A call is invalid only if the types that are known exclude each overload. Of the functions, those of strings are checked that have one
-//! overload, and `check` of an authorizer.
+//! overload, the receivers of those of lists, `check` of an authorizer, and alternatives to optional values.
 
 use super::types::Type;
 use kube_cel::cel::common::ast::operators;
@@ -18,6 +18,10 @@ const METHODS: &[(&str, &str, &[&str])] = &[
     ("trim", "string", &[]),
     ("upperAscii", "string", &[]),
 ];
+/// Functions whose receiver must be a list.
+const LIST_METHODS: [&str; 9] = [
+    "distinct", "flatten", "isSorted", "max", "min", "reverse", "slice", "sort", "sum",
+];
 const NUMBERS: [&str; 3] = ["int", "uint", "double"];
 /// The types without a size.
 pub(super) const SIZELESS: [&str; 7] = ["bool", "int", "uint", "double", "null_type", DURATION, TIMESTAMP];
@@ -33,7 +37,7 @@ pub(super) fn check(name: &str, receiver: Option<&Type>, args: &[Type]) -> Optio
     let is_valid = match receiver {
         _ if name == "size" => {
             let sized = receiver.or(args.first());
-            sized.is_none_or(|ty| is_any(ty) || !is(ty, &SIZELESS))
+            sized.is_none_or(|ty| is_any(ty) || !(is(ty, &SIZELESS) || matches!(ty, Type::Optional(_))))
         }
         Some(receiver) => is_valid_method(name, receiver, args),
         None => is_valid_operator(name, args),
@@ -50,6 +54,14 @@ pub(super) fn check(name: &str, receiver: Option<&Type>, args: &[Type]) -> Optio
 }
 
 fn is_valid_method(name: &str, receiver: &Type, args: &[Type]) -> bool {
+    match (name, receiver, args) {
+        ("or", Type::Optional(_), [other]) => return is_same(receiver, other),
+        ("orValue", Type::Optional(value), [other]) => return is_same(value, other),
+        (name, receiver, _) if LIST_METHODS.contains(&name) => {
+            return is_any(receiver) || matches!(receiver, Type::List(_));
+        }
+        _ => {}
+    }
     METHODS.iter().all(|(method, of, parameters)| {
         let fits = |(ty, parameter): (&Type, &&str)| is(ty, &[parameter]);
         *method != name

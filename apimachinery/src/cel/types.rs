@@ -144,10 +144,7 @@ impl<'a> Scope<'a> {
             && let Some(Expr::Literal(LiteralValue::String(field))) =
                 call.args.get(1).map(|field| &field.expr)
         {
-            return self
-                .find_field(operand, field.inner())
-                .unwrap_or(Type::Unknown)
-                .optional();
+            return self.field(operand, field.inner(), false).optional();
         }
         of_call(name, receiver, args)
     }

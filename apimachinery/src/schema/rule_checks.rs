@@ -39,33 +39,13 @@ pub(super) fn check_rules(
         let at = |name: &str| format!("{path}.x-kubernetes-validations[{index}].{name}");
         let text = rule["rule"].as_str().unwrap_or_default();
         let message_expression = rule["messageExpression"].as_str().unwrap_or_default();
-        let check = |key: &str| cel::check_rule(rule, key, schema, context.is_object);
-        if text.trim().is_empty() {
+        let is_compiled = if text.trim().is_empty() {
             errors.push(FieldError::required(&at("rule"), "rule is not specified"));
+            false
         } else {
-            match check("rule") {
-                Err(why) => errors.push(FieldError::invalid(&at("rule"), rule.clone(), why)),
-                Ok(cost) => {
-                    let values = context.max_values.unwrap_or(cost.values_per_request);
-                    costs.add(
-                        at("rule"),
-                        "estimated rule cost",
-                        cost.once.saturating_mul(values),
-                    );
-                    if !message_expression.trim().is_empty() {
-                        let path = at("messageExpression");
-                        match check("messageExpression") {
-                            // A message is evaluated only for the first value that violates the rule.
-                            Ok(cost) => costs.add(path, "estimated messageExpression cost", cost.once),
-                            Err(why) => {
-                                let why = format!("messageExpression {why}");
-                                errors.push(FieldError::invalid(&path, rule.clone(), why));
-                            }
-                        }
-                    }
-                }
-            }
-        }
+            check_expressions(rule, &at, schema, context, costs, errors)
+        };
+        let uses_old_self = is_compiled && text.contains("oldSelf");
         if !message_expression.is_empty() && message_expression.trim().is_empty() {
             errors.push(FieldError::required(
                 &at("messageExpression"),
@@ -100,12 +80,12 @@ pub(super) fn check_rules(
                 "must be a valid path",
             ));
         }
-        if let Some(within) = context.uncorrelated.filter(|_| text.contains("oldSelf")) {
+        if let Some(within) = context.uncorrelated.filter(|_| uses_old_self) {
             let why =
                 format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
             errors.push(FieldError::invalid(&at("rule"), text, why));
         }
-        if rule["optionalOldSelf"] == true && !text.contains("oldSelf") {
+        if rule["optionalOldSelf"] == true && !uses_old_self {
             errors.push(FieldError::invalid(
                 &at("optionalOldSelf"),
                 true,
@@ -113,4 +93,38 @@ pub(super) fn check_rules(
             ));
         }
     }
+}
+
+/// Checks the expression of a rule, and that of its message, and adds their costs. Returns whether the rule's expression can be compiled.
+fn check_expressions(
+    rule: &Value,
+    at: &dyn Fn(&str) -> String,
+    schema: &Value,
+    context: &RuleContext<'_>,
+    costs: &mut RuleCosts,
+    errors: &mut Vec<FieldError>,
+) -> bool {
+    const MESSAGE: &str = "messageExpression";
+    match cel::check_rule(rule, "rule", schema, context.is_object) {
+        Ok(cost) => {
+            let values = context.max_values.unwrap_or(cost.values_per_request);
+            let cost = cost.once.saturating_mul(values);
+            costs.add(at("rule"), "estimated rule cost", cost);
+        }
+        Err(why) => {
+            errors.push(FieldError::invalid(&at("rule"), rule.clone(), why));
+            return false;
+        }
+    }
+    if rule[MESSAGE].as_str().is_some_and(|text| !text.trim().is_empty()) {
+        match cel::check_rule(rule, MESSAGE, schema, context.is_object) {
+            // A message is evaluated only for the first value that violates the rule.
+            Ok(cost) => costs.add(at(MESSAGE), "estimated messageExpression cost", cost.once),
+            Err(why) => {
+                let why = format!("messageExpression {why}");
+                errors.push(FieldError::invalid(&at(MESSAGE), rule.clone(), why));
+            }
+        }
+    }
+    true
 }

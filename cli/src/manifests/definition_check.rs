@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kubewright_apimachinery::{field::FieldError, schema::check_structural, status::Cause};
 use serde_json::Value;
 
-use super::{KindManifest, schema_path};
+use super::{KindManifest, rule_costs, schema_path};
 
 /// Formats of Rust's integers that the API server does not know.
 const UNKNOWN_FORMATS: [(&str, &str); 4] = [
@@ -23,6 +23,8 @@ const RANGES: [(&str, &str); 4] = [
     ("minProperties", "maxProperties"),
 ];
 
+const RULES: &str = "x-kubernetes-validations";
+
 /// Returns the problems of a kind's definition, each with the field, the Rust type and the fix.
 pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<String> {
     let mut problems = Vec::new();
@@ -30,13 +32,26 @@ pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<String> {
         let name = version["name"].as_str().unwrap_or_default();
         let schema = &version["schema"]["openAPIV3Schema"];
         let place = Place { kind, version: name };
+        let mut errors = check_structural(schema, "");
+        let contributions = rule_costs::take_contributions(&mut errors);
+        let fields = contributions
+            .iter()
+            .map(|error| field_and_keyword(&error.field).0);
+        let most_expensive: BTreeSet<String> = fields.collect();
         // A field with several errors is reported once: the first names the cause.
         let mut reported = BTreeSet::new();
-        for error in check_structural(schema, "") {
+        for error in errors {
             let (path, keyword) = field_and_keyword(&error.field);
-            if reported.insert(path.clone()) {
-                problems.push(place.problem(&path, &reason(&keyword, &error)));
+            if !reported.insert(path.clone()) {
+                continue;
             }
+            let of_costs = rule_costs::reason(schema, &path, &keyword, &error.detail, &most_expensive);
+            let reason = of_costs.unwrap_or_else(|| reason(&keyword, &error));
+            problems.push(if keyword.starts_with(RULES) {
+                place.problem_of_rule(&path, &reason)
+            } else {
+                place.problem(&path, &reason)
+            });
         }
         check_values(schema, "", &mut |path, reason| {
             problems.push(place.problem(path, &reason));
@@ -101,20 +116,33 @@ impl Place<'_> {
         format!("{} ({}/{})", self.kind.kind, self.kind.group, self.version)
     }
 
+    /// A problem of a field.
     fn problem(&self, path: &str, reason: &str) -> String {
-        let types = self.kind.rust_types.get(self.version);
-        // The closest type around the field.
-        let mut outer = path;
-        let found = loop {
-            let Some((parent, _)) = outer.rsplit_once('.') else {
-                break None;
-            };
-            outer = parent.trim_end_matches("[]");
-            if let Some(found) = types.and_then(|types| types.get(parent).or_else(|| types.get(outer))) {
-                break Some(found);
-            }
-        };
-        let within = found.map(|name| format!(" of {name}")).unwrap_or_default();
+        self.problem_within(path, self.type_around(path), reason)
+    }
+
+    /// A problem of a rule, which is declared at a type or at a field.
+    fn problem_of_rule(&self, path: &str, reason: &str) -> String {
+        let declared = self.rust_type(path).or_else(|| self.type_around(path));
+        self.problem_within(path, declared, reason)
+    }
+
+    fn rust_type(&self, path: &str) -> Option<&str> {
+        let types = self.kind.rust_types.get(self.version)?;
+        types.get(path).map(String::as_str)
+    }
+
+    /// Returns the closest type around a field.
+    fn type_around(&self, path: &str) -> Option<&str> {
+        let (parent, _) = path.rsplit_once('.')?;
+        let outer = parent.trim_end_matches("[]");
+        self.rust_type(parent)
+            .or_else(|| self.rust_type(outer))
+            .or_else(|| self.type_around(outer))
+    }
+
+    fn problem_within(&self, path: &str, rust_type: Option<&str>, reason: &str) -> String {
+        let within = rust_type.map(|name| format!(" of {name}")).unwrap_or_default();
         let path = if path.is_empty() { "the object" } else { path };
         format!("{}: {path}{within}: {reason}", self.kind_and_version())
     }
@@ -168,7 +196,7 @@ fn reason(keyword: &str, error: &FieldError) -> String {
             "the pattern {} is not a valid regular expression ({detail}): the API server's have no look-around and no back-references",
             error.value.as_deref().unwrap_or_default()
         ),
-        _ if keyword.starts_with("x-kubernetes-validations") => format!("the rule does not compile ({detail}): fix it"),
+        _ if keyword.starts_with(RULES) => format!("the rule does not compile ({detail}): fix it"),
         _ if keyword.starts_with("default") => {
             format!(
                 "the default does not match the schema ({}): change `#[serde(default = …)]` or the constraint",

@@ -124,8 +124,88 @@ fn rules_are_compiled() {
     let problems = check(&spec, &json!({}));
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(
-        problems[0].starts_with("Foo (demo.dev/v1): spec: the rule does not compile ("),
+        problems[0].starts_with("Foo (demo.dev/v1): spec of FooSpec: the rule does not compile ("),
         "{problems:?}"
+    );
+}
+
+/// Returns the problems of a spec with a rule and these fields.
+fn check_rule(rule: &Value, fields: &Value) -> Vec<String> {
+    check(
+        &json!({"type": "object", "x-kubernetes-validations": [rule], "properties": fields}),
+        &json!({}),
+    )
+}
+
+#[test]
+fn limits_that_expensive_rules_lack_are_named() {
+    let text = json!({"type": "string"});
+    let names = json!({"type": "array", "items": text});
+    let limited = json!({"type": "string", "maxLength": 9});
+    let labels = json!({"type": "object", "additionalProperties": text});
+    let grid = json!({"type": "array", "maxItems": 9, "items": names});
+    let fields = json!({
+        "names": names, "labels": labels, "grid": grid, "other": names, "in": limited,
+        "kinds": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+        "rules": {"type": "array", "items": {"type": "object", "properties": {"name": text, "limited": limited}}},
+    });
+    let over = "may cost more than 100 times what the API server allows";
+    for (rule, reason) in [
+        (
+            "self.names.all(x, self.names.all(y, x != y))",
+            "limit spec.names with `#[schemars(length(max = …))]`, spec.names[] with `#[schemars(inner(length(max = …)))]`, or simplify it",
+        ),
+        (
+            "self.labels.all(k, self.labels.exists(l, self.labels[k] == self.labels[l]))",
+            "limit spec.labels with `#[schemars(extend(\"maxProperties\" = …))]`, spec.labels[] with a type of its own with \
+             `#[schemars(extend(\"maxLength\" = …))]`, or simplify it",
+        ),
+        (
+            "self.grid.all(x, x.all(y, x.all(z, y == z)))",
+            "limit spec.grid[] with `#[schemars(inner(length(max = …)))]`, spec.grid[][] with `#[schemars(inner(inner(length(max = …))))]`, or \
+             simplify it",
+        ),
+        (
+            "self.rules.all(x, self.rules.all(y, x.name != y.limited && self.kinds == self.kinds))",
+            "limit spec.kinds with `#[schemars(length(max = …))]`, spec.rules with `#[schemars(length(max = …))]`, spec.rules[].name with \
+             `#[schemars(length(max = …))]`, or simplify it",
+        ),
+    ] {
+        let expected = format!("Foo (demo.dev/v1): spec of FooSpec: the CEL rule `{rule}` {over}: {reason}");
+        assert_eq!(check_rule(&json!({ "rule": rule }), &fields), [expected]);
+    }
+    let message = json!({"rule": "self.__in__ != 'a'", "messageExpression": "self.names.join('a')"});
+    let problems = check_rule(&message, &fields);
+    let start = format!(
+        "Foo (demo.dev/v1): spec of FooSpec: the message of a CEL rule `self.names.join('a')` {over}"
+    );
+    assert!(problems[0].starts_with(&start), "{problems:?}");
+}
+
+/// The lists around a rule count, and all rules together have a budget.
+#[test]
+fn costs_of_nested_rules_depend_on_the_lists_around_them() {
+    let rule = |text: &str| json!({"rule": format!("self.name.matches('^a+{text}$')")});
+    let item = |rules: &[Value]| {
+        json!({"type": "object", "x-kubernetes-validations": rules,
+            "properties": {"name": {"type": "string", "maxLength": 1000}}})
+    };
+    let list = |rules: &[Value]| json!({"rules": {"type": "array", "items": item(rules)}});
+    assert_eq!(
+        check_fields(&list(&[rule("b")])),
+        [
+            "Foo (demo.dev/v1): spec.rules[] of Rule: the CEL rule `self.name.matches('^a+b$')` may cost 84.3 times what the API server allows: \
+             limit spec.rules with `#[schemars(length(max = …))]`, or simplify it"
+        ]
+    );
+    let mut many = list(&"abcdefghijklm".split("").map(rule).collect::<Vec<_>>());
+    many["rules"]["maxItems"] = json!(9000);
+    assert_eq!(
+        check_fields(&many),
+        [
+            "Foo (demo.dev/v1): the object: all CEL rules together may cost 1.013220 times what the API server allows: simplify the most expensive \
+             ones, at spec.rules[], or lower the limits of the lists, maps and strings that they read"
+        ]
     );
 }
 

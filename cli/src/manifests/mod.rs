@@ -12,6 +12,7 @@ pub mod definition_check;
 pub mod descriptions;
 pub mod kustomization;
 pub mod rbac;
+mod rule_costs;
 mod schema_path;
 pub mod user_roles;
 pub mod webhooks;

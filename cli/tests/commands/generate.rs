@@ -133,6 +133,14 @@ fn definitions_that_no_api_server_accepts_are_refused() {
     };
     project.set_manifests(&manifests_with(&any_value));
     refused("Foo (demo.dev/v1alpha1): spec.config: values of any type are not allowed");
+    let mut costly_rule = spec();
+    costly_rule["properties"]["names"] = json!({"type": "array", "items": {"type": "string"}});
+    costly_rule["x-kubernetes-validations"] = json!([{"rule": "self.names.all(x, x.matches('^a+$'))"}]);
+    project.set_manifests(&manifests_with(&costly_rule));
+    refused(
+        "Foo (demo.dev/v1alpha1): spec: the CEL rule `self.names.all(x, x.matches('^a+$'))` may cost more than 100 times what the API server \
+         allows: limit spec.names with `#[schemars(length(max = …))]`, spec.names[] with `#[schemars(inner(length(max = …)))]`, or simplify it",
+    );
     project.set_manifests(&bad_column);
     refused("Foo (demo.dev): printer column Wanted: JSONPath: Invalid value: \"spec.replicas\"");
     project.set_manifests(&manifests());

@@ -89,6 +89,22 @@ kind!(flattened_values, { rule: Rule }
 kind!(pattern, { #[schemars(regex(pattern = "(?=a)b"))] host: String });
 kind!(range, { #[schemars(range(min = 5, max = 2))] size: i32 });
 kind!(long_text, { #[schemars(length(min = 5, max = 2))] name: String });
+kind!(costly_rule, {
+    #[schemars(extend("x-kubernetes-validations" = [{"rule": "self.all(x, self.exists_one(y, x == y))"}]))]
+    names: Vec<String>
+});
+kind!(limited_rule, {
+    #[schemars(length(max = 50), inner(length(max = 63)))]
+    #[schemars(extend("x-kubernetes-validations" = [{"rule": "self.all(x, self.exists_one(y, x == y))"}]))]
+    names: Vec<String>,
+    #[schemars(extend("maxProperties" = 50))]
+    #[schemars(extend("x-kubernetes-validations" = [{"rule": "self.all(k, self.exists_one(l, self[k] == self[l]))"}]))]
+    labels: BTreeMap<String, Label>
+}
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[schemars(extend("maxLength" = 63))]
+    pub struct Label(String);
+);
 kind!(unsigned, { bytes: u64 });
 kind!(sized, { counts: Option<Vec<usize>> });
 kind!(small, { a: u8, b: u16, c: u32, d: i8, e: i64, f: isize, g: f32, h: bool, i: char });
@@ -148,6 +164,11 @@ fn definitions_that_the_api_server_would_refuse_are_refused_with_type_and_fix() 
         (
             problems::<long_text::Foo>(),
             "spec.name of FooSpec: no value satisfies minLength 5 and maxLength 2",
+        ),
+        (
+            problems::<costly_rule::Foo>(),
+            "spec.names of FooSpec: the CEL rule `self.all(x, self.exists_one(y, x == y))` may cost more than 100 times what the API server \
+             allows: limit spec.names with `#[schemars(length(max = …))]`, spec.names[] with `#[schemars(inner(length(max = …)))]`, or",
         ),
         (
             problems::<unsigned::Foo>(),
@@ -259,6 +280,7 @@ fn definitions_are_accepted_and_objects_keep_their_fields(cluster: &Cluster) {
         problems::<kept_value::Foo>(),
         problems::<flattened_values::Foo>(),
         problems::<tagged_enum::Foo>(),
+        problems::<limited_rule::Foo>(),
     ] {
         assert_eq!(accepted, [""; 0]);
     }

@@ -3,6 +3,8 @@
 //! The estimate is the sum of the costs of all operations for the largest value that the schema allows (`bounds`). It must be exactly
 //! kube-apiserver's, so this follows the rules of cel-go's `checker/cost.go` and of `pkg/cel/library/cost.go` of k8s.io/apiserver.
 //!
+//! Expressions of policies and match conditions have no estimate: kube-apiserver limits their costs only when it evaluates them.
+//!
 //! Reading order: `bounds` (the sizes that a schema allows), `size` (ranges of sizes, and costs that grow with them), `path` (which part of
 //! the schema an expression selects), `estimator` (the walk) with `parts`, `operators` and `functions` (the costs of calls).
 
