@@ -190,6 +190,8 @@ impl kubewright::webhooks::Validator<Foo> for Names {
         .await
         .expect("dev removes the configuration");
 
+    convert_versions(&project, &dev, &client).await;
+
     let address = address(&kubeconfig(&dev)).await;
     assert!(TcpStream::connect(&address).is_ok(), "{address}");
     let ended = dev
@@ -200,6 +202,44 @@ impl kubewright::webhooks::Validator<Foo> for Names {
     assert_eq!(process_ids("debug/devloop"), [0; 0], "the operator still runs");
     let rejected = TcpStream::connect(&address).expect_err("the API server still listens");
     assert_eq!(rejected.kind(), ErrorKind::ConnectionRefused);
+}
+
+/// A version with a field more: the API server calls the operator to convert objects.
+async fn convert_versions(project: &Project, dev: &ChildProcess, client: &Client) {
+    project
+        .kubewright(&["add", "version", "Foo", "v1", "--allow-dirty"])
+        .expect_success();
+    project.edit(
+        "src/api/foo/v1.rs",
+        "    /// The desired number of replicas.",
+        "    /// The color.\n    #[serde(default, skip_serializing_if = \"Option::is_none\")]\n    pub color: Option<String>,\n    \
+         /// The desired number of replicas.",
+    );
+    project.edit(
+        "src/api/foo/v1alpha1.rs",
+        "#[convert(hub = super::v1::FooSpec)]",
+        "#[convert(hub = super::v1::FooSpec, hub_only(color))]",
+    );
+    let path = |version: &str| format!("/apis/demo.dev/{version}/namespaces/default/foos/example-foo");
+    let converted = async {
+        loop {
+            let change = json!({"spec": {"color": "red"}}).to_string();
+            let request = http::Request::patch(path("v1"))
+                .header("Content-Type", "application/merge-patch+json")
+                .body(change.into_bytes())
+                .expect("a request");
+            match client.request::<Value>(request).await {
+                Ok(patched) if patched["spec"]["color"] == "red" => return patched,
+                _ => tokio::time::sleep(Duration::from_millis(200)).await,
+            }
+        }
+    };
+    let new = tokio::time::timeout(LOG_TIMEOUT, converted).await;
+    let new = new.unwrap_or_else(|_| panic!("the operator converts: {}", dev.log_tail()));
+    let old = get(client, &path("v1alpha1")).await;
+    assert_eq!(old["spec"].get("color"), None, "{old}");
+    assert_eq!(old["spec"]["replicas"], new["spec"]["replicas"], "{old}");
+    assert_eq!(get(client, &path("v1")).await["spec"]["color"], "red");
 }
 
 /// `--no-simulation` creates no pods; `--pod-start` delays them. `--objects` and `--quiet` filter the object log, and the operator gets the

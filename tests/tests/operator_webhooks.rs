@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use std::{net::TcpListener, time::Duration};
+use std::{fs, net::TcpListener, path::Path, time::Duration};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use http::Method;
 use kubewright::tokio_util::sync::CancellationToken;
@@ -11,16 +13,21 @@ use kubewright::{
     Convert, CustomKind, CustomResource, Informer, Manager,
     controller::Setup,
     testing::{Harness, TestOperator},
-    webhooks::{AdmissionError, AdmissionRequest, Validation, Validator},
+    webhooks::{AdmissionError, AdmissionRequest, Defaulter, Validation, Validator},
 };
 use kubewright_testkit::{Cluster, eventually};
 use kubewright_tests::on_both_servers;
+use rcgen::{CertifiedKey, generate_simple_self_signed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-on_both_servers!(operator_keeps_its_certificate_converts_validates_and_migrates);
+on_both_servers!(
+    operator_keeps_its_certificate_converts_validates_and_migrates,
+    test_operator_converts_and_denies_large_defaults,
+    operator_serves_certificates_of_files,
+);
 
 /// As the tests' registrations are named.
 const NAME: &str = "test";
@@ -71,6 +78,68 @@ fn register(setup: &mut Setup) {
     setup.validator::<v1::Cup>(Sizes).fail_closed();
 }
 
+mod converted {
+    use super::*;
+
+    pub(super) mod v1 {
+        use super::*;
+
+        #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+        #[kube(group = "converted.dev", version = "v1", kind = "Mug", namespaced)]
+        pub(in super::super) struct MugSpec {
+            pub(in super::super) size: i32,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub(in super::super) color: Option<String>,
+        }
+    }
+
+    pub(super) mod v1alpha1 {
+        use super::*;
+
+        #[derive(CustomResource, Informer, Convert, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+        #[kube(group = "converted.dev", version = "v1alpha1", kind = "Mug", namespaced)]
+        #[convert(hub = super::v1::MugSpec, hub_only(color))]
+        pub(in super::super) struct MugSpec {
+            #[convert(renamed = "size")]
+            pub(in super::super) volume: i32,
+        }
+    }
+
+    /// Sets a color of as many bytes as the size says.
+    pub(super) struct Colors;
+
+    impl Defaulter<v1::Mug> for Colors {
+        async fn set_defaults(&self, mug: &mut v1::Mug, _: &AdmissionRequest) -> Result<(), AdmissionError> {
+            if mug.spec.size > 1000 {
+                mug.spec.color = Some("x".repeat(usize::try_from(mug.spec.size)?));
+            }
+            Ok(())
+        }
+    }
+}
+
+mod files {
+    use super::*;
+
+    #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "files.dev", version = "v1", kind = "Plate", namespaced)]
+    pub(super) struct PlateSpec {
+        pub(super) size: i32,
+    }
+
+    pub(super) struct Sizes;
+
+    impl Validator<Plate> for Sizes {
+        async fn create(&self, plate: &Plate, _: &AdmissionRequest) -> Result<Validation, AdmissionError> {
+            let mut validation = Validation::new();
+            if plate.spec.size < 1 {
+                validation.invalid("spec.size", plate.spec.size, "must be at least 1");
+            }
+            Ok(validation)
+        }
+    }
+}
+
 /// Sets the version that is stored in a definition.
 fn store(definition: &mut Value, stored: &str) {
     for version in definition["spec"]["versions"].as_array_mut().unwrap() {
@@ -110,6 +179,140 @@ async fn test_operator_is_called_by_its_url() {
 
     let others = TestOperator::start(identity.config().await.unwrap(), |_| {});
     assert!(others.webhooks().await.is_empty());
+}
+
+fn test_operator_converts_and_denies_large_defaults(cluster: &Cluster) {
+    let runtime = Runtime::new().unwrap();
+    let _guard = runtime.enter();
+    let register = |setup: &mut Setup| {
+        setup
+            .versions::<converted::v1::Mug>()
+            .other::<converted::v1alpha1::Mug>();
+        setup
+            .defaulter::<converted::v1::Mug>(converted::Colors)
+            .fail_closed();
+    };
+    let start = async {
+        // ANCHOR: converting
+        let permissions = TestOperator::permissions(TestOperator::converting(register));
+        let identity = cluster.operator("converting", &permissions).unwrap();
+        let config = identity.config().await.unwrap();
+        let operator = TestOperator::start(config, TestOperator::converting(register));
+        cluster.install_webhooks(&operator.webhooks().await).await;
+        // ANCHOR_END: converting
+        (identity, operator)
+    };
+    let (identity, _operator) = runtime.block_on(start);
+
+    let mug = |version: &str, name: &str, spec: Value| {
+        let mut mug = cup(version, name, &spec);
+        mug["apiVersion"] = json!(format!("converted.dev/{version}"));
+        mug["kind"] = json!("Mug");
+        mug
+    };
+    // A real API server notices each bundle after a while.
+    eventually("the operator is called", TIMEOUT, || {
+        cluster
+            .apply(&mug("v1", "first", json!({"size": 2, "color": "red"})))
+            .map_err(|error| format!("{error:?}"))
+    });
+    let old = eventually("the operator converts", TIMEOUT, || {
+        let read = cluster.get(&mug("v1alpha1", "first", json!({})));
+        read.map_err(|error| format!("{error:?}"))
+    });
+    assert_eq!(old.unwrap()["spec"], json!({"volume": 2}));
+
+    let refused = |size: u32| {
+        let refused = cluster.apply(&mug("v1", "large", json!({"size": size})));
+        format!("{:?}", refused.unwrap_err())
+    };
+    let denied = refused(3 << 20);
+    let expected = "denied the request: Mug.converted.dev \\\"large\\\" becomes too large: its defaults are a JSON patch of 3145";
+    assert!(denied.contains(expected) && denied.contains("413"), "{denied}");
+    // Below this limit the API server itself refuses what etcd does not store.
+    let too_large = refused(2 << 20);
+    assert!(
+        too_large.contains("trying to send message larger than max"),
+        "{too_large}"
+    );
+    runtime.block_on(cluster.assert_exact_permissions(&identity));
+}
+
+/// Writes a new certificate for this machine into a folder, as a mounted Secret is replaced; returns the CA bundle.
+fn write_certificate(folder: &Path) -> String {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    for (name, text) in [("tls.key", signing_key.serialize_pem()), ("tls.crt", cert.pem())] {
+        let new = folder.join("new");
+        fs::write(&new, text).unwrap();
+        fs::rename(new, folder.join(name)).unwrap();
+    }
+    BASE64_STANDARD.encode(cert.pem())
+}
+
+/// With `--webhook-cert-dir` others keep the certificate and the CA bundle.
+fn operator_serves_certificates_of_files(cluster: &Cluster) {
+    let runtime = Runtime::new().unwrap();
+    let _guard = runtime.enter();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let folder = tempfile::tempdir().unwrap();
+    let mut bundle = write_certificate(folder.path());
+    let register = |setup: &mut Setup| {
+        setup.validator::<files::Plate>(files::Sizes).fail_closed();
+    };
+    cluster.install_crd(&files::Plate::definition()).unwrap();
+    let mut permissions = TestOperator::permissions(register);
+    permissions.retain(|permission| permission.why != "webhook certificate");
+    let identity = cluster.operator("files", &permissions).unwrap();
+    let config = runtime.block_on(identity.config()).unwrap();
+    let stop = CancellationToken::new();
+    let manager = Manager::new("files")
+        .with_config(config)
+        .with_args([
+            &*format!("--webhook-bind-address=127.0.0.1:{port}"),
+            &format!("--webhook-cert-dir={}", folder.path().display()),
+            "--leader-elect=false",
+            "--health-bind-address=0",
+            "--metrics-bind-address=0",
+        ])
+        .stop_on(&stop)
+        .register(register);
+    let running = runtime.spawn(async move { manager.run().await });
+
+    let mut validating = json!(Harness::new(register).setup().webhook_manifests())["validating"].clone();
+    validating["metadata"]["name"] = json!("files");
+    call_by_url(&mut validating["webhooks"][0]["clientConfig"], port);
+    let plate = |name: &str, size: i32| {
+        let mut plate = cup("v1", name, &json!({"size": size}));
+        plate["apiVersion"] = json!("files.dev/v1");
+        plate["kind"] = json!("Plate");
+        plate
+    };
+    for name in ["first", "renewed"] {
+        validating["webhooks"][0]["clientConfig"]["caBundle"] = json!(bundle);
+        cluster.apply(&validating).unwrap();
+        eventually(
+            "the operator is called with the certificate of the files",
+            TIMEOUT,
+            || {
+                cluster
+                    .apply(&plate(name, 1))
+                    .map_err(|error| format!("{error:?}"))
+            },
+        );
+        let denied = cluster.apply(&plate("bad", 0)).unwrap_err();
+        assert!(format!("{denied:?}").contains("must be at least 1"), "{denied:?}");
+        let stored = cluster.get(&validating).unwrap().unwrap();
+        assert_eq!(stored["webhooks"][0]["clientConfig"]["caBundle"], json!(bundle));
+        bundle = write_certificate(folder.path());
+    }
+    runtime.block_on(cluster.assert_exact_permissions(&identity));
+    stop.cancel();
+    runtime.block_on(running).unwrap().unwrap();
 }
 
 fn operator_keeps_its_certificate_converts_validates_and_migrates(cluster: &Cluster) {

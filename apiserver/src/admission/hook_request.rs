@@ -18,6 +18,7 @@ pub(crate) enum HookOperation {
     Create,
     Update,
     Delete,
+    Connect,
 }
 
 impl HookOperation {
@@ -26,14 +27,17 @@ impl HookOperation {
             Self::Create => "CREATE",
             Self::Update => "UPDATE",
             Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
         }
     }
 
-    fn options_kind(self) -> &'static str {
+    /// The kind of the options; a connection has none beside those that are its object.
+    fn options_kind(self) -> Option<&'static str> {
         match self {
-            Self::Create => "CreateOptions",
-            Self::Update => "UpdateOptions",
-            Self::Delete => "DeleteOptions",
+            Self::Create => Some("CreateOptions"),
+            Self::Update => Some("UpdateOptions"),
+            Self::Delete => Some("DeleteOptions"),
+            Self::Connect => None,
         }
     }
 }
@@ -122,8 +126,11 @@ impl HookRequest<'_> {
 
     /// The options of the request, as the kind that belongs to the operation.
     pub(super) fn options(&self, context: &WebhookContext<'_>) -> Value {
+        let Some(kind) = self.operation.options_kind() else {
+            return Value::Null;
+        };
         let mut options: Map<String, Value> = context.options.clone();
-        options.insert("kind".to_owned(), self.operation.options_kind().into());
+        options.insert("kind".to_owned(), kind.into());
         options.insert("apiVersion".to_owned(), "meta.k8s.io/v1".into());
         Value::Object(options)
     }

@@ -1,6 +1,6 @@
 //! Which requests webhooks and policies apply to: rules and selectors.
 
-use super::hook_request::{HookRequest, HookTarget};
+use super::hook_request::{HookOperation, HookRequest, HookTarget};
 use crate::kinds::Kind;
 use crate::selectors::LabelSelector;
 use crate::status::ApiError;
@@ -79,6 +79,8 @@ impl MatchResources {
         let Some(selector) = &self.object_selector else {
             return Err(ApiError::internal("the objectSelector is invalid"));
         };
+        // The options of a connection have no labels, and match no selector.
+        let object = object.filter(|_| request.operation != HookOperation::Connect);
         let mut objects = object.into_iter().chain(request.old);
         if !selector.is_empty() && !objects.any(|object| selector.matches(object)) {
             return Ok(None);

@@ -72,6 +72,8 @@ pub(crate) enum Operation<'a> {
         old: &'a Value,
     },
     Delete,
+    /// The object is the options of a connection, such as `PodExecOptions`.
+    Connect,
 }
 
 /// Changes the object of a create or an update, before it is prepared and validated.
@@ -189,6 +191,7 @@ impl<'a> Attributes<'a> {
             Operation::Create => (HookOperation::Create, None),
             Operation::Update { old } => (HookOperation::Update, Some(old)),
             Operation::Delete => (HookOperation::Delete, None),
+            Operation::Connect => (HookOperation::Connect, None),
         };
         let is_namespace = self.is_kind("", "Namespace");
         HookRequest {

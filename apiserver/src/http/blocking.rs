@@ -1,9 +1,12 @@
-//! Requests that may call webhooks or evaluate policies: writes, and all requests to custom resources that a webhook converts. A webhook is
+//! Requests that may call webhooks or evaluate policies: writes, connections to pods and others, and all requests to custom resources that a webhook converts. A webhook is
 //! called by the thread that handles the request, which blocks until the response; so these requests are handled by a thread that drives
 //! nothing else. All other requests stay where they are.
 
 use super::ServerState;
-use super::resources::{self, RequestContext};
+use super::{
+    connect,
+    resources::{self, RequestContext},
+};
 use crate::admission::{HookSet, WebhookContext, WebhookReport};
 use crate::auth::User;
 use crate::render::{ApiResponse, ResponseFormat};
@@ -42,7 +45,7 @@ impl WebhookAccess {
 
 /// Returns the webhooks and policies that may see a request, if any.
 pub(super) fn hooks_for(state: &ServerState, info: &RequestInfo) -> Option<Arc<HookSet>> {
-    if !ADMITTED_VERBS.contains(&info.verb.as_str()) {
+    if !ADMITTED_VERBS.contains(&info.verb.as_str()) && !connect::is_admitted(info) {
         return None;
     }
     state.hooks.current(&state.registry.store)

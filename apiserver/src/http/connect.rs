@@ -1,14 +1,16 @@
 //! The subresources that connect to a node, a pod or a service: `log`, `exec`, `attach`, `portforward` and `proxy`.
 //!
 //! Requests are checked as by kube-apiserver, up to the connection: this server has no kubelets to connect to, so every request ends with
-//! an error, or with an empty log for a pod without a node. No request reaches a handler of the object itself.
+//! an error, or with an empty log for a pod without a node. No request reaches a handler of the object itself. Webhooks and policies see
+//! all but `log`, as the operation CONNECT, before the object is read.
 
-use super::resources::RequestContext;
+use super::resources::{RequestContext, write_context};
+use crate::admission::Operation;
 use crate::meta;
 use crate::quote::quoted;
 use crate::registry::{Registry, Target};
 use crate::render::{ApiResponse, respond};
-use crate::request::{Query, RequestInfo};
+use crate::request::{Query, RequestInfo, WriteOptions, connect_options};
 use crate::status::{ApiError, Cause};
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -36,25 +38,49 @@ pub(super) fn is_connection(info: &RequestInfo) -> bool {
         }
 }
 
+/// True if webhooks and policies see the request as the operation CONNECT.
+pub(super) fn is_admitted(info: &RequestInfo) -> bool {
+    is_connection(info) && info.subresource != "log"
+}
+
 /// Answers a request to a subresource that connects.
 pub(super) fn handle(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+    let (registry, info) = (&context.state.registry, context.info);
+    if !is_admitted(info) {
+        return log(registry, target, context.query);
+    }
+    let Some(subresource) = target.kind.subresource(&info.subresource) else {
+        return Err(ApiError::method_not_allowed());
+    };
+    let kind = target.kind.for_subresource(subresource).kind;
+    let mut options = connect_options(info, context.query, &kind)?;
+    let write_options = WriteOptions::default();
+    let write = write_context(context, &write_options);
+    let warnings = registry.admit_virtual_resource(
+        target,
+        &info.subresource,
+        Operation::Connect,
+        &mut options,
+        write,
+    )?;
+    let refusal = connect(context, target, &options);
+    Err(refusal.unwrap_or_else(|error| error).with_warnings(&warnings))
+}
+
+/// Returns why the connection fails.
+fn connect(context: &RequestContext<'_>, target: &Target, options: &Value) -> Result<ApiError, ApiError> {
     let registry = &context.state.registry;
     match (context.info.resource.as_str(), context.info.subresource.as_str()) {
-        ("pods", "proxy") => Err(proxy_pod(registry, target)?),
-        ("services", "proxy") => Err(proxy_service(registry, target)?),
-        ("nodes", "proxy") => Err(proxy_node(registry, target)?),
-        ("pods", "log") => log(registry, target, context.query),
-        ("pods", subresource) => {
-            if subresource == "portforward" {
-                check_ports(context.query)?;
-            }
+        ("services", _) => proxy_service(registry, target),
+        ("nodes", _) => proxy_node(registry, target),
+        (_, "proxy") => proxy_pod(registry, target),
+        (_, subresource) => {
             let pod = registry.get(target)?;
             if subresource != "portforward" {
-                check_container(pod.value(), context.query.get("container"))?;
+                check_container(pod.value(), options["container"].as_str().unwrap_or_default())?;
             }
-            Err(stream(context, target, pod.value())?)
+            stream(context, target, pod.value())
         }
-        _ => Err(ApiError::method_not_allowed()),
     }
 }
 
@@ -232,20 +258,6 @@ fn check_container(pod: &Value, container: &str) -> Result<(), ApiError> {
         (name, _) => format!("container {name} is not valid for pod {pod_name}"),
     };
     Err(ApiError::bad_request(why))
-}
-
-/// Checks that the ports to forward are numbers.
-fn check_ports(query: &Query) -> Result<(), ApiError> {
-    for ports in query.values("ports") {
-        if let Some(port) = ports.split(',').find(|port| port.parse::<u32>().is_err()) {
-            let why = format!(
-                "cannot convert to []int32: strconv.ParseUint: parsing {}: invalid syntax",
-                quoted(port)
-            );
-            return Err(ApiError::bad_request(why));
-        }
-    }
-    Ok(())
 }
 
 /// Validates the parameters of a log request.

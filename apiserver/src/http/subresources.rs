@@ -2,6 +2,7 @@
 
 use super::resources::{RequestContext, decode_object, write_context, write_options};
 use super::token_request;
+use crate::admission::Operation;
 use crate::kinds::Kind;
 use crate::registry::{Eviction, Target, answer_review};
 use crate::render::{ApiResponse, respond};
@@ -42,7 +43,8 @@ pub(super) fn handle_subresource(
         .map_err(scale_error)?;
     // The scale is a part of a stored object, and is admitted with it.
     if name != "scale" {
-        warnings.extend(registry.admit_virtual_resource(target, name, &mut object, write)?);
+        let operation = Operation::Create;
+        warnings.extend(registry.admit_virtual_resource(target, name, operation, &mut object, write)?);
     }
     let mut response = act(object, &options).map_err(|error| error.with_warnings(&warnings))?;
     respond::prepend_warnings(&mut response, &warnings);

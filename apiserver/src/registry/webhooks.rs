@@ -39,11 +39,13 @@ impl Registry {
         })
     }
 
-    /// Lets webhooks change and refuse an object that is created and not stored, such as a review or a binding.
+    /// Lets webhooks change and refuse an object that is not stored, such as a review, a binding or the options of a connection. Returns
+    /// their warnings.
     pub(crate) fn admit_virtual_resource(
         &self,
         target: &Target,
         subresource: &str,
+        operation: Operation<'_>,
         object: &mut Value,
         context: WriteContext<'_>,
     ) -> Result<Vec<String>, ApiError> {
@@ -51,7 +53,7 @@ impl Registry {
             return Ok(vec![]);
         }
         let catalog = self.catalog();
-        let attributes = self.attributes(&catalog, target, subresource, Operation::Create, context);
+        let attributes = self.attributes(&catalog, target, subresource, operation, context);
         let admitted = admission::mutate_by_webhooks(&self.admission, &attributes, object)
             .and_then(|()| admission::validate_by_webhooks(&self.admission, &attributes, object));
         let warnings = context.take_webhook_warnings();

@@ -1,15 +1,17 @@
 //! What a request asks for, parsed from its parts.
 //!
-//! Reading order: [`Query`], [`RequestInfo`] (method and path), `options` (of lists, writes and deletions) with `continue_token`, `timeout`,
-//! `body`.
+//! Reading order: [`Query`], [`RequestInfo`] (method and path), `options` (of lists, writes and deletions) with `continue_token`,
+//! `connect_options` (of `exec`, `proxy` and others), `timeout`, `body`.
 
 pub(crate) mod body;
+mod connect_options;
 mod continue_token;
 mod options;
 mod query;
 mod request_info;
 pub(crate) mod timeout;
 
+pub(crate) use connect_options::connect_options;
 pub(crate) use continue_token::ContinueToken;
 pub use options::{DeleteOptions, FieldValidation, ListOptions, ResourceVersionMatch, WriteOptions};
 pub(crate) use options::{parse_revision, unparsable_version_error};

@@ -35,6 +35,8 @@ pub struct Setup {
     warnings: Vec<String>,
     pub(super) kinds: Vec<RegisteredKind>,
     pub(super) versions: Vec<RegisteredVersions>,
+    /// Whether the conversion is served in tests, too.
+    pub(super) converts_in_tests: bool,
     controllers: Vec<ControllerBuilder>,
     runnables: Vec<Runnable>,
     pub(super) components: Components,
@@ -68,6 +70,7 @@ impl Setup {
             warnings: Vec::new(),
             kinds: Vec::new(),
             versions: Vec::new(),
+            converts_in_tests: false,
             controllers: Vec::new(),
             runnables: Vec::new(),
             components: Components::default(),

@@ -61,11 +61,22 @@ impl Setup {
         self
     }
 
-    /// Does not serve the conversion: for tests, whose definitions have one version.
+    /// Does not serve the conversion: for tests, whose definitions have one version, unless they ask for it.
     pub(crate) fn leave_conversion_out(&mut self) {
+        let is_served = self.converts_in_tests;
         self.versions
             .iter_mut()
-            .for_each(|versions| versions.is_served = false);
+            .for_each(|versions| versions.is_served = is_served);
+    }
+
+    /// Serves the conversion in tests, too.
+    pub(crate) fn convert_in_tests(&mut self) {
+        self.converts_in_tests = true;
+    }
+
+    /// Whether the conversion is served in tests.
+    pub(crate) fn converts_in_tests(&self) -> bool {
+        self.converts_in_tests
     }
 
     /// Returns the kinds with several versions.

@@ -103,12 +103,18 @@ async fn nothing_to_convert_is_a_failure() {
     assert!(panic_of(|_| {}).contains("delete this test"));
 }
 
-/// Definitions in tests have one version, and a hub alone needs no conversion.
+/// Definitions in tests have one version, unless the test has them converted. A hub alone needs no conversion.
 #[tokio::test]
-async fn neither_test_operators_nor_single_versions_serve_conversion() {
+async fn test_operators_convert_where_they_are_asked_to() {
     let two: fn(&mut Setup) = |setup| _ = setup.versions::<v1::Foo>().other::<v1alpha1::Foo>();
     assert!(Harness::new(two).setup().webhook_manifests().is_some());
     assert_eq!(TestOperator::permissions(two), []);
+    let permissions = TestOperator::permissions(TestOperator::converting(two));
+    let units: Vec<_> = permissions.iter().map(|permission| &*permission.unit).collect();
+    assert_eq!(
+        units,
+        ["webhook certificate", "CA bundle CustomResourceDefinition"]
+    );
     let one = Harness::new(|setup| _ = setup.versions::<v1::Foo>());
     assert!(one.setup().webhook_manifests().is_none());
 }

@@ -32,8 +32,8 @@ const NAME: &str = "test";
 /// It runs without leader election, health checks and metrics, and installs no logger. Use [`Manager`] itself for an operator with flags
 /// or with another [`Clock`](crate::Clock).
 ///
-/// Its admission webhooks listen on a port of this machine: see [`webhooks`](Self::webhooks). It serves no conversion between versions: install
-/// the definition of the hub alone (`Foo::definition()`), and test the conversion with [`Harness::assert_conversions`].
+/// Its admission webhooks listen on a port of this machine: see [`webhooks`](Self::webhooks). It serves the conversion between versions only
+/// with a registration of [`converting`](Self::converting). Without, install the definition of the hub alone (`Foo::definition()`).
 ///
 /// # Failures
 ///
@@ -105,9 +105,9 @@ impl TestOperator {
         }
     }
 
-    /// Returns the objects with which an API server on this machine calls the operator's webhooks: the configurations, with URLs in place of
-    /// the Service, and last the Secret of the certificate. The operator writes its CA bundle into the configurations, and the API server
-    /// calls it from then on. testkit's `Cluster::install_webhooks` applies them and waits for that.
+    /// Returns the objects with which an API server on this machine calls the operator: the definitions of the kinds that it converts and the
+    /// webhook configurations, with URLs in place of the Service, and last the Secret of the certificate. The operator writes its CA bundle
+    /// into them, and the API server calls it from then on. testkit's `Cluster::install_webhooks` applies them and waits for that.
     ///
     /// # Panics
     /// If the operator fails before it has registered.
@@ -116,6 +116,20 @@ impl TestOperator {
         let objects = registered.wait_for(Option::is_some).await;
         let objects = objects.ok().and_then(|objects| objects.clone());
         objects.unwrap_or_else(|| panic!("the operator failed before it had registered its webhooks"))
+    }
+
+    /// Returns the registration with the conversion between the versions of its kinds, for [`start`](Self::start) and
+    /// [`permissions`](Self::permissions): the API server calls the operator under test to convert.
+    ///
+    /// [`webhooks`](Self::webhooks) then has the definitions with all versions. A request for an object in another version blocks until the
+    /// operator answers: run the test on a multi-threaded runtime.
+    pub fn converting(
+        register: impl FnOnce(&mut Setup) + Send + 'static,
+    ) -> impl FnOnce(&mut Setup) + Send + 'static {
+        move |setup: &mut Setup| {
+            register(setup);
+            setup.convert_in_tests();
+        }
     }
 
     /// Returns the permissions that an operator with this registration needs, without starting it. Call it within a tokio runtime.
@@ -129,7 +143,8 @@ impl TestOperator {
     }
 
     /// Returns the definitions in the manifests of an operator with this registration, for tests to install: one of each kind, with all
-    /// versions of [`Setup::versions`]. The conversion webhook has no CA bundle. Call it within a tokio runtime.
+    /// versions of [`Setup::versions`]. The conversion webhook is the Service of a deployed operator, without a CA bundle:
+    /// [`webhooks`](Self::webhooks) has the definition that a test operator converts. Call it within a tokio runtime.
     ///
     /// # Panics
     /// If the registration has errors.
@@ -144,24 +159,39 @@ fn free_port() -> u16 {
     address.map_or(0, |address| address.port())
 }
 
-/// Returns the operator's configurations, with URLs of this machine, and its Secret.
+/// Returns the operator's converted definitions and configurations, with URLs of this machine, and its Secret.
 fn called_by_url(setup: &Setup, port: u16, namespace: &str) -> Vec<Value> {
     let Some(manifests) = setup.webhook_manifests() else {
         return Vec::new();
     };
-    let mutating = manifests.mutating.map(|configuration| json!(configuration));
-    let validating = manifests.validating.map(|configuration| json!(configuration));
-    let mut objects: Vec<Value> = mutating.into_iter().chain(validating).collect();
-    let webhooks = objects
-        .iter_mut()
-        .filter_map(|object| object["webhooks"].as_array_mut())
-        .flatten();
-    for config in webhooks.map(|webhook| &mut webhook["clientConfig"]) {
-        let path = config["service"]["path"].as_str().unwrap_or_default();
-        *config = json!({"url": format!("https://127.0.0.1:{port}{path}")});
+    let mut converted = Vec::new();
+    if setup.converts_in_tests() {
+        // The manager reports the errors of the registration.
+        converted = definitions(setup).unwrap_or_default();
+    }
+    let mut objects: Vec<Value> = converted
+        .iter()
+        .map(|definition| json!(definition))
+        .filter(|definition| definition.pointer("/spec/conversion/webhook").is_some())
+        .collect();
+    objects.extend(manifests.mutating.map(|configuration| json!(configuration)));
+    objects.extend(manifests.validating.map(|configuration| json!(configuration)));
+    for object in &mut objects {
+        let webhooks = object.get_mut("webhooks").and_then(Value::as_array_mut);
+        for webhook in webhooks.into_iter().flatten() {
+            call_by_url(&mut webhook["clientConfig"], port);
+        }
+        if let Some(conversion) = object.pointer_mut("/spec/conversion/webhook/clientConfig") {
+            call_by_url(conversion, port);
+        }
     }
     objects.push(secret_manifest(&secret_name(setup.operator(), namespace)));
     objects
+}
+
+fn call_by_url(config: &mut Value, port: u16) {
+    let path = config["service"]["path"].as_str().unwrap_or_default();
+    *config = json!({"url": format!("https://127.0.0.1:{port}{path}")});
 }
 
 fn valid<T>(manifests: Result<T, Vec<ManifestError>>) -> T {

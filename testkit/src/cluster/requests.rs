@@ -149,9 +149,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// Applies the webhook configurations of an operator, and the Secret for its certificate: what kubewright's `TestOperator::webhooks` returns.
-    /// Waits until the operator has written its CA bundle into each configuration. The embedded API server calls it from then on, the real
-    /// one after about a second.
+    /// Applies the webhook configurations of an operator, the definitions that it converts, and the Secret for its certificate: what
+    /// kubewright's `TestOperator::webhooks` returns. Waits until the operator has written its CA bundle into each of them, and definitions are
+    /// established. The embedded API server calls the operator from then on, the real one after about a second.
     ///
     /// # Panics
     ///
@@ -162,13 +162,8 @@ impl Cluster {
                 panic!("{object}: {error}");
             }
         }
-        let has_bundle = |webhook: &Value| webhook["clientConfig"]["caBundle"].is_string();
-        for configuration in objects.iter().filter(|object| object["webhooks"].is_array()) {
-            self.wait_until(configuration, |found| {
-                let mut webhooks = found["webhooks"].as_array().into_iter().flatten();
-                found.is_object() && webhooks.all(has_bundle)
-            })
-            .await;
+        for object in objects.iter().filter(|object| object["kind"] != "Secret") {
+            self.wait_until(object, is_called).await;
         }
     }
 
@@ -221,4 +216,16 @@ fn json(object: &impl Serialize) -> Result<Value, ClusterError> {
 
 fn is_not_found(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
+/// Whether an operator has written its CA bundle into a webhook configuration, or into a definition that is established.
+fn is_called(object: &Value) -> bool {
+    let webhooks = object["webhooks"].as_array().into_iter().flatten();
+    let mut called = webhooks.chain(object.pointer("/spec/conversion/webhook"));
+    let is_established =
+        |condition: &Value| condition["type"] == "Established" && condition["status"] == "True";
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    object.is_object()
+        && called.all(|webhook| webhook["clientConfig"]["caBundle"].is_string())
+        && (object["kind"] != "CustomResourceDefinition" || conditions.any(is_established))
 }

@@ -43,6 +43,8 @@ pub struct Identity {
     server: Server,
     user: String,
     token: String,
+    /// The default namespace of the kubeconfig.
+    namespace: Option<String>,
     kubeconfig: PathBuf,
 }
 
@@ -96,7 +98,8 @@ impl Identity {
     pub(crate) fn with_server(&self, server: &Server, what: &str) -> Result<Self, IdentityError> {
         let stem = self.kubeconfig.file_stem().unwrap_or_default().to_string_lossy();
         let file = self.kubeconfig.with_file_name(format!("{stem}.{what}.json"));
-        Self::write(server, self.user.clone(), self.token.clone(), None, file)
+        let namespace = self.namespace.as_deref();
+        Self::write(server, self.user.clone(), self.token.clone(), namespace, file)
     }
 
     pub(crate) fn write(
@@ -134,6 +137,7 @@ impl Identity {
             server: server.clone(),
             user,
             token,
+            namespace: namespace.map(str::to_owned),
             kubeconfig: file,
         })
     }

@@ -408,6 +408,9 @@ pub(crate) fn substitute(step: &Step, variables: &BTreeMap<String, String>) -> S
         .body
         .map(|body| body.to_string().replace(r#""${port}""#, "${port}"))
         .map(|body| serde_json::from_str(&fill(&body)).unwrap());
+    for response in step.webhooks.values_mut() {
+        *response = serde_json::from_str(&fill(&response.to_string())).unwrap();
+    }
     step.kubectl = step
         .kubectl
         .map(|arguments| arguments.iter().map(|argument| fill(argument)).collect());

@@ -22,7 +22,8 @@ pub(super) fn validate_config_map(check: &mut Check, map: &Value) {
         }
     }
     if size > MAX_DATA_BYTES {
-        check.too_long("", MAX_DATA_BYTES);
+        // The path of Go's error has no name.
+        check.too_long("[]", MAX_DATA_BYTES);
     }
 }
 

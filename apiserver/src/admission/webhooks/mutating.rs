@@ -3,7 +3,7 @@
 use super::WebhookContext;
 use super::hook::Hook;
 use super::review::{HookError, PendingReview};
-use crate::admission::hook_request::{HookRequest, HookTarget};
+use crate::admission::hook_request::{HookOperation, HookRequest, HookTarget};
 use crate::patch::{self, Decoding, PatchError};
 use crate::quote::quoted;
 use crate::status::ApiError;
@@ -156,7 +156,9 @@ impl<'a> MutatingWebhooks<'a> {
         });
         let mut patched = patched?.object;
         let is_changed = patched != *object;
-        target.decode(&mut patched).map_err(internal)?;
+        if self.request.operation != HookOperation::Connect {
+            target.decode(&mut patched).map_err(internal)?;
+        }
         *object = patched;
         Ok(is_changed)
     }

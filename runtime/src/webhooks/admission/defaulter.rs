@@ -10,7 +10,7 @@ use crate::Kind;
 /// not change, or it has the same `name`, or the list has the same length and the element the same place.
 ///
 /// Beyond that, what [`Validator`](super::Validator) may assume holds. A defaulter may be called again with its own result: it must be
-/// idempotent. The default of a field that never depends on anything belongs into the schema, which needs no webhook.
+/// idempotent. A change that needs a patch of more than 3 MiB is denied: no API server stores objects of that size. The default of a field that never depends on anything belongs into the schema, which needs no webhook.
 pub trait Defaulter<K: Kind>: Send + Sync + 'static {
     /// Changes a new object, or the new version of one. May also deny it.
     fn set_defaults(

@@ -22,6 +22,16 @@ pub(super) fn missing(field: &str, request: &AdmissionRequest) -> Refusal {
     Refusal::Denied(Box::new(bad_request(message)), Vec::new())
 }
 
+/// The defaults need a larger patch than is allowed.
+pub(super) fn too_large(bytes: usize, max: usize, request: &AdmissionRequest, kind: &ApiResource) -> Refusal {
+    let message = format!(
+        "{} becomes too large: its defaults are a JSON patch of {bytes} bytes, and at most {max} are allowed",
+        named(kind, request)
+    );
+    let status = failure(413, "RequestEntityTooLarge", message, None);
+    Refusal::Denied(Box::new(status), Vec::new())
+}
+
 /// The refusal that an error is.
 pub(super) fn refusal(error: AdmissionError, request: &AdmissionRequest, kind: &ApiResource) -> Refusal {
     match error.0 {

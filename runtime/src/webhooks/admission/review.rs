@@ -11,13 +11,16 @@ use serde_json::Value;
 use super::{
     AdmissionError, AdmissionRequest, Defaulter, Operation, Validator,
     patch::patch,
-    refusal::{Refusal, bad_request, missing, named, refusal},
+    refusal::{Refusal, bad_request, missing, named, refusal, too_large},
     request::GroupVersionResource,
 };
 use crate::{ApiResource, Kind};
 
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
+
+/// The largest patch of a defaulter, in bytes. The API server takes requests of at most this size, and stores only smaller objects.
+const MAX_PATCH_BYTES: usize = 3 << 20;
 
 /// What a review was answered with, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +48,8 @@ struct ReviewedRequest {
 #[derive(Default)]
 struct Answered {
     warnings: Vec<String>,
-    patch: json_patch::Patch,
+    /// A JSON patch; empty if nothing changes.
+    patch: Vec<u8>,
 }
 
 struct Validating<K, V>(V, std::marker::PhantomData<fn() -> K>);
@@ -187,8 +191,16 @@ impl<K: Kind + Serialize, D: Defaulter<K>> Answer for Defaulting<K, D> {
             let defaulted = self.0.set_defaults(&mut object, request).await;
             defaulted.map_err(|error| refusal(error, request, &K::info()))?;
             let raw = request.object().unwrap_or(&Value::Null);
+            let patch = patch(raw, &before, &serialized(&object)?);
+            if patch.0.is_empty() {
+                return Ok(Answered::default());
+            }
+            let patch = serde_json::to_vec(&patch).map_err(|error| Refusal::Failed(error.into()))?;
+            if patch.len() > MAX_PATCH_BYTES {
+                return Err(too_large(patch.len(), MAX_PATCH_BYTES, request, &K::info()));
+            }
             Ok(Answered {
-                patch: patch(raw, &before, &serialized(&object)?),
+                patch,
                 ..Answered::default()
             })
         })
@@ -270,13 +282,12 @@ fn answer(
     operation: Option<Operation>,
     answered: Result<&Answered, (&Status, &[String])>,
 ) -> AnsweredReview {
-    let nothing = json_patch::Patch::default();
     let (status, patch, warnings) = match answered {
-        Ok(Answered { warnings, patch }) => (None, patch, &**warnings),
-        Err((status, warnings)) => (Some(status), &nothing, warnings),
+        Ok(Answered { warnings, patch }) => (None, &**patch, &**warnings),
+        Err((status, warnings)) => (Some(status), &[][..], warnings),
     };
-    let is_patched = !patch.0.is_empty();
-    let patch = is_patched.then(|| BASE64_STANDARD.encode(serde_json::to_vec(patch).unwrap_or_default()));
+    let is_patched = !patch.is_empty();
+    let patch = is_patched.then(|| BASE64_STANDARD.encode(patch));
     let review = ReviewResponse {
         api_version: API_VERSION,
         kind: KIND,

@@ -179,6 +179,34 @@ async fn defaulter_answers_a_patch_or_nothing() {
     );
 }
 
+/// Sets a value of this many bytes.
+struct Large(usize);
+
+impl Defaulter<ConfigMap> for Large {
+    async fn set_defaults(&self, map: &mut ConfigMap, _: &AdmissionRequest) -> Result<(), AdmissionError> {
+        map.data = Some([("a".to_owned(), "x".repeat(self.0))].into());
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn defaults_that_need_a_large_patch_are_denied_by_name() {
+    let review = review(&request("CREATE", &map(&Value::Null), &Value::Null));
+    let around = r#"[{"op":"replace","path":"/data","value":{"a":""}}]"#.len();
+    let handler = AdmissionHandler::defaulting(Large(MAX_PATCH_BYTES - around));
+    let response = answered(&handler, &review).await.unwrap();
+    assert_eq!(response["allowed"], true);
+    let handler = AdmissionHandler::defaulting(Large(MAX_PATCH_BYTES - around + 1));
+    let response = answered(&handler, &review).await.unwrap();
+    assert_eq!(
+        response["status"],
+        json!({
+            "status": "Failure", "code": 413, "reason": "RequestEntityTooLarge",
+            "message": "ConfigMap \"a\" becomes too large: its defaults are a JSON patch of 3145729 bytes, and at most 3145728 are allowed",
+        })
+    );
+}
+
 #[tokio::test]
 async fn wrong_reviews_are_denied_with_the_place_of_the_mistake() {
     let handler = AdmissionHandler::validating(Checked::default());
