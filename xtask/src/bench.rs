@@ -97,6 +97,14 @@ struct Benchmarks<'o> {
     all: bool,
 }
 
+/// Arguments of rustc with which the README of the controller manager makes a small program.
+const SMALL_STATIC_PROGRAM: [&str; 4] = [
+    "-C",
+    "target-feature=+crt-static",
+    "-C",
+    "link-arg=-Wl,-z,pack-relative-relocs",
+];
+
 const ONE_ROUND: &[&str] = &["--rounds", "1"];
 
 impl Benchmarks<'_> {
@@ -155,7 +163,11 @@ impl Benchmarks<'_> {
     fn programs(&self) -> anyhow::Result<()> {
         if self.all || self.options.controller_manager {
             let name = "controller-manager";
-            let ours = build(self.root, name, name, self.operator_profile())?;
+            let ours = if self.options.smoke {
+                build(self.root, name, name, "dev")?
+            } else {
+                build_with(self.root, name, name, name, &SMALL_STATIC_PROGRAM)?
+            };
             let smoke = ["--deployments", "2", "--large", "50", "--rounds", "1"];
             let quick = ["--large", "0", "--rounds", "1"];
             self.measure(self.with_program(name, "--kubewright", ours), &smoke, &quick)?;
@@ -220,9 +232,20 @@ fn allocations(root: &Path, options: &Options) -> anyhow::Result<()> {
 
 /// Builds a program of a package and returns its path.
 fn build(root: &Path, package: &str, program: &str, profile: &str) -> anyhow::Result<PathBuf> {
+    build_with(root, package, program, profile, &[])
+}
+
+/// As [`build`], with arguments of rustc for the program alone.
+fn build_with(
+    root: &Path,
+    package: &str,
+    program: &str,
+    profile: &str,
+    rustc_arguments: &[&str],
+) -> anyhow::Result<PathBuf> {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(root).args([
-        "build",
+        "rustc",
         "--locked",
         "--profile",
         profile,
@@ -230,7 +253,9 @@ fn build(root: &Path, package: &str, program: &str, profile: &str) -> anyhow::Re
         program,
         "-p",
         package,
+        "--",
     ]);
+    command.args(rustc_arguments);
     run_command(&mut command)?;
     // The programs are in a sibling of the profile's folder that contains this program.
     let this = std::env::current_exe()?;

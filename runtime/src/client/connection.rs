@@ -39,8 +39,10 @@ pub struct Connection {
 
 #[derive(Clone)]
 struct Clients {
-    /// For requests. Its connections are pooled, and each is polled by a task of its own.
-    pooled: HttpClient,
+    /// For requests: one connection by HTTP/2, or pooled ones, each polled by a task of its own.
+    requests: HttpClient,
+    /// For the leader lease. It has connections of its own: the lease must be renewed while other requests wait on a dead connection.
+    lease: HttpClient,
     /// For lists of informers. It has its own pool, because a connection ends with the thread that polls it.
     lists: HttpClient,
     /// For watches of informers. Each opens a connection, which the watch's reader polls. A pooled connection of a list has a task of its
@@ -51,6 +53,8 @@ struct Clients {
     /// The namespace of the configuration.
     namespace: Arc<str>,
 }
+
+type WhichClient = fn(&Clients) -> &HttpClient;
 
 /// A configuration from which no client can be created.
 #[derive(Debug, thiserror::Error)]
@@ -81,7 +85,8 @@ impl Connection {
         let namespace = client.default_namespace().into();
         let client = HttpClient::Kube(client);
         Self::from_clients(Clients {
-            pooled: client.clone(),
+            requests: client.clone(),
+            lease: client.clone(),
             lists: client.clone(),
             watches: client,
             host: "".into(),
@@ -148,9 +153,10 @@ impl Connection {
         let transport =
             Transport::new(&config, UserAgent(user_agent), token).map_err(ConnectError::Config)?;
         let clients = Clients {
-            pooled: transport.client(usize::MAX),
-            lists: transport.client(usize::MAX),
-            watches: transport.client(0),
+            requests: transport.shared_connection(),
+            lease: transport.few_connections(),
+            lists: transport.few_connections(),
+            watches: transport.connection_each(),
             host,
             namespace,
         };
@@ -224,9 +230,18 @@ impl Connection {
     /// Returns kube's client. With leader election, that of an operator's setup sends writes only while the replica leads. Must be called
     /// within a tokio runtime.
     pub fn kube_client(&self) -> kube::Client {
+        self.kube_client_of(|clients| &clients.requests)
+    }
+
+    /// Returns the client for the leader lease.
+    pub(crate) fn lease_client(&self) -> kube::Client {
+        self.kube_client_of(|clients| &clients.lease)
+    }
+
+    fn kube_client_of(&self, which: WhichClient) -> kube::Client {
         let clients = self.clients.get();
         if let (Some(clients), None, None) = (clients, &self.fence, &self.request_metrics)
-            && let HttpClient::Kube(client) = &clients.pooled
+            && let HttpClient::Kube(client) = which(clients)
         {
             return client.clone();
         }
@@ -234,16 +249,22 @@ impl Connection {
         let connection = self.clone();
         let service = service_fn(move |request: Request<Body>| {
             let connection = connection.clone();
-            async move { connection.send_fenced(request).await }
+            async move { connection.send_fenced(which, request).await }
         });
         kube::Client::new(service, namespace)
     }
 
     /// Sends a request; a write only while the fence is open.
-    async fn send_fenced(&self, request: Request<Body>) -> Result<Response<ResponseBody>, BoxError> {
-        match self.fence.as_ref().filter(|_| !request.method().is_safe()) {
-            None => Ok(self.send(request).await?),
-            Some(fence) => Ok(fence.guard(self.send(request)).await??),
+    async fn send_fenced(
+        &self,
+        which: WhichClient,
+        request: Request<Body>,
+    ) -> Result<Response<ResponseBody>, BoxError> {
+        let fence = self.fence.as_ref().filter(|_| !request.method().is_safe());
+        let response = self.send_with(which, request);
+        match fence {
+            None => Ok(response.await?),
+            Some(fence) => Ok(fence.guard(response).await??),
         }
     }
 
@@ -281,7 +302,7 @@ impl Connection {
 
     /// Sends a request, whatever the fence says.
     pub(crate) fn send(&self, request: Request<Body>) -> PendingResponse {
-        self.send_with(|clients| &clients.pooled, request)
+        self.send_with(|clients| &clients.requests, request)
     }
 
     /// Sends a list of an informer.
@@ -297,12 +318,12 @@ impl Connection {
         inline_connection::send(self.send_with(|clients| &clients.watches, request)).await
     }
 
-    fn send_with(&self, client: fn(&Clients) -> &HttpClient, request: Request<Body>) -> PendingResponse {
+    fn send_with(&self, which: WhichClient, request: Request<Body>) -> PendingResponse {
         let Some(clients) = self.clients.get() else {
             return future::err(kube::Error::Service(NotConnected.into())).boxed();
         };
         let method = request.method().clone();
-        let response = client(clients).send(request);
+        let response = which(clients).send(request);
         match &self.request_metrics {
             None => response,
             Some(metrics) => metrics

@@ -1,4 +1,4 @@
-//! The HTTP/1.1 stack: sockets, TLS, credentials, user agent.
+//! The HTTP stack: sockets, TLS, credentials, user agent.
 //!
 //! kube's own stack, of the same parts, leaves Nagle's algorithm on: a request after a TLS handshake, or one sent in two parts, then waits
 //! 40 ms for a delayed acknowledgement. It also runs a credential plugin once per client.
@@ -8,9 +8,12 @@ use std::time::Duration;
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use hyper_rustls::HttpsConnector;
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_timeout::TimeoutConnector;
-use hyper_util::client::legacy::{Client, connect::HttpConnector};
+use hyper_util::{
+    client::legacy::{Builder, Client, connect::HttpConnector},
+    rt::TokioTimer,
+};
 use kube::{
     Config,
     client::{
@@ -18,6 +21,7 @@ use kube::{
         middleware::{AuthLayer, BaseUriLayer, ExtraHeadersLayer},
     },
 };
+use rustls::pki_types::ServerName;
 use tower::{BoxError, ServiceBuilder, ServiceExt as _};
 
 use super::{
@@ -29,10 +33,21 @@ use super::{
 
 /// TCP keep-alive, as in client-go: detects a dead peer on an idle connection.
 const TCP_KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// A connection of HTTP/2 on which nothing arrives is pinged, and closed if there is no response. client-go waits longer, 30 s and 15 s, in which
+/// no request is answered.
+const PING_INTERVAL: Duration = Duration::from_secs(15);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many idle connections are kept for the next page of a list, or renewal of the lease.
+const FEW: usize = 2;
+
+type Connector = TimeoutConnector<HttpsConnector<HttpConnector>>;
 
 /// The parts that all clients of a configuration share: certificates, TLS sessions, and credentials, which are requested once.
 pub(super) struct Transport {
-    connector: TimeoutConnector<HttpsConnector<HttpConnector>>,
+    /// Opens connections for HTTP/1.1.
+    connector: Connector,
+    /// Opens connections for HTTP/2, if the server offers it.
+    multiplexed: Connector,
     credentials: Option<AuthLayer>,
     token: Option<ServiceAccountToken>,
     headers: ExtraHeadersLayer,
@@ -47,14 +62,11 @@ impl Transport {
         agent: UserAgent,
         token: Option<ServiceAccountToken>,
     ) -> Result<Self, kube::Error> {
-        let secure = config.rustls_https_connector_with_connector(http_connector())?;
-        let mut connector = TimeoutConnector::new(secure);
-        connector.set_connect_timeout(config.connect_timeout);
-        connector.set_read_timeout(config.read_timeout);
-        connector.set_write_timeout(config.write_timeout);
-        connector.set_reset_reader_on_write(config.reset_reader_on_write);
+        let connector = config.rustls_https_connector_with_connector(http_connector())?;
+        let multiplexed = multiplexed_connector(config)?;
         Ok(Self {
-            connector,
+            connector: with_timeouts(connector, config),
+            multiplexed: with_timeouts(multiplexed, config),
             credentials: config.auth_layer()?,
             token,
             headers: config.extra_headers_layer()?,
@@ -63,12 +75,35 @@ impl Transport {
         })
     }
 
-    /// Creates a client with its own pool of at most `max_idle` idle connections. It never resends a request.
-    pub(super) fn client(&self, max_idle: usize) -> HttpClient {
+    /// Creates a client whose requests share one connection by HTTP/2, if the server offers it and the connection is encrypted: a pooled
+    /// connection for each concurrent request needs some 45 KB. Otherwise each has one, which is kept for the next.
+    pub(super) fn shared_connection(&self) -> HttpClient {
         let mut http = Client::builder(ReaderExecutor);
-        let http: Client<_, Body> = http
-            .pool_max_idle_per_host(max_idle)
-            .build(self.connector.clone());
+        http.timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT)
+            .http2_keep_alive_while_idle(true);
+        self.client(&http, self.multiplexed.clone())
+    }
+
+    /// Creates a client whose concurrent requests have a connection each. Few of them are kept for the next requests.
+    pub(super) fn few_connections(&self) -> HttpClient {
+        let mut http = Client::builder(ReaderExecutor);
+        http.pool_max_idle_per_host(FEW);
+        self.client(&http, self.connector.clone())
+    }
+
+    /// Creates a client whose requests have a connection each.
+    pub(super) fn connection_each(&self) -> HttpClient {
+        let mut http = Client::builder(ReaderExecutor);
+        http.pool_max_idle_per_host(0);
+        self.client(&http, self.connector.clone())
+    }
+
+    /// Creates a client with its own pool of connections. It never resends a request.
+    fn client(&self, http: &Builder, connector: Connector) -> HttpClient {
+        let http: Client<_, Body> = http.build(connector);
         let service = ServiceBuilder::new()
             .map_response(|response: Response<Incoming>| {
                 response.map(|body| {
@@ -85,6 +120,31 @@ impl Transport {
             .service(http.map_request(log_request));
         HttpClient::Service(HttpService::new(service))
     }
+}
+
+/// As kube's connector, but for HTTP/2 as well.
+fn multiplexed_connector(config: &Config) -> Result<HttpsConnector<HttpConnector>, kube::Error> {
+    let mut connector = HttpsConnectorBuilder::new()
+        .with_tls_config(config.rustls_client_config()?)
+        .https_or_http();
+    // An invalid name is an error of kube's connector.
+    let name = config.tls_server_name.clone();
+    if let Some(name) = name.and_then(|name| ServerName::try_from(name).ok()) {
+        connector = connector.with_server_name_resolver(FixedServerNameResolver::new(name));
+    }
+    Ok(connector
+        .enable_http1()
+        .enable_http2()
+        .wrap_connector(http_connector()))
+}
+
+fn with_timeouts(connector: HttpsConnector<HttpConnector>, config: &Config) -> Connector {
+    let mut connector = TimeoutConnector::new(connector);
+    connector.set_connect_timeout(config.connect_timeout);
+    connector.set_read_timeout(config.read_timeout);
+    connector.set_write_timeout(config.write_timeout);
+    connector.set_reset_reader_on_write(config.reset_reader_on_write);
+    connector
 }
 
 fn http_connector() -> HttpConnector {

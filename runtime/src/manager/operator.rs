@@ -216,7 +216,7 @@ impl Operator {
         let elector = self.args.leader_elect.unwrap_or(in_cluster).then(|| {
             let flag = self.args.leader_election_namespace.as_deref();
             let namespace = identity::operator_namespace(flag, client.default_namespace());
-            let lock = LeaseLock::new(client.clone(), &namespace, &self.name);
+            let lock = LeaseLock::new(connection.lease_client(), &namespace, &self.name);
             Elector::new(lock, identity::identity(), self.election_timing, self.fence)
         });
 

@@ -16,7 +16,7 @@ pub(crate) enum Load {
     BuildsAllProfiles,
     /// Runs after all others, beside its like alone, for the given reason.
     Last(&'static str),
-    /// Runs in `.ci/nightly` alone: it builds projects again, and what it adds to the run against the embedded server is the real one.
+    /// Runs in `.ci/nightly` alone: it takes long, and what it adds to the run against the embedded server is the real one.
     Nightly,
 }
 
@@ -39,7 +39,7 @@ const SOAK: Load = Load::Last(
 );
 
 /// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
-const KNOWN: [(&str, u32, Load); 47] = [
+const KNOWN: [(&str, u32, Load); 48] = [
     ("kubewright-tests/scaffold", 210, Load::BuildsAllProfiles),
     ("kubewright-tests/dev", 200, Load::Builds),
     ("kubewright-tests/regenerate", 90, Load::Builds),
@@ -69,6 +69,7 @@ const KNOWN: [(&str, u32, Load); 47] = [
     ("kubewright-testkit/disruption --ignored", 60, Load::Waits),
     ("kubewright-tests/skipped_applies", 55, Load::Waits),
     ("kubewright-testkit/plane --ignored", 50, Load::Waits),
+    ("kubewright-tests/connections --ignored", 30, Load::Waits),
     ("kubewright-controllers/deployment", 48, Load::Waits),
     ("kubewright-controllers/daemon_set", 40, Load::Waits),
     ("sample-controller/kill --ignored", 40, Load::Waits),
@@ -90,7 +91,8 @@ const KNOWN: [(&str, u32, Load); 47] = [
     ("kubewright-controllers", 18, Load::Computes),
     ("kubewright-apimachinery", 15, Load::Computes),
     ("kubewright-tests/soak", 40, SOAK),
-    ("kubewright-tests/soak --ignored", 90, SOAK),
+    // Last there: a step of its own runs it alone, and longer.
+    ("kubewright-tests/soak --ignored", 1, Load::Nightly),
 ];
 
 /// A run that has not started yet, or runs.

@@ -1,0 +1,69 @@
+//! How many connections an operator's requests need, and what a dead one costs, on both API servers. The real one offers HTTP/2.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::Namespace;
+use kubewright::{
+    NamespacedName,
+    client::{Connection, Get, TypedClient},
+};
+use kubewright_testkit::{Cluster, Proxy};
+use kubewright_tests::{on_both_servers, real};
+
+on_both_servers!(concurrent_requests_share_a_connection_of_http2);
+
+const CONCURRENT: usize = 20;
+/// More than the interval of pings and the time for a response.
+const DEAD_AFTER: Duration = Duration::from_secs(40);
+
+async fn client(cluster: &Cluster, proxy: &Proxy) -> TypedClient<Namespace, (Get,)> {
+    let identity = cluster.admin().via_proxy(proxy).expect("a kubeconfig");
+    let config = identity.config().await.expect("a configuration");
+    TypedClient::new(Connection::connect(config, "connections").expect("a connection"))
+}
+
+fn run(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(test);
+}
+
+async fn get_default(client: &TypedClient<Namespace, (Get,)>) {
+    client
+        .get(&NamespacedName::cluster("default"))
+        .await
+        .expect("the namespace");
+}
+
+fn concurrent_requests_share_a_connection_of_http2(cluster: &Cluster) {
+    run(async {
+        let proxy = cluster.proxy().expect("a proxy");
+        let client = client(cluster, &proxy).await;
+        get_default(&client).await;
+        join_all((0..CONCURRENT).map(|_| get_default(&client))).await;
+        match cluster.control_plane() {
+            Some(_) => assert_eq!(proxy.accepted(), 1),
+            None => assert!((1..=CONCURRENT as u64).contains(&proxy.accepted())),
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
+fn connection_on_which_nothing_arrives_is_closed_in_time() {
+    run(async {
+        let proxy = real().proxy().expect("a proxy");
+        let client = client(real(), &proxy).await;
+        get_default(&client).await;
+        proxy.pause();
+        let name = NamespacedName::cluster("default");
+        let lost = tokio::time::timeout(DEAD_AFTER, client.get(&name)).await;
+        assert!(lost.expect("the connection is closed in time").is_err());
+        proxy.resume();
+        get_default(&client).await;
+        assert_eq!(proxy.accepted(), 2);
+    });
+}
