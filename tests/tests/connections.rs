@@ -3,17 +3,23 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kubewright::{
     NamespacedName,
-    client::{Connection, Get, TypedClient},
+    cache::{InformerOptions, SharedInformerFactory},
+    client::{Connection, Create, Get, TypedClient},
 };
 use kubewright_testkit::{Cluster, Proxy};
 use kubewright_tests::{on_both_servers, real};
 
-on_both_servers!(concurrent_requests_share_a_connection_of_http2);
+on_both_servers!(
+    concurrent_requests_share_a_connection_of_http2,
+    watches_share_a_connection_of_http2_and_outlive_it
+);
 
 const CONCURRENT: usize = 20;
+/// How many watches share a connection at most.
+const SHARED: usize = 64;
 /// More than the interval of pings and the time for a response.
 const DEAD_AFTER: Duration = Duration::from_secs(40);
 
@@ -48,6 +54,57 @@ fn concurrent_requests_share_a_connection_of_http2(cluster: &Cluster) {
             Some(_) => assert_eq!(proxy.accepted(), 1),
             None => assert!((1..=CONCURRENT as u64).contains(&proxy.accepted())),
         }
+    });
+}
+
+fn watches_share_a_connection_of_http2_and_outlive_it(cluster: &Cluster) {
+    run(async {
+        let proxy = cluster.proxy().expect("a proxy");
+        let identity = cluster.admin().via_proxy(&proxy).expect("a kubeconfig");
+        let config = identity.config().await.expect("a configuration");
+        let connection = Connection::connect(config, "connections").expect("a connection");
+        let factory = SharedInformerFactory::new(connection);
+        let informers: Vec<_> = (0..=SHARED)
+            .map(|number| {
+                factory.metadata_only_with::<ConfigMap>(InformerOptions {
+                    label_selector: Some(format!("watch={number}")),
+                    shares_connection: true,
+                    ..InformerOptions::default()
+                })
+            })
+            .collect();
+        factory.start();
+        factory.wait_for_cache_sync().await;
+        match cluster.control_plane() {
+            // One has no slot.
+            Some(_) => assert_eq!(proxy.accepted(), 2),
+            None => assert_eq!(proxy.accepted(), SHARED as u64 + 1),
+        }
+
+        let writer: TypedClient<ConfigMap, (Create,)> = TypedClient::new(
+            Connection::connect(cluster.admin().config().await.expect("a configuration"), "writer")
+                .expect("a connection"),
+        );
+        for name in ["before", "after"] {
+            for number in [0, SHARED] {
+                let name = NamespacedName::namespaced("default", format!("{name}-{number}"));
+                let mut object = ConfigMap::default();
+                object.metadata.name = Some(name.name().to_owned());
+                object.metadata.namespace = name.namespace().map(ToOwned::to_owned);
+                object.metadata.labels = Some([("watch".to_owned(), number.to_string())].into());
+                writer.create(&object).await.expect("it is created");
+                let lister = informers[number].lister();
+                let arrived = async {
+                    while lister.get(&name).is_err() {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                    }
+                };
+                let arrived = tokio::time::timeout(Duration::from_mins(1), arrived).await;
+                arrived.expect("the event arrives");
+            }
+            proxy.break_all();
+        }
+        factory.shutdown().await;
     });
 }
 

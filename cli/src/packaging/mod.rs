@@ -2,7 +2,7 @@
 //!
 //! [`build`] evaluates `manifests/Kustomization` as kustomize does, so that a user's resources and patches count. Then [`install`] writes
 //! the objects as one file, [`chart`] as templates, and [`bundle`] as a ClusterServiceVersion; [`operator`] finds the operator's Deployment
-//! among them. [`format`] knows the packages of a project, and [`files`] plans their files.
+//! among them. [`mod@format`] knows the packages of a project, and [`files`] plans their files.
 
 pub mod build;
 pub mod bundle;

@@ -160,6 +160,8 @@ impl Monitors {
         let options = existing.map_or_else(
             || InformerOptions {
                 storage: StorageMode::Metadata,
+                // There are many kinds that nobody else watches, and their objects change rarely.
+                shares_connection: true,
                 ..InformerOptions::default()
             },
             |(_, options)| options,

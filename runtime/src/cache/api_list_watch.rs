@@ -26,6 +26,8 @@ pub(super) struct ApiListWatch {
     selectors: Vec<(&'static str, String)>,
     /// Requests `PartialObjectMetadata`.
     metadata_only: bool,
+    /// Watches share a connection with others.
+    shares_connection: bool,
 }
 
 impl ApiListWatch {
@@ -47,6 +49,7 @@ impl ApiListWatch {
                 .filter_map(|(key, value)| Some((key, value.clone()?)))
                 .collect(),
             metadata_only: options.storage == StorageMode::Metadata,
+            shares_connection: options.shares_connection,
         }
     }
 
@@ -137,7 +140,16 @@ impl ListerWatcher for ApiListWatch {
             parameters.push(("resourceVersionMatch", "NotOlderThan".to_owned()));
         }
         let request = self.request(PARTIAL_OBJECT, &parameters);
-        async move { Self::into_body(self.connection.send_watch(request?).await).await }.boxed()
+        async move {
+            let request = request?;
+            let response = if self.shares_connection {
+                self.connection.send_shared_watch(request).await
+            } else {
+                self.connection.send_watch(request).await
+            };
+            Self::into_body(response).await
+        }
+        .boxed()
     }
 }
 

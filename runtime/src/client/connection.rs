@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use futures::{FutureExt as _, future};
 use http::{HeaderValue, Request, Response, header::USER_AGENT};
 use kube::{Config, client::Body, config::AuthInfo};
+use tokio::sync::Semaphore;
 use tower::{BoxError, service_fn};
 
 use super::{
@@ -48,10 +49,20 @@ struct Clients {
     /// For watches of informers. Each opens a connection, which the watch's reader polls. A pooled connection of a list has a task of its
     /// own, which would hand each event over to the reader's task.
     watches: HttpClient,
+    /// For watches that share a connection, each with a slot.
+    shared_watches: HttpClient,
+    watch_slots: Arc<Semaphore>,
     /// The API server's host for metrics; empty if unknown.
     host: Arc<str>,
     /// The namespace of the configuration.
     namespace: Arc<str>,
+}
+
+/// How many watches share a connection. API servers allow at least 100 streams on each; another one would wait for its turn, which does not come.
+const MAX_SHARED_WATCHES: usize = 64;
+
+fn watch_slots() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(MAX_SHARED_WATCHES))
 }
 
 type WhichClient = fn(&Clients) -> &HttpClient;
@@ -88,7 +99,9 @@ impl Connection {
             requests: client.clone(),
             lease: client.clone(),
             lists: client.clone(),
-            watches: client,
+            watches: client.clone(),
+            shared_watches: client,
+            watch_slots: watch_slots(),
             host: "".into(),
             namespace,
         })
@@ -157,6 +170,8 @@ impl Connection {
             lease: transport.few_connections(),
             lists: transport.few_connections(),
             watches: transport.connection_each(),
+            shared_watches: transport.shared_connection(),
+            watch_slots: watch_slots(),
             host,
             namespace,
         };
@@ -316,6 +331,19 @@ impl Connection {
         request: Request<Body>,
     ) -> Result<Response<InlineBody>, kube::Error> {
         inline_connection::send(self.send_with(|clients| &clients.watches, request)).await
+    }
+
+    /// As [`send_watch`](Self::send_watch), over a connection for several watches, as long as that has a slot.
+    pub(crate) async fn send_shared_watch(
+        &self,
+        request: Request<Body>,
+    ) -> Result<Response<InlineBody>, kube::Error> {
+        let slots = self.clients.get().map(|clients| clients.watch_slots.clone());
+        let Some(slot) = slots.and_then(|slots| slots.try_acquire_owned().ok()) else {
+            return self.send_watch(request).await;
+        };
+        let response = self.send_with(|clients| &clients.shared_watches, request).await?;
+        Ok(response.map(|body| InlineBody::shared(body, slot)))
     }
 
     fn send_with(&self, which: WhichClient, request: Request<Body>) -> PendingResponse {

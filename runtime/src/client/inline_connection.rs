@@ -18,6 +18,7 @@ use http::Response;
 use http_body::{Frame, SizeHint};
 use hyper::rt::Executor;
 use parking_lot::Mutex;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::http_client::{PendingResponse, ResponseBody};
 
@@ -60,13 +61,30 @@ pub(super) async fn send(sending: PendingResponse) -> Result<Response<InlineBody
         sent
     });
     let response = response.await?;
-    Ok(response.map(|body| InlineBody { body, connections }))
+    Ok(response.map(|body| InlineBody {
+        body,
+        connections,
+        _slot: None,
+    }))
 }
 
 /// The body of a response, with the connection that it is read from.
 pub(crate) struct InlineBody {
     body: ResponseBody,
     connections: InlineConnections,
+    /// Of a watch that shares a connection, which has a task of its own: the place on it, until the body is dropped.
+    _slot: Option<OwnedSemaphorePermit>,
+}
+
+impl InlineBody {
+    /// The body of a response over a connection that others share.
+    pub(super) fn shared(body: ResponseBody, slot: OwnedSemaphorePermit) -> Self {
+        Self {
+            body,
+            connections: InlineConnections::default(),
+            _slot: Some(slot),
+        }
+    }
 }
 
 impl http_body::Body for InlineBody {

@@ -53,7 +53,7 @@ fn known_differences_file() -> PathBuf {
 pub(crate) async fn compare(ours: &TestServer, theirs: &TestServer) -> String {
     let (seed, steps) = (
         env_number("DIFFERENTIAL_SEED", 1),
-        env_number("DIFFERENTIAL_STEPS", 1500),
+        env_number("DIFFERENTIAL_STEPS", 800),
     );
     let known: KnownDifferences = match seed {
         1 if std::env::var_os("DIFFERENTIAL_SHOW").is_none() => {

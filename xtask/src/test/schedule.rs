@@ -60,7 +60,7 @@ const KNOWN: [(&str, u32, Load); 48] = [
     ("kubewright-tests/differential", 120, Load::Waits),
     ("kubewright-tests/skipped_applies --ignored", 80, Load::Waits),
     ("kubewright-tests/clients --ignored", 80, Load::Waits),
-    ("controller-manager/kill --ignored", 90, Load::Waits),
+    ("controller-manager/kill --ignored", 90, Load::Nightly),
     ("kubewright-testkit/cluster --ignored", 70, Load::Waits),
     ("controller-manager/kill", 20, Load::Waits),
     ("controller-manager/scenarios", 50, Load::Waits),

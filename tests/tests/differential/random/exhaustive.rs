@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::fmt::Write as _;
 
 /// Of how many mutations one is sent, unless `DIFFERENTIAL_ONE_IN` is set. A prime number, so that the sample has all kinds of mutations.
-const SENT_ONE_IN: usize = 89;
+const SENT_ONE_IN: usize = 197;
 /// Maximum number of concurrent requests per server.
 const MAX_CONCURRENT_REQUESTS: usize = 4;
 /// The operations that are sent with a mutated object.
