@@ -54,7 +54,7 @@ pub(super) fn is_known(name: &str) -> bool {
         || name.starts_with("format.")
 }
 
-/// Returns the function that a call names, and its receiver. The prefix of a name such as `sets.contains` is no receiver.
+/// Returns the function that a call names, and its receiver. The prefix of a name such as `sets.contains` is not a receiver.
 pub(super) fn qualified(call: &CallExpr) -> (Cow<'_, str>, Option<&IdedExpr>) {
     if let Some(Expr::Ident(prefix)) = call.target.as_ref().map(|target| &target.expr) {
         let qualified = format!("{prefix}.{}", call.func_name);

@@ -84,7 +84,7 @@ pub(super) fn plan_imports(
     Ok(())
 }
 
-/// Returns the definition of which a module was made, as its merge base says.
+/// Returns the definition that a module was generated from, which its merge base names.
 fn definition(project: &Project, path: &Path) -> Result<Option<Definition>, Error> {
     let base = project
         .read(Path::new(managed::BASE).join(path))?

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::Ident;
 use syn::{File, Item, ItemMod, ItemUse, Variant, visit::Visit};
 
-use super::{items::flatten, tokens::Name};
+use super::{insertion::SourceText, items::flatten, tokens::Name};
 
 /// The module below which `kubewright import` writes kinds of other projects.
 const IMPORTED_MODULE: &str = "imported";
@@ -33,10 +33,18 @@ pub(super) struct ImportedNames<'a> {
     has_own_glob: bool,
     has_other_glob: bool,
     /// The variants of enums.
-    pub(super) variants: Vec<Ident>,
+    variants: Vec<Ident>,
 }
 
 impl<'a> ImportedNames<'a> {
+    /// Where the names of enum variants begin in the source of the file.
+    pub(super) fn variant_starts(&self, source: &SourceText<'_>) -> BTreeSet<usize> {
+        self.variants
+            .iter()
+            .map(|variant| source.range(variant).start)
+            .collect()
+    }
+
     pub(super) fn of(file: &File, project: ProjectItems<'a>) -> Self {
         let mut found = Visitor::default();
         found.visit_file(file);

@@ -41,11 +41,7 @@ fn lines(
         return Vec::new();
     };
     let imports = ImportedNames::of(&source.file, project);
-    let variants: BTreeSet<usize> = imports
-        .variants
-        .iter()
-        .map(|variant| source.range(variant).start)
-        .collect();
+    let variants = imports.variant_starts(&source);
     let mut lines = Vec::new();
     Scope::default().visit(source.tokens(), &mut |name| {
         let start = source.range(name.ident).start;

@@ -64,11 +64,7 @@ impl Renaming {
             with_imported: false,
         };
         let imports = ImportedNames::of(&source.file, project);
-        let variants: BTreeSet<usize> = imports
-            .variants
-            .iter()
-            .map(|variant| source.range(variant).start)
-            .collect();
+        let variants = imports.variant_starts(&source);
         Scope::default().visit(source.tokens(), &mut |name| {
             let range = source.range(name.ident);
             if variants.contains(&range.start) {

@@ -160,7 +160,7 @@ impl Monitors {
         let options = existing.map_or_else(
             || InformerOptions {
                 storage: StorageMode::Metadata,
-                // There are many kinds that nobody else watches, and their objects change rarely.
+                // Most kinds have no other watcher, and their objects rarely change.
                 shares_connection: true,
                 ..InformerOptions::default()
             },

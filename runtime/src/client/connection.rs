@@ -121,7 +121,7 @@ impl Connection {
 
     /// Creates a connection to the API server of `config`. `name` is the operator's, for the user agent and the field manager.
     ///
-    /// It sends nothing yet. Each watch opens a connection of its own.
+    /// It sends nothing yet. Each watch opens a connection of its own, unless the informer's options let it share one.
     ///
     /// kube's retry is off, whatever `config` says, because it would resend requests that may have been carried out. A token file is read
     /// again every minute.

@@ -17,11 +17,11 @@ use hyper_util::{
 use kube::{
     Config,
     client::{
-        Body, ConfigExt as _,
+        Body, ConfigExt as _, RustlsTlsError,
         middleware::{AuthLayer, BaseUriLayer, ExtraHeadersLayer},
     },
 };
-use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, pki_types::ServerName};
 use tower::{BoxError, ServiceBuilder, ServiceExt as _};
 
 use super::{
@@ -62,8 +62,10 @@ impl Transport {
         agent: UserAgent,
         token: Option<ServiceAccountToken>,
     ) -> Result<Self, kube::Error> {
-        let connector = config.rustls_https_connector_with_connector(http_connector())?;
-        let multiplexed = multiplexed_connector(config)?;
+        // Once: it runs a credential plugin.
+        let tls = config.rustls_client_config()?;
+        let multiplexed = https_connector(config, tls.clone(), true)?;
+        let connector = https_connector(config, tls, false)?;
         Ok(Self {
             connector: with_timeouts(connector, config),
             multiplexed: with_timeouts(multiplexed, config),
@@ -122,20 +124,24 @@ impl Transport {
     }
 }
 
-/// As kube's connector, but for HTTP/2 as well.
-fn multiplexed_connector(config: &Config) -> Result<HttpsConnector<HttpConnector>, kube::Error> {
-    let mut connector = HttpsConnectorBuilder::new()
-        .with_tls_config(config.rustls_client_config()?)
-        .https_or_http();
-    // An invalid name is an error of kube's connector.
-    let name = config.tls_server_name.clone();
-    if let Some(name) = name.and_then(|name| ServerName::try_from(name).ok()) {
+/// Opens connections as kube's connector does. Connectors of one TLS configuration share its sessions.
+fn https_connector(
+    config: &Config,
+    tls: ClientConfig,
+    offers_http2: bool,
+) -> Result<HttpsConnector<HttpConnector>, kube::Error> {
+    let mut connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+    if let Some(name) = config.tls_server_name.clone() {
+        let name = ServerName::try_from(name).map_err(RustlsTlsError::InvalidServerName);
+        let name = name.map_err(kube::Error::RustlsTls)?;
         connector = connector.with_server_name_resolver(FixedServerNameResolver::new(name));
     }
-    Ok(connector
-        .enable_http1()
-        .enable_http2()
-        .wrap_connector(http_connector()))
+    let connector = connector.enable_http1();
+    Ok(if offers_http2 {
+        connector.enable_http2().wrap_connector(http_connector())
+    } else {
+        connector.wrap_connector(http_connector())
+    })
 }
 
 fn with_timeouts(connector: HttpsConnector<HttpConnector>, config: &Config) -> Connector {
@@ -165,6 +171,37 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
+
+    #[tokio::test]
+    async fn credential_plugin_runs_once_for_certificates_and_once_for_requests() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join("runs");
+        let credentials = r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t"}}"#;
+        let script = format!("echo run >> {}; echo '{credentials}'", runs.display());
+        let mut config = Config::new("https://127.0.0.1:1".parse().unwrap());
+        config.auth_info.exec = serde_json::from_value(serde_json::json!({
+            "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never",
+            "command": "sh", "args": ["-c", script],
+        }))
+        .unwrap();
+        Transport::new(&config, UserAgent(http::HeaderValue::from_static("test")), None).unwrap();
+        assert_eq!(std::fs::read_to_string(runs).unwrap().lines().count(), 2);
+    }
+
+    #[tokio::test]
+    async fn invalid_server_name_is_an_error() {
+        let mut config = Config::new("https://127.0.0.1:1".parse().unwrap());
+        config.tls_server_name = Some("no name".to_owned());
+        let transport = Transport::new(&config, UserAgent(http::HeaderValue::from_static("test")), None);
+        let error = transport.err().unwrap();
+        assert!(
+            matches!(
+                error,
+                kube::Error::RustlsTls(RustlsTlsError::InvalidServerName(_))
+            ),
+            "{error:?}"
+        );
+    }
 
     #[tokio::test]
     async fn sockets_have_nodelay() {

@@ -61,7 +61,7 @@ impl Setup {
         self
     }
 
-    /// Does not serve the conversion: for tests, whose definitions have one version, unless they ask for it.
+    /// Does not serve the conversion: definitions in tests have one version, unless the test asks for more.
     pub(crate) fn leave_conversion_out(&mut self) {
         let is_served = self.converts_in_tests;
         self.versions

@@ -45,7 +45,7 @@ pub(super) struct Local<'e> {
     pub(super) entry: Option<EntrySize>,
 }
 
-/// What is known of the parts of an expression, by their ids.
+/// The types, paths and sizes of the parts of an expression, by id.
 ///
 /// A size is looked up once and kept, in the order in which cel-go does: see [`Path`].
 pub(super) struct Estimator<'e> {
