@@ -38,7 +38,8 @@ use crate::{
     webhooks::{
         add_conversion,
         certificates::{ServerNames, client_verifier},
-        server::{Routes, ServerTls},
+        router::Routes,
+        server::ServerTls,
     },
     workqueue::WorkQueue,
 };

@@ -26,7 +26,8 @@ use crate::{
     webhooks::{
         certificates::CertificateKeeper,
         configurations::DEFAULT_PORT,
-        server::{Routes, ServerTls, WebhookServer},
+        router::Routes,
+        server::{ServerTls, WebhookServer},
     },
 };
 

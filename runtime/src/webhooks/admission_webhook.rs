@@ -14,7 +14,7 @@ use super::{
     admission::{AdmissionHandler, AdmissionOutcome, ReviewFailure},
     metrics::WebhookMetrics,
     registration::Webhooks,
-    server::{Routes, WebhookHandler},
+    router::{Routes, WebhookHandler},
 };
 use crate::{ApiResource, cache::SharedInformerFactory, panics::caught_silently_async};
 

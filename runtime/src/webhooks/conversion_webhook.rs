@@ -8,7 +8,7 @@ use tokio::{task::spawn_blocking, time::Instant};
 
 use super::{
     metrics::WebhookMetrics,
-    server::{Routes, WebhookHandler},
+    router::{Routes, WebhookHandler},
 };
 use crate::conversion::{Converters, PATH};
 

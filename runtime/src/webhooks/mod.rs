@@ -52,8 +52,9 @@
 //! Every replica serves reviews, before leader election. `manifests` prints the webhook configurations and the Service, without CA bundles.
 //!
 //! Reading order: `admission` (what a review is, and what answers it), `registration` (options and names), `configurations` (the objects
-//! that `manifests` prints), `edited_fields` and `configuration_keeper` (put back what was edited in them), `server` (HTTPS) and `idle_connections` (its limit), `admission_webhook` and `conversion_webhook` (what the
-//! server calls), `metrics`, `certificates` (the server's certificate, and the CA bundles with which the API server verifies it).
+//! that `manifests` prints), `edited_fields` and `configuration_keeper` (put back what was edited in them), `server` (HTTPS) with
+//! `idle_connections` and `write_timeout` (its limits), `router` (the handler of a path), `admission_webhook` and `conversion_webhook` (the
+//! handlers), `metrics`, `certificates` (the server's certificate, and the CA bundles with which the API server verifies it).
 
 mod admission;
 mod admission_webhook;
@@ -65,6 +66,7 @@ mod edited_fields;
 mod idle_connections;
 pub(crate) mod metrics;
 pub(crate) mod registration;
+pub(crate) mod router;
 pub(crate) mod server;
 mod write_timeout;
 

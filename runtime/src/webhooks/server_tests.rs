@@ -5,6 +5,8 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use bytes::Bytes;
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use prometheus_client::{encoding::text::encode, registry::Registry};
 use rustls::{
@@ -17,6 +19,7 @@ use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     task::JoinHandle,
+    time::Instant,
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
@@ -25,7 +28,12 @@ use crate::{
     controller::{FixedArgs, Setup},
     events::Recorder,
     testing::ScriptedApi,
-    webhooks::{AdmissionError, AdmissionRequest, Validation, Validator, certificates::client_verifier},
+    webhooks::{
+        AdmissionError, AdmissionRequest, Validation, Validator,
+        certificates::client_verifier,
+        metrics::WebhookMetrics,
+        router::{MAX_BODY_BYTES, MAX_BODY_BYTES_IN_FLIGHT, WebhookHandler},
+    },
 };
 
 /// Answers with what a function returns.
@@ -350,22 +358,6 @@ async fn stop_closes_idle_connections_and_the_port() {
     server.stop.cancel();
     server.running.await.unwrap();
     assert!(TcpStream::connect(server.address).await.is_err());
-}
-
-#[test]
-fn timeout_of_the_url_is_that_of_the_review() {
-    for (query, seconds) in [
-        ("", 10),
-        ("?timeout=3s", 3),
-        ("?a=b&timeout=30s", 30),
-        ("?timeout=1m", 30),
-        ("?timeout=0s", 10),
-        ("?timeout=-1s", 10),
-        ("?timeout=soon", 10),
-    ] {
-        let uri: Uri = format!("/validate{query}").parse().unwrap();
-        assert_eq!(requested_timeout(&uri), Duration::from_secs(seconds), "{query}");
-    }
 }
 
 struct Accept;

@@ -11,7 +11,7 @@ use crate::{
     client::{Connection, Get, TypedClient},
     controller::{ControllerMetrics, Outcome},
     testing::ScriptedApi,
-    webhooks::{AdmissionHandler, Validator, WebhookBuilder, server::Routes},
+    webhooks::{AdmissionHandler, Validator, WebhookBuilder, router::Routes},
     workqueue::{Priority, QueueMetrics, QueueStats},
 };
 

@@ -1,0 +1,241 @@
+//! Which handler answers a request, and within which limits of time and memory.
+
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
+
+use bytes::Bytes;
+use futures::{FutureExt as _, future::BoxFuture};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body::Body as _;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Duration, Instant, timeout_at},
+};
+use tracing::error;
+
+use super::metrics::{PathMetrics, WebhookMetrics};
+use crate::panics;
+
+/// The largest body: two objects of at most 3 MiB, and the rest of a review.
+pub(super) const MAX_BODY_BYTES: u32 = 8 << 20;
+
+/// The sum of the bodies that are being read or reviewed. More requests wait.
+pub(super) const MAX_BODY_BYTES_IN_FLIGHT: u32 = 64 << 20;
+
+/// What a request counts at least, which limits their number.
+const MIN_BODY_BYTES: u32 = 64 << 10;
+
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The timeout of a review without one in its URL: the API server's default.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The longest timeout of a webhook.
+const MAX_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Answers the reviews of one path.
+pub(crate) trait WebhookHandler: Send + Sync {
+    /// Answers a review, by the deadline. The error is a message for the API server, which then applies the failure policy.
+    fn review(&self, body: Bytes, deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, String>>;
+}
+
+/// The handlers by path.
+#[derive(Default)]
+pub(crate) struct Routes(BTreeMap<String, Route>);
+
+struct Route {
+    handler: Arc<dyn WebhookHandler>,
+    metrics: PathMetrics,
+}
+
+impl Routes {
+    /// Adds a handler, in place of another one of the same path.
+    pub(crate) fn add(&mut self, path: String, handler: Arc<dyn WebhookHandler>, metrics: &WebhookMetrics) {
+        let metrics = metrics.of_path(&path);
+        self.0.insert(path, Route { handler, metrics });
+    }
+
+    fn paths(&self) -> String {
+        self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Answers requests by path. Bodies that are being read or reviewed have at most [`MAX_BODY_BYTES_IN_FLIGHT`] bytes.
+pub(super) struct Router {
+    routes: Routes,
+    body_bytes: Arc<Semaphore>,
+}
+
+impl Router {
+    pub(super) fn new(routes: Routes) -> Self {
+        Self {
+            routes,
+            body_bytes: Arc::new(Semaphore::new(MAX_BODY_BYTES_IN_FLIGHT as usize)),
+        }
+    }
+
+    pub(super) async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let started = Instant::now();
+        let Some(route) = self.routes.0.get(request.uri().path()) else {
+            let text = format!(
+                "no webhook has the path {:?}: the paths are {}\n",
+                request.uri().path(),
+                self.routes.paths()
+            );
+            return text_response(StatusCode::NOT_FOUND, text);
+        };
+        let in_flight = InFlight::new(&route.metrics);
+        let answered = self.review(route, request, started).await;
+        drop(in_flight);
+        let response = match answered {
+            Ok(body) => {
+                let mut response = Response::new(Full::from(body));
+                let json = HeaderValue::from_static("application/json");
+                response.headers_mut().insert(header::CONTENT_TYPE, json);
+                response
+            }
+            Err(HttpError(status, message)) => text_response(status, message + "\n"),
+        };
+        route
+            .metrics
+            .answered(response.status().as_u16(), started.elapsed());
+        response
+    }
+
+    async fn review(
+        &self,
+        route: &Route,
+        request: Request<Incoming>,
+        started: Instant,
+    ) -> Result<Vec<u8>, HttpError> {
+        if request.method() != Method::POST {
+            return Err(HttpError(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "only POST is allowed".to_owned(),
+            ));
+        }
+        let allowed = requested_timeout(request.uri());
+        // Earlier than the API server gives up, so that it gets the reason.
+        let deadline = started + allowed - allowed / 10;
+        let (_permit, body) = self.read_body(request.into_body(), deadline).await?;
+        let review = AssertUnwindSafe(async { route.handler.review(body, deadline).await }).catch_unwind();
+        let path = route.metrics.path();
+        match timeout_at(deadline, review).await {
+            Ok(Ok(Ok(body))) => Ok(body),
+            Ok(Ok(Err(message))) => {
+                error!(webhook = path, message, "webhook failed");
+                Err(HttpError(StatusCode::INTERNAL_SERVER_ERROR, message))
+            }
+            Ok(Err(panic)) => {
+                let message = format!("the webhook panicked: {}", panics::message(&*panic));
+                error!(webhook = path, message, "webhook failed");
+                Err(HttpError(StatusCode::INTERNAL_SERVER_ERROR, message))
+            }
+            Err(_) => {
+                let message = format!("the webhook did not answer within its timeout of {allowed:?}");
+                error!(webhook = path, message, "webhook failed");
+                Err(HttpError(StatusCode::GATEWAY_TIMEOUT, message))
+            }
+        }
+    }
+
+    async fn read_body(
+        &self,
+        body: Incoming,
+        deadline: Instant,
+    ) -> Result<(OwnedSemaphorePermit, Bytes), HttpError> {
+        let too_large = || {
+            HttpError(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body is larger than {MAX_BODY_BYTES} bytes"),
+            )
+        };
+        // A body of unknown length counts as the largest.
+        let announced = body.size_hint().exact().unwrap_or(u64::from(MAX_BODY_BYTES));
+        let announced = u32::try_from(announced).unwrap_or(u32::MAX);
+        if announced > MAX_BODY_BYTES {
+            return Err(too_large());
+        }
+        let permit = self
+            .body_bytes
+            .clone()
+            .acquire_many_owned(announced.max(MIN_BODY_BYTES));
+        let Ok(Ok(permit)) = timeout_at(deadline, permit).await else {
+            let message = "too many reviews at once".to_owned();
+            return Err(HttpError(StatusCode::SERVICE_UNAVAILABLE, message));
+        };
+        let read = Limited::new(body, MAX_BODY_BYTES as usize).collect();
+        match timeout_at(deadline.min(Instant::now() + BODY_TIMEOUT), read).await {
+            Ok(Ok(body)) => Ok((permit, body.to_bytes())),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Err(error)) => Err(HttpError(
+                StatusCode::BAD_REQUEST,
+                format!("reading the body failed: {error}"),
+            )),
+            Err(_) => Err(HttpError(
+                StatusCode::REQUEST_TIMEOUT,
+                "the body took too long".to_owned(),
+            )),
+        }
+    }
+}
+
+/// Why a request has no review as its answer.
+struct HttpError(StatusCode, String);
+
+/// A request that is being served, until it is dropped.
+struct InFlight<'a>(&'a PathMetrics);
+
+impl<'a> InFlight<'a> {
+    fn new(metrics: &'a PathMetrics) -> Self {
+        metrics.in_flight.inc();
+        Self(metrics)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.dec();
+    }
+}
+
+/// Returns the timeout that the API server has put into the query, as in `?timeout=10s`.
+fn requested_timeout(uri: &Uri) -> Duration {
+    let mut parameters = uri.query().unwrap_or_default().split('&');
+    let timeout = parameters.find_map(|parameter| parameter.strip_prefix("timeout="));
+    timeout
+        .and_then(|text| text.parse::<jiff::SignedDuration>().ok())
+        .and_then(|duration| Duration::try_from(duration).ok())
+        .filter(|duration| !duration.is_zero())
+        .map_or(DEFAULT_TIMEOUT, |duration| duration.min(MAX_TIMEOUT))
+}
+
+fn text_response(status: StatusCode, text: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, plain);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeout_of_the_url_is_that_of_the_review() {
+        for (query, seconds) in [
+            ("", 10),
+            ("?timeout=3s", 3),
+            ("?a=b&timeout=30s", 30),
+            ("?timeout=1m", 30),
+            ("?timeout=0s", 10),
+            ("?timeout=-1s", 10),
+            ("?timeout=soon", 10),
+        ] {
+            let uri: Uri = format!("/validate{query}").parse().unwrap();
+            assert_eq!(requested_timeout(&uri), Duration::from_secs(seconds), "{query}");
+        }
+    }
+}
