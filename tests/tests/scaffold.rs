@@ -83,27 +83,14 @@ fn manifests(operator: &Path) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Testkit's feature `cel` adds crates, and rebuilds none but ours: a crate that got another feature would rebuild all that depend on it.
+/// A project's tests, and testkit's feature `cel`, add crates, and rebuild none but ours: a crate that got another feature would rebuild all that
+/// depend on it, the runtime among them.
 #[test]
-fn switching_on_cel_changes_no_features_of_other_crates() {
+fn tests_change_no_features_of_other_crates() {
     let project = Project::scaffold("fresh-cel", "Foo", &[]);
-    let crates = || {
-        let arguments = [
-            "tree",
-            "--offline",
-            "--prefix=none",
-            "--edges=normal,build,dev",
-            "--format={p}\t{f}",
-        ];
-        let printed = project.cargo(&arguments).expect_success().stdout;
-        let lines = printed
-            .lines()
-            .filter_map(|line| line.trim_end_matches(" (*)").split_once('\t'));
-        lines
-            .map(|(name, features)| (name.to_owned(), features.to_owned()))
-            .collect::<BTreeSet<_>>()
-    };
-    let before = crates();
+    let operator = crates(&project, "normal,build");
+    let tests = crates(&project, "normal,build,dev");
+    assert_only_adds("kubewright-testkit ", &operator, &tests);
     let text = project.read("Cargo.toml");
     let line = text
         .lines()
@@ -114,14 +101,28 @@ fn switching_on_cel_changes_no_features_of_other_crates() {
         line,
         &line.replace(" }", ", features = [\"cel\"] }"),
     );
-    let after = crates();
-    assert!(
-        after.iter().any(|(name, _)| name.starts_with("kube-cel ")),
-        "{after:?}"
-    );
+    assert_only_adds("kube-cel ", &tests, &crates(&project, "normal,build,dev"));
+}
+
+/// Returns the crates of a project with their features.
+fn crates(project: &Project, edges: &str) -> BTreeSet<(String, String)> {
+    let edges = format!("--edges={edges}");
+    let arguments = ["tree", "--offline", "--prefix=none", &edges, "--format={p}\t{f}"];
+    let printed = project.cargo(&arguments).expect_success().stdout;
+    let lines = printed
+        .lines()
+        .filter_map(|line| line.trim_end_matches(" (*)").split_once('\t'));
+    lines
+        .map(|(name, features)| (name.to_owned(), features.to_owned()))
+        .collect()
+}
+
+/// Checks that a crate was added, and that none has other features but ours that tests alone use.
+fn assert_only_adds(added: &str, before: &BTreeSet<(String, String)>, after: &BTreeSet<(String, String)>) {
+    assert!(after.iter().any(|(name, _)| name.starts_with(added)), "{after:?}");
     let names: BTreeSet<&String> = after.iter().map(|(name, _)| name).collect();
     let changed = before
-        .difference(&after)
+        .difference(after)
         .filter(|(name, _)| names.contains(name) && !name.starts_with("kubewright-"));
     assert_eq!(changed.collect::<Vec<_>>(), Vec::<&(String, String)>::new());
 }
