@@ -39,14 +39,14 @@ impl TestProgram {
 
     /// The program with the variables that `cargo test` sets; xtask has removed those of `cargo run`. Cargo's wrapper of the compiler is for
     /// this workspace, not for the projects that tests build.
-    /// With a lower priority it leaves the cores to programs that have none.
-    pub(crate) fn command(&self, has_low_priority: bool) -> Command {
-        let mut command = if has_low_priority {
-            let mut nice = Command::new("nice");
-            nice.args(["-n", "5"]).arg(&self.executable);
-            nice
-        } else {
+    /// The nicer it is, the more of the cores it leaves to others.
+    pub(crate) fn command(&self, niceness: u8) -> Command {
+        let mut command = if niceness == 0 {
             Command::new(&self.executable)
+        } else {
+            let mut nice = Command::new("nice");
+            nice.args(["-n", &niceness.to_string()]).arg(&self.executable);
+            nice
         };
         command
             .env_remove("RUSTC_WORKSPACE_WRAPPER")
@@ -61,7 +61,7 @@ impl TestProgram {
 
     fn list(&self, arguments: &[&str], libraries: &OsString) -> anyhow::Result<usize> {
         let output = self
-            .command(false)
+            .command(0)
             .env("LD_LIBRARY_PATH", libraries)
             .args(["--list", "--format", "terse"])
             .args(arguments)

@@ -47,7 +47,7 @@ impl<'p> Run<'p> {
     fn start(self, folder: &Path, libraries: &Path) -> anyhow::Result<Running<'p>> {
         let output = folder.join(format!("{}.txt", self.title.replace(['/', ' '], "_")));
         let file = File::create(&output).with_context(|| format!("cannot create {}", output.display()))?;
-        let mut command = self.program.command(self.entry.load.has_low_priority());
+        let mut command = self.program.command(self.entry.load.niceness());
         if self.selection == Selection::Ignored {
             command.arg("--ignored");
         }

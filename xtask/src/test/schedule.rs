@@ -11,9 +11,8 @@ pub(crate) enum Load {
     Waits,
     /// Builds projects in the target folder of the workspace, and therefore waits for cargo's lock: [`MAX_BUILDING`] run beside the others.
     Builds,
-    /// Builds scaffolds in all profiles, and holds cargo's lock for minutes: runs beside none that builds. It starts first, so that the others
-    /// find the dependencies built.
-    BuildsAllProfiles,
+    /// Builds scaffolds and the dependencies of all of them, and holds cargo's lock for minutes: runs before and beside none that builds.
+    BuildsFirst,
     /// Runs after all others, beside its like alone, for the given reason.
     Last(&'static str),
     /// Runs in `.ci/nightly` alone: it takes long, and what it adds to the run against the embedded server is the real one.
@@ -21,17 +20,22 @@ pub(crate) enum Load {
 }
 
 impl Load {
-    /// Whether the programs leave the cores to others. Scaffolds are built one after the other: all wait for the last, so they come first.
-    pub(crate) fn has_low_priority(self) -> bool {
-        self == Self::Computes
+    /// The niceness of the programs. Those that build follow each other, so that all wait for the last of them: they come first. What computes
+    /// leaves the cores to the others.
+    pub(crate) fn niceness(self) -> u8 {
+        match self {
+            Self::Waits => 3,
+            Self::Computes => 10,
+            Self::Builds | Self::BuildsFirst | Self::Last(_) | Self::Nightly => 0,
+        }
     }
 }
 
 /// How many programs that wait run side by side: each may have a control plane of its own, of some hundred megabytes.
 pub(crate) const MAX_WAITING: usize = 4;
-/// While one builds, the other runs what it built.
-pub(crate) const MAX_BUILDING: usize = 2;
-/// A program that takes longer hangs, and is killed. Those of low priority take a quarter of an hour on two busy cores.
+/// While one builds, the others run what they built.
+pub(crate) const MAX_BUILDING: usize = 3;
+/// A program that takes longer hangs, and is killed. Those that compute take a quarter of an hour beside the others on two cores.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_mins(30);
 
 const SOAK: Load = Load::Last(
@@ -39,8 +43,8 @@ const SOAK: Load = Load::Last(
 );
 
 /// The seconds that programs take on two idle cores, roughly, and what they spend them on. The numbers only decide the order.
-const KNOWN: [(&str, u32, Load); 48] = [
-    ("kubewright-tests/scaffold", 210, Load::BuildsAllProfiles),
+const KNOWN: [(&str, u32, Load); 49] = [
+    ("kubewright-tests/scaffold", 210, Load::BuildsFirst),
     ("kubewright-tests/dev", 200, Load::Builds),
     ("kubewright-tests/regenerate", 90, Load::Builds),
     ("kubewright-tests/lifecycle", 50, Load::Builds),
@@ -85,6 +89,7 @@ const KNOWN: [(&str, u32, Load); 48] = [
     ("kubewright-controllers/deletion", 20, Load::Waits),
     ("kubewright", 120, Load::Computes),
     ("kubewright-apiserver/server", 110, Load::Computes),
+    ("kubewright-cli/commands", 90, Load::Computes),
     ("kubewright-benches/bench-allocations", 80, Load::Computes),
     ("kubewright/derive", 40, Load::Computes),
     ("kubewright/cache", 30, Load::Computes),
@@ -140,10 +145,8 @@ pub(crate) fn next(
             && match run.load {
                 Load::Computes => side_by_side < jobs,
                 Load::Waits => side_by_side < MAX_WAITING,
-                Load::Builds | Load::Nightly => {
-                    side_by_side < MAX_BUILDING && count(Load::BuildsAllProfiles) == 0
-                }
-                Load::BuildsAllProfiles => side_by_side == 0 && count(Load::Builds) == 0,
+                Load::Builds | Load::Nightly => side_by_side < MAX_BUILDING && count(Load::BuildsFirst) == 0,
+                Load::BuildsFirst => side_by_side == 0 && count(Load::Builds) == 0,
                 Load::Last(_) => only_last_are_left,
             }
     };
@@ -201,17 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn program_that_builds_all_profiles_runs_before_and_beside_no_other_that_builds() {
-        let pending = entries(&[
-            (5, Load::Builds),
-            (9, Load::BuildsAllProfiles),
-            (1, Load::Computes),
-        ]);
+    fn program_that_builds_first_runs_before_and_beside_no_other_that_builds() {
+        let pending = entries(&[(5, Load::Builds), (9, Load::BuildsFirst), (1, Load::Computes)]);
         assert_eq!(next(&pending, &[], 2, true), Some(1));
-        assert_eq!(
-            next(&pending, &running(&[Load::BuildsAllProfiles]), 2, true),
-            Some(2)
-        );
+        assert_eq!(next(&pending, &running(&[Load::BuildsFirst]), 2, true), Some(2));
         assert_eq!(next(&pending[..2], &running(&[Load::Builds]), 2, true), Some(0));
         assert_eq!(next(&pending[1..2], &running(&[Load::Builds]), 2, true), None);
     }
