@@ -1,53 +1,11 @@
-//! What a new version of the library changes for the code that uses it: [`upgrade`](super::upgrade) applies or lists it.
+//! What a new version of the libraries changes for the code and tests that use them: [`upgrade`](super::upgrade) applies or lists it.
 //!
-//! A release adds its lines; lines of releases from which nobody upgrades any more can go.
+//! What changed is a table: [`library_change_table`](super::library_change_table).
 
 use cargo_metadata::semver::Version;
 
+use super::library_change_table::{ChangedMethod, METHODS, RENAMES, RenamedItem, TESTKIT};
 use crate::source::{self, InsertError, Rename, Renamed};
-
-/// The library's crate name.
-const CRATE: &str = "kubewright";
-
-/// Renamed items, each with the release that has the new name.
-const RENAMES: [(&str, Rename<'static>); 13] = [
-    (
-        "0.1.0",
-        rename("ObjectName", "NamespacedName", &[CRATE, "prelude"]),
-    ),
-    (
-        "0.1.0",
-        rename("ObjectNameError", "NamespacedNameError", &[CRATE, "prelude"]),
-    ),
-    ("0.1.0", rename("KindInfo", "ApiResource", &[CRATE, "prelude"])),
-    (
-        "0.1.0",
-        rename("ControllerSpec", "ControllerBuilder", &["controller", "prelude"]),
-    ),
-    ("0.1.0", rename("Listed", "ObjectList", &["client", "prelude"])),
-    ("0.1.0", rename("Done", "AwaitChange", &["Action"])),
-    ("0.1.0", rename("done", "await_change", &["Action"])),
-    ("0.1.0", rename("After", "RequeueAfter", &["Action"])),
-    ("0.1.0", rename("after", "requeue_after", &["Action"])),
-    ("0.1.0", rename("Again", "Requeue", &["Action"])),
-    ("0.1.0", rename("again", "requeue", &["Action"])),
-    ("0.1.0", rename("Skip", "Ignore", &["OwnEvents"])),
-    ("0.1.0", rename("Wake", "Enqueue", &["OwnEvents"])),
-];
-
-/// Methods that changed, each with the release and the advice. The tree does not know the type on which a method is called.
-const METHODS: [(&str, &str, &str); 2] = [
-    ("0.1.0", "wakes_on", "`.wakes_on(…)` is `.watches_stream(…)` now"),
-    (
-        "0.1.0",
-        "when",
-        "`.when(predicate)` is `Source::of(&informer).with_predicate(predicate)` now, if it is the controller's",
-    ),
-];
-
-const fn rename(old: &'static str, new: &'static str, parents: &'static [&'static str]) -> Rename<'static> {
-    Rename { old, new, parents }
-}
 
 /// A file of the project after the changes.
 #[derive(Debug)]
@@ -69,18 +27,26 @@ pub(super) fn apply(text: &str, from: &Version, to: &Version) -> Result<ChangedF
         notes: Vec::new(),
         undecided: Vec::new(),
     };
-    for (_, rename) in RENAMES.iter().filter(|(release, _)| is_new(release)) {
-        let Renamed { text, undecided } = source::rename_item(&file.text, CRATE, rename)?;
+    // Testkit's names are usual words: only a file that names the crate is searched for them.
+    let may_use = |krate: &str| krate != TESTKIT || text.contains(TESTKIT);
+    let renames = RENAMES
+        .iter()
+        .filter(|item| is_new(item.release) && may_use(item.krate));
+    for RenamedItem { krate, rename, .. } in renames {
+        let Renamed { text, undecided } = source::rename_item(&file.text, krate, rename)?;
         let Rename { old, new, .. } = rename;
         if text != file.text {
             file.notes.push(format!("{old} → {new}"));
             file.text = text;
         }
-        let advice = format!("`{old}` is `{new}` now, if it is kubewright's");
+        let advice = format!("`{old}` is `{new}` now, if it is {krate}'s");
         file.undecided
             .extend(undecided.into_iter().map(|line| (line, advice.clone())));
     }
-    for (_, method, advice) in METHODS.iter().filter(|(release, ..)| is_new(release)) {
+    let methods = METHODS
+        .iter()
+        .filter(|changed| is_new(changed.release) && may_use(changed.krate));
+    for ChangedMethod { method, advice, .. } in methods {
         let lines = source::call_lines(&file.text, method);
         file.undecided
             .extend(lines.into_iter().map(|line| (line, (*advice).to_owned())));
@@ -112,6 +78,23 @@ mod tests {
         assert_eq!(file.undecided, [(4, advice)]);
         let again = apply(&file.text, &version("0.1.0-alpha.2"), &version("0.1.0")).unwrap();
         assert_eq!((again.text, again.notes.len()), (file.text, 0));
+    }
+
+    #[test]
+    fn tests_are_searched_for_what_testkit_changed() {
+        let code = "use kubewright_testkit::{Cluster, Fault, Matching};\n\nfn test(cluster: &Cluster) {\n    \
+                    cluster.install(&foo);\n    cluster.fail(Matching::default(), Fault::BreakBefore);\n}\n";
+        let change = |text: &str| apply(text, &version("0.1.0-alpha.2"), &version("0.1.0")).unwrap();
+        let file = change(code);
+        let expected = code
+            .replace("Matching", "RequestMatcher")
+            .replace("BreakBefore", "DropRequest");
+        assert_eq!(file.text, expected);
+        let advice = "`.install(…)` is `.install_crd(…)` now, if it is Cluster's".to_owned();
+        assert_eq!(file.undecided, [(4, advice)]);
+        let other = code.replace("kubewright_testkit", "other");
+        let file = change(&other);
+        assert_eq!((file.text, file.undecided), (other, vec![]));
     }
 
     #[test]

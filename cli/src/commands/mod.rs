@@ -16,6 +16,7 @@ pub mod import;
 mod kind_files;
 mod kind_target;
 mod leftover_names;
+mod library_change_table;
 mod library_changes;
 pub mod migrate_storage;
 pub mod new;
