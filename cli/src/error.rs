@@ -24,6 +24,7 @@ use crate::{
     yaml::YamlError,
 };
 
+// ANCHOR: errors
 /// Error of a command. The message names the file and the fix.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -163,6 +164,7 @@ pub enum Error {
     #[error("internal error: a new project's manifests are invalid: {0}; please report it")]
     ScaffoldManifests(String),
 }
+// ANCHOR_END: errors
 
 impl Error {
     /// Returns the error with the place of its cause in the project.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::plan::slashed;
 
+// ANCHOR: errors
 /// A refusal of what a command is to do with a kind. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum KindError {
@@ -109,6 +110,7 @@ pub enum KindError {
     )]
     NoSample(String),
 }
+// ANCHOR_END: errors
 
 fn did_you_mean(names: &[String]) -> String {
     match names {

@@ -7,6 +7,7 @@ use crate::exit;
 
 const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
 
+// ANCHOR: errors
 /// A refusal of `upgrade`. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum UpgradeError {
@@ -35,6 +36,7 @@ pub enum UpgradeError {
     )]
     Newer(String),
 }
+// ANCHOR_END: errors
 
 impl UpgradeError {
     /// Returns the exit code of this error.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::plan::slashed;
 
+// ANCHOR: errors
 /// A refusal of `add version` or `remove version`. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionError {
@@ -191,6 +192,7 @@ pub enum VersionError {
         places: Vec<String>,
     },
 }
+// ANCHOR_END: errors
 
 fn unknown_kind(kind: &str, similar: Option<&str>, known: &[String]) -> String {
     match similar {

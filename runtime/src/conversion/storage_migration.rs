@@ -53,6 +53,7 @@ pub struct StorageMigration {
     kind: ApiResource,
 }
 
+// ANCHOR: migration
 /// The objects of a kind are not all stored in the wanted version.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -102,6 +103,7 @@ pub enum StorageMigrationError {
         named: String,
     },
 }
+// ANCHOR_END: migration
 
 impl StorageMigration {
     /// Returns the migration to the version of `K`. It sends nothing before it runs.

@@ -22,6 +22,7 @@ pub(crate) struct RegisteredVersions {
     errors: Vec<VersionError>,
 }
 
+// ANCHOR: versions
 /// An error in the registration of versions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
@@ -64,6 +65,7 @@ pub enum VersionError {
         kind: String,
     },
 }
+// ANCHOR_END: versions
 
 impl VersionError {
     pub(crate) fn second_hub(info: &ApiResource) -> Self {

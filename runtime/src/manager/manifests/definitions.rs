@@ -43,6 +43,7 @@ pub(in crate::manager) struct CustomDefinition {
     pub(super) crd: Option<CustomResourceDefinition>,
 }
 
+// ANCHOR: definition
 /// Why a CustomResourceDefinition cannot be generated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
@@ -123,6 +124,7 @@ pub enum DefinitionError {
         path: String,
     },
 }
+// ANCHOR_END: definition
 
 /// A registered kind and its definition.
 struct KindDefinition {
