@@ -221,6 +221,12 @@ impl Operator {
             Elector::new(lock, identity::identity(), self.election_timing, self.fence)
         });
 
+        if in_cluster && elector.is_none() {
+            warn!(
+                "leader election is off: run one replica only, with the Deployment's strategy Recreate; two would both write"
+            );
+        }
+
         let not_ready: NotReadyReason = Arc::new(Mutex::new(Some("starting")));
         let grace = self.args.grace_period;
         let leading = self.metrics.leading();
