@@ -18,7 +18,7 @@ pub struct Context<'a> {
     pub stderr: &'a mut dyn Write,
     /// The cargo executable.
     pub cargo: PathBuf,
-    /// The rustfmt executable; without it, rendered code is left unformatted.
+    /// The rustfmt executable.
     pub rustfmt: PathBuf,
     /// The git executable; optional.
     pub git: PathBuf,

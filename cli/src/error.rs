@@ -55,7 +55,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// `add webhook`, `add controller` or `remove kind` refuses.
+    /// A command refuses what it is to do with a kind.
     #[error("{0}; nothing was written")]
     Kind(#[from] KindError),
     /// The group in `kubewright.toml` is not valid for new kinds.
@@ -100,14 +100,33 @@ pub enum Error {
     )]
     NoRepository,
     /// See [`exit::SAMPLE`].
-    #[error("{}", .0.join("\n"))]
-    Samples(Vec<String>),
+    #[error(
+        "the samples do not match the schemas of their kinds:\n{}\nchange them, then run `kubewright generate --check`; {files}",
+        .problems.join("\n")
+    )]
+    Samples {
+        /// Files, lines and problems.
+        problems: Vec<String>,
+        /// What the command did to the generated files.
+        files: &'static str,
+    },
     /// See [`exit::DEFINITION`].
     #[error("the API server would refuse or lose what the code defines:\n{}\nnothing was written", .0.join("\n"))]
     Definitions(Vec<String>),
     /// See [`exit::PROJECT`].
     #[error(transparent)]
     Project(#[from] ProjectError),
+    /// The code of a plan cannot be formatted. See [`exit::PROJECT`].
+    #[error(
+        "cannot run {}, which formats code: {reason}; run `rustup component add rustfmt`, or set RUSTFMT to your rustfmt; nothing was written",
+        .program.display()
+    )]
+    NoRustfmt {
+        /// The program.
+        program: PathBuf,
+        /// Why it does not run.
+        reason: String,
+    },
     /// The operator does not build, or does not print its manifests.
     #[error(transparent)]
     Cargo(#[from] CargoError),
@@ -188,12 +207,12 @@ impl Error {
             | Self::Kind(_)
             | Self::Version(_)
             | Self::ModuleExists { .. } => exit::USAGE,
-            Self::Project(_) | Self::Group { .. } => exit::PROJECT,
+            Self::Project(_) | Self::Group { .. } | Self::NoRustfmt { .. } => exit::PROJECT,
             Self::Stale(_) | Self::Problems(_) => exit::STALE,
             Self::Edited(_) => exit::EDITED,
             Self::Conflict(_) => exit::CONFLICT,
             Self::Uncommitted(_) | Self::NoRepository => exit::UNCOMMITTED,
-            Self::Samples(_) => exit::SAMPLE,
+            Self::Samples { .. } => exit::SAMPLE,
             Self::Definitions(_) => exit::DEFINITION,
             Self::Cargo(error) => error.exit_code(),
             Self::Upgrade(error) => error.exit_code(),

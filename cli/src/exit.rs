@@ -8,7 +8,7 @@ pub const STALE: u8 = 1;
 /// Invalid arguments: a name, a kind, a group, a directory that is not empty.
 pub const USAGE: u8 = 2;
 /// Not in a project, or the project is not supported: an invalid or newer `kubewright.toml`, or another version of
-/// the kubewright crate.
+/// the kubewright crate; or cargo or rustfmt does not run.
 pub const PROJECT: u8 = 3;
 /// The operator does not compile.
 pub const COMPILE: u8 = 4;
@@ -18,7 +18,8 @@ pub const EDITED: u8 = 5;
 pub const CONFLICT: u8 = 6;
 /// A file that would be changed has uncommitted changes.
 pub const UNCOMMITTED: u8 = 7;
-/// A sample does not match the schema of its kind.
+/// `generate` wrote its files, and a sample, which is yours, does not match the schema of its kind: it is to be changed. With `--check` and
+/// `--dry-run` nothing is written.
 pub const SAMPLE: u8 = 8;
 /// `add kind` found no place in the source to insert a line.
 pub const NO_INSERTION_POINT: u8 = 9;
@@ -42,12 +43,12 @@ Exit codes:
    0  success
    1  generate --check: files are stale, the diff is on stdout; doctor: there are problems
    2  invalid arguments
-   3  not in a project, or an unsupported kubewright.toml or version of the kubewright crate
+   3  not in a project, an unsupported kubewright.toml or version of the kubewright crate, or no cargo or rustfmt
    4  the operator does not compile
    5  a generated file was edited by hand
    6  a managed file has a merge conflict
    7  a file that would be changed has uncommitted changes
-   8  a sample does not match its schema
+   8  a sample does not match its schema and must be changed; generate wrote its files
    9  no place found in the source to insert a line
   10  a file could not be read or written
   11  the operator does not print its manifests

@@ -89,6 +89,10 @@ pub fn run(cli: args::Cli, context: &mut Context<'_>) -> Result<(), Error> {
         args::Command::Add(args::Add::Webhook(args)) => commands::add_webhook::run(&args, context),
         args::Command::Add(args::Add::Version(args)) => commands::add_version::run(&args, context),
         args::Command::Remove(args::Remove::Kind(args)) => commands::remove_kind::run(&args, context),
+        args::Command::Remove(args::Remove::Controller(args)) => {
+            commands::remove_controller::run(&args, context)
+        }
+        args::Command::Remove(args::Remove::Webhook(args)) => commands::remove_webhook::run(&args, context),
         args::Command::Remove(args::Remove::Version(args)) => commands::remove_version::run(&args, context),
         args::Command::Rename(args::Rename::Kind(args)) => commands::rename_kind::run(&args, context),
         args::Command::Rename(args::Rename::Group(args)) => commands::rename_group::run(&args, context),

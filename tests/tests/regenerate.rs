@@ -9,6 +9,8 @@ use serde_json::json;
 
 #[path = "regenerate/cluster_steps.rs"]
 mod cluster_steps;
+#[path = "../../cli/tests/commands/name_forms_project.rs"]
+mod name_forms_project;
 
 use cluster_steps::OldKind;
 
@@ -132,6 +134,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     };
     add_all();
     kind_is_removed_without_a_trace(&project);
+    parts_are_removed(&project);
     let once = project.files();
     project.kubewright(&["generate"]).expect_success();
     let generated = project.files();
@@ -163,7 +166,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     }
     assert_eq!(
         tested.matches("api_server_calls_the_webhooks ... ok").count(),
-        2,
+        3,
         "{tested}"
     );
     let objects = read_manifests(&project.root().join("manifests/webhooks"));
@@ -177,7 +180,7 @@ fn added_kinds_compile_and_reconcile(cluster: &Cluster) {
     assert_eq!(kinds, expected.map(Some));
     assert_eq!(
         objects[0]["webhooks"].as_array().map(Vec::len),
-        Some(2),
+        Some(3),
         "{objects:?}"
     );
     assert!(
@@ -253,6 +256,41 @@ fn kind_is_removed_without_a_trace(project: &Project) {
         project.kubewright(command).expect_success();
     }
     assert_eq!(project.files(), before);
+}
+
+/// `remove webhook` and `remove controller` invert the commands that add. A kind stays that has no controller, and one of its two webhooks.
+fn parts_are_removed(project: &Project) {
+    let before = project.files();
+    for command in [
+        &["add", "controller", "Secret", "--owns", "Pod"][..],
+        &["add", "webhook", "Secret", "--validating"],
+        &["remove", "webhook", "Secret", "--allow-dirty"],
+        &["remove", "controller", "Secret", "--allow-dirty"],
+    ] {
+        project.kubewright(command).expect_success();
+    }
+    assert_eq!(project.files(), before);
+    for command in [
+        &["add", "kind", "Fern"][..],
+        &["add", "webhook", "Fern", "--validating", "--defaulting"],
+        &["remove", "webhook", "Fern", "--validating", "--allow-dirty"],
+        &["remove", "controller", "Fern", "--allow-dirty"],
+    ] {
+        project.kubewright(command).expect_success();
+    }
+}
+
+/// Writes code that names the kind Tree in all forms.
+fn write_name_forms(project: &Project) {
+    fs::create_dir(project.root().join("src/forms")).expect("a new folder");
+    for (path, text) in name_forms_project::FILES {
+        // Each further test program has to be linked.
+        if path.starts_with("src/") {
+            fs::write(project.root().join(path), text).expect("the file is written");
+        }
+    }
+    let library = project.read("src/lib.rs") + name_forms_project::LIBRARY;
+    fs::write(project.root().join("src/lib.rs"), library).expect("the file is written");
 }
 
 /// Adds versions: that of Tree is a copy, and those of Plant differ. Seed's old one is removed again.
@@ -342,6 +380,7 @@ fn change_versions(project: &Project) {
 
 /// Renames a kind with two versions, and adds a controller of another project's kind.
 fn rename_and_import(project: &Project) -> OldKind {
+    write_name_forms(project);
     let renamed = cluster_steps::rename(project, "Tree", "Shrub");
     let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/imported/definitions.yaml");
     for command in [

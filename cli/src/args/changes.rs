@@ -26,6 +26,10 @@ pub enum Add {
 pub enum Remove {
     /// Remove a kind with its controller, webhooks, tests and samples
     Kind(RemoveKind),
+    /// Remove the controller of a kind with its test; the kind stays
+    Controller(RemoveController),
+    /// Remove webhooks of a kind
+    Webhook(RemoveWebhook),
     /// Remove a version that is not stored any more
     Version(RemoveVersion),
 }
@@ -127,6 +131,32 @@ pub struct RemoveKind {
     /// Also change and delete files that have uncommitted changes
     #[arg(long)]
     pub allow_dirty: bool,
+}
+
+/// Arguments of `kubewright remove controller`.
+#[derive(Debug, Args)]
+pub struct RemoveController {
+    /// The kind, as in `Node`, `Deployment.apps/v1` or `Foo`
+    pub kind: KindReference,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
+}
+
+/// Arguments of `kubewright remove webhook`.
+#[derive(Debug, Args)]
+pub struct RemoveWebhook {
+    /// The kind, as in `Foo`, `Pod` or `Deployment.apps/v1`
+    pub kind: KindReference,
+    /// Remove the webhook that accepts or denies writes [default: both]
+    #[arg(long)]
+    pub validating: bool,
+    /// Remove the webhook that changes objects
+    #[arg(long)]
+    pub defaulting: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Arguments of `kubewright remove version`.

@@ -5,8 +5,8 @@ mod packages;
 mod write_options;
 
 pub use changes::{
-    Add, AddController, AddKind, AddVersion, AddWebhook, Import, Migrate, MigrateStorage, Remove, RemoveKind,
-    RemoveVersion, Rename, RenameGroup, RenameKind,
+    Add, AddController, AddKind, AddVersion, AddWebhook, Import, Migrate, MigrateStorage, Remove,
+    RemoveController, RemoveKind, RemoveVersion, RemoveWebhook, Rename, RenameGroup, RenameKind,
 };
 pub use packages::{ChartCrds, Package, PackageBundle, PackageHelm, PackageInstall};
 pub use write_options::{MergeOptions, WriteOptions};
@@ -43,7 +43,7 @@ pub enum Command {
     /// Migrate the stored objects of a kind
     #[command(subcommand)]
     Migrate(Migrate),
-    /// Remove a kind, or a version of a kind
+    /// Remove a kind, or its controller, webhooks or a version
     #[command(subcommand)]
     Remove(Remove),
     /// Rename a kind, or the API group of kinds

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::{
     built_in_examples::json_text,
     kind_target::KindTarget,
-    source_edits::{self, Registered, crate_name},
+    registered_type::CONTROLLER,
+    source_edits::{self, crate_name},
 };
 use crate::{
     Context, Error,
@@ -34,10 +35,6 @@ const TYPES: &[&str] = &[
     "Setup",
 ];
 
-/// The start of a new `src/controllers/mod.rs`.
-const MODULE_DOC: &str =
-    "//! The controllers of this operator, one per file. `src/main.rs` registers them.\n";
-
 /// Adds the controller. Existing files and lines are kept.
 pub fn run(args: &AddController, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
@@ -46,8 +43,8 @@ pub fn run(args: &AddController, context: &mut Context<'_>) -> Result<(), Error>
     let owned = args.owns.iter().map(|owned| KindTarget::find(owned, &sources));
     let new = NewController {
         crate_name: crate_name(&project)?,
-        name: format!("{}Controller", target.kind),
-        path: format!("src/controllers/{}.rs", target.module()).into(),
+        name: CONTROLLER.name(&target.kind),
+        path: CONTROLLER.path(&target.module()),
         owned: owned.collect::<Result<_, _>>()?,
         target,
     };
@@ -111,7 +108,7 @@ impl NewController {
 
     /// Returns the path of the test.
     fn test_path(&self) -> PathBuf {
-        format!("tests/{}.rs", self.target.module()).into()
+        CONTROLLER.test_path(&self.target.module())
     }
 
     fn code(&self, project: &Project, sources: &[SourceFile]) -> Result<String, Error> {
@@ -201,18 +198,13 @@ fn plan(
             }
             let texts = [new.code(project, sources)?, new.test(project)?];
             let paths = [new.path.clone(), new.test_path()];
-            for (path, text) in paths.into_iter().zip(format_rust(context, &texts)) {
+            for (path, text) in paths.into_iter().zip(format_rust(context, &texts)?) {
                 plan.write(path, None, text);
             }
         }
     }
-    source_edits::declare(&mut plan, project, "controllers")?;
-    let registered = Registered {
-        folder: "controllers",
-        doc: MODULE_DOC,
-        module: &new.target.module(),
-        name: &new.name,
-    };
-    source_edits::register(&mut plan, project, &registered)?;
+    source_edits::declare(&mut plan, project, CONTROLLER.folder)?;
+    let names = (&*new.target.kind, &*new.target.module());
+    source_edits::register(&mut plan, project, &CONTROLLER, names)?;
     Ok(plan)
 }

@@ -2,7 +2,8 @@
 
 use super::{
     kind_files::{NewKind, built_in_note},
-    source_edits::{self, Registered, crate_name, edit},
+    registered_type::CONTROLLER,
+    source_edits::{self, crate_name, edit},
 };
 use crate::{
     Context, Error,
@@ -49,18 +50,13 @@ fn plan(args: &AddKind, group: &Group, project: &Project, context: &Context<'_>)
             plan.write(path, None, text);
         }
     }
-    let (module, controller) = (args.kind.snake(), &*format!("{}Controller", args.kind));
+    let module = args.kind.snake();
     edit(&mut plan, project, &["src/api/mod.rs", "src/api.rs"], &|text| {
         let text = source::declare_module(text, module)?;
         source::export_in_prelude(&text, module)
     })?;
-    let registered = Registered {
-        folder: "controllers",
-        doc: "",
-        module,
-        name: controller,
-    };
-    source_edits::register(&mut plan, project, &registered)?;
+    let kind = args.kind.as_str();
+    source_edits::register(&mut plan, project, &CONTROLLER, (kind, module))?;
     Ok(plan)
 }
 

@@ -130,7 +130,7 @@ impl NewVersion<'_, '_> {
             let failed = |error| in_file(&file.path, error);
             if file.version != *hub {
                 let edited = source::change_hub(&text, kind, hub, self.version).map_err(failed)?;
-                let edited = keep_formatted(self.context, &text, edited);
+                let edited = keep_formatted(self.context, &text, edited)?;
                 plan.write(&file.path, Some(text), edited);
                 continue;
             }
@@ -144,10 +144,10 @@ impl NewVersion<'_, '_> {
             plan.write(
                 self.kind.path_of(self.version),
                 None,
-                keep_formatted(self.context, &text, new),
+                keep_formatted(self.context, &text, new)?,
             );
             let old = source::derive_conversion(&moved, kind, self.version).map_err(failed)?;
-            let old = keep_formatted(self.context, &text, old);
+            let old = keep_formatted(self.context, &text, old)?;
             let path = self.kind.path_of(hub);
             if self.kind.has_folder {
                 plan.write(path, Some(text), old);
@@ -167,7 +167,7 @@ impl NewVersion<'_, '_> {
         if self.kind.has_folder {
             let text = self.project.read(&path)?.unwrap_or_default();
             let edited = source::add_hub(&text, kind, self.version).map_err(|error| in_file(&path, error))?;
-            let edited = keep_formatted(self.context, &text, edited);
+            let edited = keep_formatted(self.context, &text, edited)?;
             plan.write(path, Some(text), edited);
             return Ok(());
         }
@@ -180,7 +180,7 @@ impl NewVersion<'_, '_> {
             other: hub,
             stored_comment: source::stored_comment(hub, self.version, kind),
         })?;
-        let formatted = format_rust(self.context, &[module]);
+        let formatted = format_rust(self.context, &[module])?;
         plan.write(path, None, formatted.concat());
         Ok(())
     }
@@ -196,7 +196,7 @@ impl NewVersion<'_, '_> {
         let module = self.kind.module();
         let items = ProjectItems {
             crate_name: &source_edits::crate_name(self.project)?,
-            with_imported: false,
+            ..ProjectItems::default()
         };
         let calls = |(_, text): &(PathBuf, String)| {
             !source::module_lines(text, items, Some(&module), source::REGISTER).is_empty()

@@ -2,7 +2,8 @@
 
 use super::{
     kind_target::KindTarget,
-    source_edits::{self, Registered, crate_name},
+    registered_type::WEBHOOK,
+    source_edits::{self, crate_name},
     webhook_files::WebhookFiles,
 };
 use crate::{
@@ -13,10 +14,6 @@ use crate::{
     project::Project,
     source::{self, InsertError, NewWebhook, SourceFile, WebhookType},
 };
-
-/// The start of a new `src/webhooks/mod.rs`.
-pub(super) const MODULE_DOC: &str =
-    "//! The webhooks of this operator, one kind per file. `src/main.rs` registers them.\n";
 
 /// Types that the files of a webhook import.
 const TYPES: &[&str] = &[
@@ -141,14 +138,8 @@ fn plan(
             plan.write(path, None, text);
         }
     }
-    source_edits::declare(&mut plan, project, "webhooks")?;
-    let registered = Registered {
-        folder: "webhooks",
-        doc: MODULE_DOC,
-        module: &module,
-        name: &name,
-    };
-    source_edits::register(&mut plan, project, &registered)?;
+    source_edits::declare(&mut plan, project, WEBHOOK.folder)?;
+    source_edits::register(&mut plan, project, &WEBHOOK, (kind, &module))?;
     Ok(plan)
 }
 

@@ -40,8 +40,15 @@ pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
         plan.apply(&project.root)?;
         context.message(plan.to_string().trim_end())?;
     }
-    if !outcome.problems.is_empty() {
-        return Err(Error::Samples(outcome.problems));
+    // Samples are the user's. The other files are written nevertheless: a sample is changed to match the CRD that is written.
+    let problems = outcome.problems;
+    if !problems.is_empty() {
+        let files = match (plan.is_empty(), args.dry_run) {
+            (true, _) => "all other files are up to date",
+            (false, true) => "nothing was written",
+            (false, false) => "all other files were written",
+        };
+        return Err(Error::Samples { problems, files });
     }
     if plan.is_empty() {
         context.message("all files are up to date")?;

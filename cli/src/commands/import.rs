@@ -104,7 +104,7 @@ fn plan(
     check_modules(definitions)?;
     let mut plan = Plan::default();
     let code: Vec<_> = definitions.iter().map(Definition::code).collect();
-    for (definition, code) in definitions.iter().zip(format_rust(context, &code)) {
+    for (definition, code) in definitions.iter().zip(format_rust(context, &code)?) {
         let path = definition.module_path();
         check_module(definition, &path, project, sources)?;
         let resolution = if args.overwrite || project.read(&path)?.is_none() {

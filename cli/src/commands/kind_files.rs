@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use kubewright_templates::{ApiModule, Controller, ControllerTest, RenderError, Sample, render};
+use kubewright_templates::{ApiModule, Controller, ControllerTest, Sample, render};
 
 use crate::{
-    Context, format,
+    Context, Error, format,
     names::{ApiVersion, Group, KindName},
 };
 
@@ -35,7 +35,7 @@ impl NewKind<'_> {
     }
 
     /// Renders all files of the kind, formatted.
-    pub(super) fn files(&self, context: &Context<'_>) -> Result<Vec<(PathBuf, String)>, RenderError> {
+    pub(super) fn files(&self, context: &Context<'_>) -> Result<Vec<(PathBuf, String)>, Error> {
         let (group, version) = (self.group.as_str(), self.version.as_str());
         let (kind, snake) = (self.kind.as_str(), self.kind.snake());
         let (lower, plural) = (&*self.kind.lower(), &*self.kind.plural());
@@ -74,7 +74,7 @@ impl NewKind<'_> {
         ];
         let mut files: Vec<_> = paths
             .into_iter()
-            .zip(format::format_rust(context, &[api, controller, test]))
+            .zip(format::format_rust(context, &[api, controller, test])?)
             .collect();
         files.push((format!("manifests/samples/{snake}.yaml").into(), sample));
         Ok(files)

@@ -46,7 +46,9 @@ pub(super) fn places(
             // A file that is no text names nothing.
             None => project.read(&path).ok().flatten(),
         };
-        let found = lines(&path, &text.unwrap_or_default());
+        let mut found = lines(&path, &text.unwrap_or_default());
+        found.sort_unstable();
+        found.dedup();
         places.extend(
             found
                 .into_iter()

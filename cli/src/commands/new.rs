@@ -7,7 +7,7 @@ use std::{
 
 use kubewright_templates::{
     ApiRoot, CargoToml, ControllersRoot, Dockerignore, Gitignore, LibRs, MainRs, OperatorManifests,
-    ProjectFile, Readme, RenderError, RustToolchain, render,
+    ProjectFile, Readme, RustToolchain, render,
 };
 use serde_json::Value;
 
@@ -121,7 +121,7 @@ fn plan_user_files(
     args: &New,
     dependency: &Dependency,
     context: &Context<'_>,
-) -> Result<(Plan, String), RenderError> {
+) -> Result<(Plan, String), Error> {
     let (name, kind) = (args.path.name.as_str(), args.kind.as_str());
     let (crate_name, module) = (&*args.path.name.crate_name(), args.kind.snake());
     let (dependency, testkit) = (&dependency.to_toml("runtime"), &dependency.to_toml("testkit"));
@@ -179,7 +179,7 @@ fn plan_user_files(
     let mut plan = Plan::default();
     for (path, text) in paths
         .into_iter()
-        .zip(format::format_rust(context, &texts))
+        .zip(format::format_rust(context, &texts)?)
         .chain(others)
     {
         plan.write(path, None, text);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::remove_kind::Removal;
+use super::remove_kind::KindRemoval;
 use crate::{
     Error,
     error::VersionError,
@@ -30,21 +30,23 @@ pub(super) fn find(sources: &[SourceFile], kind: &str) -> Result<Option<Versione
     }
 }
 
-impl Removal<'_, '_> {
+impl KindRemoval<'_, '_> {
     /// Plans the deletion of what `import` wrote beside the kind's module, and of the modules above that are empty then.
     pub(super) fn remove_import(&self, plan: &mut Plan) -> Result<(), Error> {
+        let removal = &self.removal;
         for version in &self.kind.versions {
-            self.delete(plan, Path::new(managed::BASE).join(&version.path))?;
+            removal.delete(plan, Path::new(managed::BASE).join(&version.path))?;
         }
-        if let Some(copy) = imports::stored_path_of(&self.project.root, &self.kind.group, &self.kind.kind)? {
-            self.delete(plan, copy)?;
+        if let Some(copy) = imports::stored_path_of(&removal.project.root, &self.kind.group, &self.kind.kind)?
+        {
+            removal.delete(plan, copy)?;
         }
         let mut doc = imports::group_module_doc(&self.kind.group);
         let mut folder = self.kind.folder.parent();
         while let Some(empty) = folder.filter(|folder| folder.starts_with(imports::MODULES))
             && is_empty_after(plan, &empty.join("mod.rs"), &doc)
         {
-            self.delete(plan, empty.join("mod.rs"))?;
+            removal.delete(plan, empty.join("mod.rs"))?;
             let module = empty
                 .file_name()
                 .unwrap_or_default()
@@ -54,7 +56,7 @@ impl Removal<'_, '_> {
             let files = folder
                 .into_iter()
                 .flat_map(|folder| [folder.join("mod.rs"), folder.with_extension("rs")]);
-            self.edit(plan, &files.collect::<Vec<_>>(), &|text| {
+            removal.edit(plan, &files.collect::<Vec<_>>(), &|text| {
                 source::remove_module(text, &module)
             })?;
             imports::MODULE_DOC.clone_into(&mut doc);

@@ -13,7 +13,7 @@ use crate::{
     plan::{self, Plan, slashed},
     project::Project,
     samples,
-    source::{self, ProjectItems},
+    source::{self, ModuleTree, ProjectItems},
     versions::{VersionedKind, in_file},
     yaml,
 };
@@ -99,7 +99,7 @@ fn plan(
     let path = kind.module_path();
     let text = project.read(&path)?.unwrap_or_default();
     let edited = source::remove_version(&text, &kind.kind, version).map_err(|error| in_file(&path, error))?;
-    let edited = keep_formatted(context, &text, edited);
+    let edited = keep_formatted(context, &text, edited)?;
     plan.write(path, Some(text), edited);
     let path = kind.test_path();
     if kind.others().count() == 1
@@ -113,11 +113,16 @@ fn plan(
 /// Returns the places that name the version after the plan was applied.
 fn uses(kind: &VersionedKind, version: &str, project: &Project, plan: &Plan) -> Result<Vec<String>, Error> {
     let module = kind.module();
+    let crate_name = source_edits::crate_name(project)?;
+    let mut tree = ModuleTree::read(&project.root, &crate_name)?;
+    tree.select(&kind.path_of(version));
     let items = ProjectItems {
-        crate_name: &source_edits::crate_name(project)?,
-        with_imported: false,
+        crate_name: &crate_name,
+        tree: Some(&tree),
+        ..ProjectItems::default()
     };
     let mut places = uses::in_code(project, plan, &|path, text| {
+        let items = items.in_file(path);
         if path.starts_with(&kind.folder) {
             source::module_lines(text, items, None, version)
         } else if path == kind.test_path() {

@@ -109,7 +109,7 @@ fn plan(
         let after = if after == before {
             after
         } else {
-            keep_formatted(context, &before, after)
+            keep_formatted(context, &before, after)?
         };
         plan.write(path, Some(before), after);
     }

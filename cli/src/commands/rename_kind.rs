@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::{
     cluster_steps::{self, MovedKind},
-    leftover_names, remove_version, source_edits,
+    leftover_names,
+    registered_type::{self, RegisteredType},
+    remove_version, source_edits,
 };
 use crate::{
     Context, Error,
@@ -21,7 +23,7 @@ use crate::{
     plan::{Plan, slashed},
     project::Project,
     samples,
-    source::{self, FileRole, Renaming, SourceFile},
+    source::{self, FileRole, ModuleTree, ProjectItems, Renaming, SourceFile},
     versions::{VersionedKind, in_file},
 };
 
@@ -43,12 +45,15 @@ pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
     let rename = Rename {
         project: &project,
         sources: &sources,
+        crate_name: source_edits::crate_name(&project)?,
         kind: &kind,
         new,
         context,
     };
-    let plan = rename.plan()?;
-    let kept = rename.kept(&plan)?;
+    let texts = source::package_texts(&project.root)?;
+    let tree = rename.tree(&texts, &texts, Path::to_owned);
+    let plan = rename.plan(&texts, &tree)?;
+    let kept = rename.kept(&plan, &tree)?;
     let old = &*kind.kind;
     leftover_names::print(old, &kept, context)?;
     if !source_edits::rewrite(&plan, &project, args.write, context)? {
@@ -71,37 +76,50 @@ pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
     ))
 }
 
+/// The texts of files by their paths.
+type Texts = BTreeMap<PathBuf, String>;
+
 struct Rename<'a, 'c> {
     project: &'a Project,
     sources: &'a [SourceFile],
+    crate_name: String,
     kind: &'a VersionedKind,
     new: &'a str,
     context: &'a Context<'c>,
 }
 
 impl Rename<'_, '_> {
-    fn plan(&self) -> Result<Plan, Error> {
+    /// Plans the renaming in the texts of the project's files, which the tree is made of.
+    fn plan(&self, texts: &Texts, tree: &ModuleTree) -> Result<Plan, Error> {
         let renaming = self.renaming()?;
+        let mut renamed = Texts::new();
+        for (path, before) in texts {
+            let after = if path.starts_with(imports::MODULES) {
+                before.clone()
+            } else {
+                let after = renaming.apply(before, self.role(path), self.items(tree, path));
+                after.map_err(|error| in_file(path, error))?
+            };
+            renamed.insert(self.target(path), after);
+        }
+        let renamed_tree = self.tree(texts, &renamed, |path| self.target(path));
         let mut plan = Plan::default();
         let mut clashes = Vec::new();
-        for path in source::package_files(&self.project.root)? {
+        for (path, before) in texts {
             if path.starts_with(imports::MODULES) {
                 continue;
             }
-            let before = self.project.read(&path)?.unwrap_or_default();
-            let role = self.role(&path);
-            let after = renaming
-                .apply(&before, role)
-                .map_err(|error| in_file(&path, error))?;
-            let lines = renaming.clashes(&before, &after, role);
-            let lines = lines.map_err(|error| in_file(&path, error))?;
-            clashes.extend(lines.into_iter().map(|line| format!("{}:{line}", slashed(&path))));
-            let target = self.target(&path);
-            if after == before && target == path {
+            let target = self.target(path);
+            let after = renamed.remove(&target).unwrap_or_default();
+            let items = self.items(&renamed_tree, &target);
+            let lines = renaming.clashes(before, &after, self.role(path), items);
+            let lines = lines.map_err(|error| in_file(path, error))?;
+            clashes.extend(lines.into_iter().map(|line| format!("{}:{line}", slashed(path))));
+            if after == *before && target == *path {
                 continue;
             }
-            let after = keep_formatted(self.context, &before, after);
-            self.write(&mut plan, &path, &target, before, after)?;
+            let after = keep_formatted(self.context, before, after)?;
+            self.write(&mut plan, path, &target, before.clone(), after)?;
         }
         if !clashes.is_empty() {
             return Err(KindError::NameInUse {
@@ -134,6 +152,25 @@ impl Rename<'_, '_> {
         plan.delete(path, before, vec![format!("renamed to {}", slashed(target))]);
         plan.write(target, None, after);
         Ok(())
+    }
+
+    /// Returns the tree of the files' texts, in which the kind's modules are selected. `target` returns the path of a file in it.
+    fn tree(&self, files: &Texts, texts: &Texts, target: impl Fn(&Path) -> PathBuf) -> ModuleTree {
+        let mut tree = ModuleTree::of(texts, &self.crate_name);
+        let is_kinds = |path: &&PathBuf| matches!(self.role(path), FileRole::Definition | FileRole::Own);
+        for path in files.keys().filter(is_kinds) {
+            tree.select(&target(path));
+        }
+        tree
+    }
+
+    fn items<'t>(&'t self, tree: &'t ModuleTree, path: &Path) -> ProjectItems<'t> {
+        let items = ProjectItems {
+            crate_name: &self.crate_name,
+            tree: Some(tree),
+            ..ProjectItems::default()
+        };
+        items.in_file(path)
     }
 
     fn plan_samples(&self, plan: &mut Plan) -> Result<(), Error> {
@@ -204,7 +241,6 @@ impl Rename<'_, '_> {
             module,
             method,
             fields,
-            crate_name: source_edits::crate_name(self.project)?,
         })
     }
 
@@ -214,18 +250,15 @@ impl Rename<'_, '_> {
         if is_version || (self.kind.has_folder && path == self.kind.module_path()) {
             return FileRole::Definition;
         }
-        let mut own = vec![
-            format!("src/controllers/{module}.rs"),
-            format!("src/webhooks/{module}.rs"),
-        ];
-        own.extend(["", "_webhook", "_versions"].map(|suffix| format!("tests/{module}{suffix}.rs")));
-        if own.iter().any(|own| *path == **own) {
+        let is_of_type =
+            |found: &&RegisteredType| path == found.path(&module) || path == found.test_path(&module);
+        if path == self.kind.test_path() || registered_type::ALL.iter().any(is_of_type) {
             return FileRole::Own;
         }
         let parent = self.kind.folder.parent().unwrap_or(Path::new(""));
-        let folders = [parent, Path::new("src/controllers"), Path::new("src/webhooks")];
-        let is_parent = |folder: &&Path| path == folder.join("mod.rs") || path == folder.with_extension("rs");
-        if folders.iter().any(is_parent) {
+        let folders = registered_type::ALL.map(|found| Path::new("src").join(found.folder));
+        let is_parent = |folder: &Path| path == folder.join("mod.rs") || path == folder.with_extension("rs");
+        if is_parent(parent) || folders.iter().any(|folder| is_parent(folder)) {
             FileRole::Parent
         } else {
             FileRole::Other
@@ -255,7 +288,7 @@ impl Rename<'_, '_> {
     }
 
     /// Returns the places that name the kind and are not changed: texts, comments, and what may be another type's or field's name.
-    fn kept(&self, plan: &Plan) -> Result<Vec<String>, Error> {
+    fn kept(&self, plan: &Plan, tree: &ModuleTree) -> Result<Vec<String>, Error> {
         let renaming = self.renaming()?;
         let plural = plural(&self.kind.kind.to_lowercase());
         let mut words: BTreeSet<&str> = renaming.types.keys().map(String::as_str).collect();
@@ -267,7 +300,10 @@ impl Rename<'_, '_> {
                 FileRole::Own => &variables,
                 _ => &words,
             };
-            source::word_lines(text, words)
+            let mut lines = source::word_lines(text, words);
+            let items = self.items(tree, path);
+            lines.extend(source::undecided_lines(text, items, &renaming.module[0]));
+            lines
         };
         leftover_names::places(self.project, plan, &|path| self.target(path), &lines)
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::registered_type::RegisteredType;
 use crate::{
     Context, Error,
     args::WriteOptions,
@@ -46,24 +47,18 @@ pub(super) fn edit(
     Ok(())
 }
 
-/// A type that `src/main.rs` registers, in a folder with a module for each kind.
-pub(super) struct Registered<'a> {
-    /// The name of the folder's module.
-    pub(super) folder: &'a str,
-    /// The start of the folder's module if it does not exist.
-    pub(super) doc: &'a str,
-    pub(super) module: &'a str,
-    pub(super) name: &'a str,
-}
-
-/// Plans the declaration and export of the type's module, and the type's import and registration.
-pub(super) fn register(plan: &mut Plan, project: &Project, new: &Registered<'_>) -> Result<(), Error> {
-    let Registered {
-        folder, module, name, ..
-    } = new;
+/// Plans the declaration and export of the module of a kind's type, and the type's import and registration.
+pub(super) fn register(
+    plan: &mut Plan,
+    project: &Project,
+    registered: &RegisteredType,
+    (kind, module): (&str, &str),
+) -> Result<(), Error> {
+    let folder = registered.folder;
+    let name = &registered.name(kind);
     let modules = [format!("src/{folder}/mod.rs"), format!("src/{folder}.rs")];
     edit(plan, project, &[&modules[0], &modules[1]], &|text| {
-        let text = if text.is_empty() { new.doc } else { text };
+        let text = if text.is_empty() { registered.doc } else { text };
         source::export_type(&source::declare_module(text, module)?, module, name)
     })?;
     let path = format!("{}::{folder}", crate_name(project)?);

@@ -10,6 +10,7 @@ use super::{leftover_names::package_steps, library_changes, requirements, upgrad
 use crate::{
     Context, Error, UpgradeError,
     args::Upgrade,
+    format::keep_formatted,
     generation::{self, Decisions},
     git::{self, TreeState},
     plan::{Plan, slashed},
@@ -41,7 +42,7 @@ pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
     let mut notes = Vec::new();
     let from = plan_versions(&mut plan, &project, &mut notes)?;
     if let Some(from) = &from {
-        plan_code(&mut plan, &project, from, &mut notes)?;
+        plan_code(&mut plan, &project, from, &mut notes, context)?;
     }
     let decisions = Decisions::of_arguments(&project, &context.cwd, &args.overwrite, &args.keep);
     let mut outcome = generation::plan_managed_after(plan, &project, &decisions)?;
@@ -163,6 +164,7 @@ fn plan_code(
     project: &Project,
     from: &Version,
     notes: &mut Vec<String>,
+    context: &Context<'_>,
 ) -> Result<(), Error> {
     let Ok(to) = Version::parse(CLI_VERSION) else {
         return Ok(());
@@ -173,8 +175,12 @@ fn plan_code(
         for (line, advice) in changed.undecided {
             notes.push(format!("{}:{line}: {advice}", slashed(&path)));
         }
+        if changed.text == before {
+            continue;
+        }
         let summary = vec![changed.notes.join(", ")];
-        plan.write_with_notes(path, Some(before), changed.text, summary);
+        let text = keep_formatted(context, &before, changed.text)?;
+        plan.write_with_notes(path, Some(before), text, summary);
     }
     Ok(())
 }

@@ -76,7 +76,7 @@ pub(super) fn plan_imports(
         }
     }
     let code: Vec<_> = modules.iter().map(|(_, code)| code.clone()).collect();
-    for ((path, _), code) in modules.iter().zip(format_rust(context, &code)) {
+    for ((path, _), code) in modules.iter().zip(format_rust(context, &code)?) {
         let resolution = decisions.resolution(path);
         let conflict = managed::plan(&mut outcome.plan, &project.root, path, &code, resolution)?;
         outcome.conflicts.extend(conflict);

@@ -9,7 +9,7 @@ use crate::{
     Error,
     plan::{Plan, slashed},
     project::Project,
-    source::{self, ProjectItems, SourceFile},
+    source::{self, ModuleTree, ProjectItems, SourceFile},
 };
 
 /// Returns the files and lines that `lines` finds in the project's Rust code after the plan was applied.
@@ -42,16 +42,16 @@ fn lines_of(before: &str, after: &str, lines: &[usize]) -> Vec<usize> {
     lines.iter().filter_map(line).collect()
 }
 
-/// Returns the places that name a file of the source that the plan deletes, or one of its items, or the method of the informer factory; and the files in the folder
-/// of its module.
+/// Returns the places that name a file of the source that the plan deletes, or one of its items, or the method of the informer factory; and the
+/// files in the folder of its module.
 ///
-/// Names are resolved by a file's imports: another crate's item of the same name is not found.
+/// Names are resolved by the modules of the project and a file's imports: another crate's item of the same name is not found.
 pub(super) fn of_deleted(
     project: &Project,
     plan: &Plan,
     sources: &[SourceFile],
     items: ProjectItems<'_>,
-    method: &str,
+    method: Option<&str>,
 ) -> Result<Vec<String>, Error> {
     let is_deleted = |file: &&SourceFile| {
         let mut changes = plan.changes();
@@ -67,12 +67,25 @@ pub(super) fn of_deleted(
     let apply: Vec<_> = names.iter().map(|name| format!("{name}Apply")).collect();
     names.extend(apply);
     let modules: BTreeSet<PathBuf> = deleted.iter().map(|file| module_path(&file.path)).collect();
+    let mut tree = ModuleTree::read(&project.root, items.crate_name)?;
+    for file in &deleted {
+        tree.select(&file.path);
+    }
+    let items = ProjectItems {
+        tree: Some(&tree),
+        ..items
+    };
     in_code(project, plan, &|path, text| {
+        let items = items.in_file(path);
         if modules.iter().any(|module| path.starts_with(module)) {
             return vec![1];
         }
         let mut lines = source::item_lines(text, items, &names);
-        lines.extend(source::informer_lines(text, method));
+        lines.extend(
+            method
+                .into_iter()
+                .flat_map(|method| source::informer_lines(text, method)),
+        );
         for module in &modules {
             lines.extend(module_lines(module, items, path, text));
         }

@@ -1,11 +1,9 @@
 //! The samples and tests of a kind with a new version.
 
-use std::path::PathBuf;
-
 use kubewright_templates::{VersionsTest, render};
 use serde_json::Value;
 
-use super::source_edits::crate_name;
+use super::{registered_type, source_edits::crate_name};
 use crate::{
     Context, Error,
     format::format_rust,
@@ -53,8 +51,8 @@ pub(super) fn plan_samples(new: &NewVersion<'_, '_>, plan: &mut Plan) -> Result<
 pub(super) fn plan_tests_of_hub(new: &NewVersion<'_, '_>, plan: &mut Plan) -> Result<(), Error> {
     let VersionedKind { group, hub, .. } = new.kind;
     let [old, current] = [hub, new.version].map(|version| format!("{group}/{version}"));
-    for suffix in ["", "_webhook"] {
-        let path = PathBuf::from(format!("tests/{}{suffix}.rs", new.kind.module()));
+    for registered in registered_type::ALL {
+        let path = registered.test_path(&new.kind.module());
         if let Some(text) = new.project.read(&path)? {
             let edited = source::replace_literals(&text, &old, &current);
             let edited = edited.map_err(|error| in_file(&path, error))?;
@@ -87,6 +85,6 @@ pub(super) fn plan_test(
         spec: spec.as_deref(),
         field: field.map(|(name, _)| name.as_str()),
     })?;
-    plan.write(path, None, format_rust(new.context, &[test]).concat());
+    plan.write(path, None, format_rust(new.context, &[test])?.concat());
     Ok(())
 }

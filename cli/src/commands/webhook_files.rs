@@ -7,8 +7,8 @@ use kubewright_templates::{
 };
 use serde_json::Value;
 
-use super::{built_in_examples::json_text, kind_target::KindTarget};
-use crate::{Context, format::format_rust, source::WebhookType};
+use super::{built_in_examples::json_text, kind_target::KindTarget, registered_type::WEBHOOK};
+use crate::{Context, Error, format::format_rust, source::WebhookType};
 
 /// The names from which the files are rendered.
 pub(super) struct WebhookFiles<'a> {
@@ -24,17 +24,17 @@ pub(super) struct WebhookFiles<'a> {
 impl WebhookFiles<'_> {
     /// Returns the type that implements the webhooks.
     pub(super) fn name(&self) -> String {
-        format!("{}Webhook", self.target.kind)
+        WEBHOOK.name(&self.target.kind)
     }
 
     /// Returns the path of the implementation.
     pub(super) fn module_path(&self) -> PathBuf {
-        format!("src/webhooks/{}.rs", self.target.module()).into()
+        WEBHOOK.path(&self.target.module())
     }
 
     /// Returns the path of the test.
     pub(super) fn test_path(&self) -> PathBuf {
-        format!("tests/{}_webhook.rs", self.target.module()).into()
+        WEBHOOK.test_path(&self.target.module())
     }
 
     /// Returns the names of `kubewright::webhooks` in the code of one webhook, sorted.
@@ -49,8 +49,8 @@ impl WebhookFiles<'_> {
     }
 
     /// Renders the implementation of one webhook, formatted.
-    pub(super) fn code(&self, webhook: WebhookType, context: &Context<'_>) -> Result<String, RenderError> {
-        Ok(format_rust(context, &[self.render_code(webhook)?]).concat())
+    pub(super) fn code(&self, webhook: WebhookType, context: &Context<'_>) -> Result<String, Error> {
+        Ok(format_rust(context, &[self.render_code(webhook)?])?.concat())
     }
 
     /// Renders the implementation and, with an example that an API server may accept, the test; both formatted.
@@ -58,7 +58,7 @@ impl WebhookFiles<'_> {
         &self,
         (example, in_cluster): (&Value, bool),
         context: &Context<'_>,
-    ) -> Result<Vec<(PathBuf, String)>, RenderError> {
+    ) -> Result<Vec<(PathBuf, String)>, Error> {
         let target = self.target;
         let has = |webhook| self.webhooks.contains(&webhook);
         let (validating, defaulting) = (has(WebhookType::Validating), has(WebhookType::Defaulting));
@@ -96,7 +96,7 @@ impl WebhookFiles<'_> {
         let paths = [self.module_path(), self.test_path()];
         Ok(paths
             .into_iter()
-            .zip(format_rust(context, &[module, test]))
+            .zip(format_rust(context, &[module, test])?)
             .collect())
     }
 

@@ -1,4 +1,4 @@
-//! Why `add webhook`, `add controller` or `remove kind` refuses.
+//! Why a command refuses what it is to do with a kind.
 
 use std::path::PathBuf;
 
@@ -72,10 +72,26 @@ pub enum KindError {
         /// The owned kind.
         owned: String,
     },
-    /// Something else names the kind that is to be removed.
+    /// What is to be removed is in another file than that of the command that adds it.
+    #[error(
+        "{what} is in {}:{line}, and not in {}, where `kubewright add` writes it: remove it by hand",
+        slashed(.path),
+        slashed(.expected)
+    )]
+    Elsewhere {
+        /// What is to be removed.
+        what: String,
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+        /// The file of the command.
+        expected: PathBuf,
+    },
+    /// Something else names what is to be removed.
     #[error("{kind} is in use:\n{}\nchange or delete these first", .places.join("\n"))]
     InUse {
-        /// The kind.
+        /// The kind, or the type.
         kind: String,
         /// Files and lines.
         places: Vec<String>,

@@ -1,6 +1,9 @@
 //! Reads and parses the Rust files of a project.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use syn::File;
 
@@ -24,6 +27,15 @@ pub fn read_files(root: &Path) -> Result<Vec<SourceFile>, IoError> {
         }
     }
     Ok(found)
+}
+
+/// Returns the texts of the [`package_files`].
+pub fn package_texts(root: &Path) -> Result<BTreeMap<PathBuf, String>, IoError> {
+    let read = |path: PathBuf| {
+        let text = plan::read(&root.join(&path))?.unwrap_or_default();
+        Ok((path, text))
+    };
+    package_files(root)?.into_iter().map(read).collect()
 }
 
 /// Returns the Rust files of a package, relative to it: those of its library, programs, tests, benchmarks and examples.

@@ -1,11 +1,18 @@
 //! Whether a path in a file leads to the project's own items, or to those of another crate or an imported kind.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use proc_macro2::Ident;
 use syn::{File, Item, ItemMod, ItemUse, Variant, visit::Visit};
 
-use super::{insertion::SourceText, items::flatten, tokens::Name};
+use super::{
+    insertion::SourceText,
+    module_tree::{Import, ModuleTree, Target},
+    tokens::Name,
+};
 
 /// The module below which `kubewright import` writes kinds of other projects.
 const IMPORTED_MODULE: &str = "imported";
@@ -17,6 +24,24 @@ pub struct ProjectItems<'a> {
     pub crate_name: &'a str,
     /// Whether imported kinds are, too.
     pub with_imported: bool,
+    /// The project's modules, which decide before the imports of a file do.
+    pub tree: Option<&'a ModuleTree>,
+    /// The module of the file that is read; empty if it is not known.
+    pub module: &'a [String],
+}
+
+impl ProjectItems<'_> {
+    /// The same in another file.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Self {
+        Self {
+            module: self
+                .tree
+                .and_then(|tree| tree.module_of(path))
+                .unwrap_or_default(),
+            ..self
+        }
+    }
 }
 
 /// The names that a file imports and defines.
@@ -72,25 +97,15 @@ impl<'a> ImportedNames<'a> {
         names
     }
 
-    fn add(&mut self, import: &str, before: &BTreeMap<String, bool>) {
-        let (path, alias) = match import.split_once(" as ") {
-            Some((path, alias)) => (path, Some(alias)),
-            None => (import, None),
-        };
-        let mut segments: Vec<&str> = path.split("::").collect();
-        let is_own = self.is_own(&segments, before);
-        let last = segments.pop().unwrap_or_default();
-        if last == "*" {
+    fn add(&mut self, import: &Import, before: &BTreeMap<String, bool>) {
+        let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
+        let is_own = self.is_own(&path, before);
+        let Some(name) = &import.name else {
             self.has_own_glob |= is_own;
             self.has_other_glob |= !is_own;
             return;
-        }
-        let name = match (alias, last) {
-            (Some(alias), _) => alias,
-            (None, "self") => segments.last().copied().unwrap_or_default(),
-            (None, last) => last,
         };
-        let known = self.names.entry(name.to_owned()).or_insert(is_own);
+        let known = self.names.entry(name.clone()).or_insert(is_own);
         *known &= is_own;
     }
 
@@ -118,9 +133,44 @@ impl<'a> ImportedNames<'a> {
         match name.parent {
             // An item of a type, such as a variant.
             Some(parent) if parent.to_string().starts_with(char::is_uppercase) => false,
-            Some(_) => self.is_own_path(name.path),
-            None => self.is_own_type(&name.ident.to_string(), is_kinds),
+            parent => match self.target(name) {
+                Some((Target::Item(..), is_selected)) => is_selected,
+                _ if parent.is_some() => self.is_own_path(name.path),
+                _ => self.is_own_type(&name.ident.to_string(), is_kinds),
+            },
         }
+    }
+
+    /// Whether a name in a path is a selected module of the project's [`ModuleTree`]; none if the tree does not know.
+    pub(super) fn is_selected_module(&self, name: &Name<'_>) -> Option<bool> {
+        // Alone, it is rather a variable.
+        if !name.is_continued && name.path.is_empty() {
+            return None;
+        }
+        match self.target(name)? {
+            (Target::Module(_), is_selected) => Some(is_selected),
+            (Target::Item(..), _) => Some(false),
+        }
+    }
+
+    /// Whether a path may begin with a module that the file imports in a way that nothing here can follow.
+    pub(super) fn is_undecided_module(&self, name: &Name<'_>) -> bool {
+        name.is_continued
+            && name.path.is_empty()
+            && (self.has_own_glob || self.has_other_glob)
+            && !self.names.contains_key(&name.ident.to_string())
+            && self.target(name).is_none()
+    }
+
+    /// Returns what a name leads to, and whether that is selected or in a selected module.
+    fn target(&self, name: &Name<'_>) -> Option<(Target, bool)> {
+        let tree = self.project.tree?;
+        let module = [self.project.module, name.modules()].concat();
+        let path = name.path.iter().chain([name.ident]).map(ToString::to_string);
+        let target = tree.resolve(&module, &path.collect::<Vec<_>>())?;
+        let (Target::Module(module) | Target::Item(module, _)) = &target;
+        let is_selected = tree.is_selected(module);
+        Some((target, is_selected))
     }
 
     /// Whether the name alone is imported from the project; none if it is not imported by itself.
@@ -141,7 +191,7 @@ impl<'a> ImportedNames<'a> {
 
 #[derive(Default)]
 struct Visitor {
-    imports: Vec<String>,
+    imports: Vec<Import>,
     modules: BTreeSet<String>,
     variants: Vec<Ident>,
     /// The count of inline modules around an item.
@@ -150,17 +200,13 @@ struct Visitor {
 
 impl<'ast> Visit<'ast> for Visitor {
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
-        let mut paths = Vec::new();
-        flatten(&item.tree, "", &mut paths);
+        let mut imports = Import::all_of(item);
         // `use super::*` in an inline module imports what the file has.
-        paths.retain(|path| {
-            let supers = path.strip_suffix("::*").map(|path| path.split("::"));
-            !supers.is_some_and(|mut path| {
-                let count = path.clone().count();
-                count <= self.depth && path.all(|segment| segment == "super")
-            })
+        imports.retain(|import| {
+            let is_file = import.path.len() <= self.depth && import.path.iter().all(|name| name == "super");
+            import.name.is_some() || !is_file
         });
-        self.imports.extend(paths);
+        self.imports.extend(imports);
     }
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {

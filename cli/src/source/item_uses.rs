@@ -1,5 +1,5 @@
-//! Where a file uses items and modules of the project. Names are resolved by the file's imports, as `kind_renaming` does: an item of another
-//! crate may have the same name.
+//! Where a file uses items and modules of the project. Names are resolved by the project's modules and the file's imports, as `kind_renaming`
+//! does: an item of another crate may have the same name.
 
 use std::collections::BTreeSet;
 
@@ -20,15 +20,27 @@ pub fn item_lines(text: &str, project: ProjectItems<'_>, items: &BTreeSet<String
 /// parse has none: rustc reports it.
 pub fn module_lines(text: &str, project: ProjectItems<'_>, parent: Option<&str>, module: &str) -> Vec<usize> {
     lines(text, project, &|name, imports| {
+        if name.ident != module {
+            return false;
+        }
+        if let Some(is_selected) = imports.is_selected_module(name) {
+            return is_selected;
+        }
         let is_own = match name.path {
             [] => true,
             // A glob may import the parent.
             [parent] if imports.imported(&parent.to_string()).is_none() => true,
             path => imports.is_own_path(path),
         };
-        name.ident == module
-            && parent.is_none_or(|parent| name.parent.is_some_and(|found| found == parent))
-            && is_own
+        parent.is_none_or(|parent| name.parent.is_some_and(|found| found == parent)) && is_own
+    })
+}
+
+/// Returns the lines with a path that begins with the name of a module, of which neither the project's modules nor the file's imports tell
+/// whether it is the project's.
+pub fn undecided_lines(text: &str, project: ProjectItems<'_>, module: &str) -> Vec<usize> {
+    lines(text, project, &|name, imports| {
+        name.ident == module && imports.is_undecided_module(name)
     })
 }
 
@@ -60,6 +72,8 @@ mod tests {
     const SHOP: ProjectItems<'static> = ProjectItems {
         crate_name: "shop",
         with_imported: false,
+        tree: None,
+        module: &[],
     };
     const IMPORTED: ProjectItems<'static> = ProjectItems {
         with_imported: true,

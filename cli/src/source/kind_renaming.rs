@@ -34,8 +34,6 @@ pub struct Renaming {
     pub words: BTreeMap<String, String>,
     /// Names that do not change: those of the kind's fields, and those that other files use.
     pub fields: BTreeSet<String>,
-    /// The name of the project's library in code.
-    pub crate_name: String,
 }
 
 /// What a file has of the kind.
@@ -52,16 +50,17 @@ pub enum FileRole {
 }
 
 impl Renaming {
-    /// Returns the text with the new names.
-    pub fn apply(&self, text: &str, role: FileRole) -> Result<String, InsertError> {
+    /// Returns the text with the new names. The tree of `project` has the modules of the kind selected.
+    pub fn apply(
+        &self,
+        text: &str,
+        role: FileRole,
+        project: ProjectItems<'_>,
+    ) -> Result<String, InsertError> {
         let source = SourceText::parse(text)?;
         let mut edits = BTreeMap::new();
         let mut edit = |range: Range<usize>, new: String| {
             edits.insert(range.start, (range, new));
-        };
-        let project = ProjectItems {
-            crate_name: &self.crate_name,
-            with_imported: false,
         };
         let imports = ImportedNames::of(&source.file, project);
         let variants = imports.variant_starts(&source);
@@ -130,9 +129,15 @@ impl Renaming {
         Ok(source.replace(edits.into_values().collect()))
     }
 
-    /// Returns the lines that would not be as before if the renaming was undone: they have a new name already.
-    pub fn clashes(&self, before: &str, after: &str, role: FileRole) -> Result<Vec<usize>, InsertError> {
-        let undone = self.inverse().apply(after, role)?;
+    /// Returns the lines that would not be as before if the renaming was undone: they have a new name already. `project` is that of the new names.
+    pub fn clashes(
+        &self,
+        before: &str,
+        after: &str,
+        role: FileRole,
+        project: ProjectItems<'_>,
+    ) -> Result<Vec<usize>, InsertError> {
+        let undone = self.inverse().apply(after, role, project)?;
         let lines = before.lines().zip(undone.lines()).enumerate();
         let differing = lines.filter(|(_, (before, undone))| before != undone);
         Ok(differing.map(|(at, _)| at + 1).collect())
@@ -153,7 +158,6 @@ impl Renaming {
             literals: swap(&self.literals),
             words: swap(&self.words),
             fields: self.fields.clone(),
-            crate_name: self.crate_name.clone(),
         }
     }
 
@@ -169,11 +173,19 @@ impl Renaming {
             return is_own.then(|| new.clone());
         }
         let [old, new] = &self.module;
-        let is_module = match name.parent {
-            Some(parent) => PARENTS.iter().any(|module| parent == module) && imports.is_own_path(name.path),
-            None => role == FileRole::Parent || name.is_continued && imports.imported(old) == Some(true),
+        if text != *old {
+            return None;
+        }
+        let is_module = match (imports.is_selected_module(name), name.parent) {
+            (Some(is_selected), _) => is_selected,
+            (None, Some(parent)) => {
+                PARENTS.iter().any(|module| parent == module) && imports.is_own_path(name.path)
+            }
+            (None, None) => {
+                role == FileRole::Parent || name.is_continued && imports.imported(old) == Some(true)
+            }
         };
-        (text == *old && is_module).then(|| new.clone())
+        is_module.then(|| new.clone())
     }
 
     /// Returns the new name of a variable: `foo`, `foos`, `foo_status`.

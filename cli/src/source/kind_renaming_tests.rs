@@ -1,5 +1,12 @@
 use super::*;
 
+const SHOP: ProjectItems<'static> = ProjectItems {
+    crate_name: "shop",
+    with_imported: false,
+    tree: None,
+    module: &[],
+};
+
 fn renaming() -> Renaming {
     let pairs = |pairs: &[(&str, &str)]| {
         pairs
@@ -18,7 +25,6 @@ fn renaming() -> Renaming {
         literals: pairs(&[("Foo", "Bar"), ("foos/status", "bars/status")]),
         words: pairs(&[("Foo", "Bar"), ("foos", "bars")]),
         fields: BTreeSet::from(["foo_size".to_owned()]),
-        crate_name: "shop".to_owned(),
     }
 }
 
@@ -83,7 +89,7 @@ fn names_change_by_the_role_of_the_file() {
             "#[kube(kind = \"Bar\")]\nstruct BarSpec { foo_size: u8, foo: u8 }",
         ),
     ] {
-        assert_eq!(renaming().apply(before, role).unwrap(), after);
+        assert_eq!(renaming().apply(before, role, SHOP).unwrap(), after);
     }
 }
 
@@ -91,9 +97,8 @@ fn names_change_by_the_role_of_the_file() {
 fn clashes_are_found() {
     let clashes = |text: &str, role| {
         let renaming = renaming();
-        renaming
-            .clashes(text, &renaming.apply(text, role).unwrap(), role)
-            .unwrap()
+        let after = renaming.apply(text, role, SHOP).unwrap();
+        renaming.clashes(text, &after, role, SHOP).unwrap()
     };
     assert_eq!(
         clashes("fn f(foo: Foo) {\n    let bar_b = 1;\n} // Bar", FileRole::Own),

@@ -2,8 +2,9 @@
 //!
 //! Each function takes a text and returns it with one more line, or unchanged if the line exists. All other bytes are
 //! kept: comments, formatting, line endings. `items` inserts declarations, `manager_calls` the calls in `main`, `webhooks` a further webhook.
-//! `removal` removes them, and `item_uses` finds what else uses them. `kind_renaming` renames a kind (with `variable_names` and `name_uses`),
-//! `group_names` its group, and `library_renames` items of the library. `imported_names` resolves names.
+//! `removal` and `webhook_removal` remove them, and `item_uses` finds what else uses them. `kind_renaming` renames a kind (with `variable_names` and `name_uses`),
+//! `group_names` its group, and `library_renames` items of the library. `imported_names` resolves names by a file's imports, `module_tree` by
+//! all modules.
 //!
 //! For the versions of a kind: `tokens` moves and renames modules, `old_version` edits a version's file (`converted_types` finds what it
 //! converts), `registration` the calls that register the versions, `registration_call` the controller that calls them, and
@@ -21,6 +22,7 @@ mod kind_renaming;
 mod kinds;
 mod library_renames;
 mod manager_calls;
+mod module_tree;
 mod name_uses;
 mod nested_options;
 mod old_version;
@@ -30,18 +32,20 @@ mod removal;
 mod stored_version;
 mod tokens;
 mod variable_names;
+mod webhook_removal;
 mod webhooks;
 mod words;
 
-pub use files::{SourceFile, package_files, read_files};
+pub use files::{SourceFile, package_files, package_texts, read_files};
 pub use group_names::{GroupNames, domain_lines};
 pub use imported_names::ProjectItems;
-pub use item_uses::{item_lines, module_lines};
+pub use item_uses::{item_lines, module_lines, undecided_lines};
 pub use items::{declare_module, export_in_prelude, export_type, import_type};
 pub use kind_renaming::{FileRole, Renaming};
 pub use kinds::{DefinedKind, ProjectKind, defined_kinds, defined_type, project_kinds, visible_names};
 pub use library_renames::{Rename, Renamed, rename_item};
 pub use manager_calls::register;
+pub use module_tree::ModuleTree;
 pub use nested_options::{NestedOption, nested_options};
 pub use old_version::{change_hub, derive_conversion, file_module, set_version, unconverted};
 pub use registration::{
@@ -51,6 +55,7 @@ pub use registration_call::{REGISTER, call_registration};
 pub use removal::{remove_module, unregister};
 pub use stored_version::{StoredVersion, stored_version};
 pub use tokens::{call_lines, informer_lines, literal_lines, move_down, rename_module, replace_literals};
+pub use webhook_removal::remove_webhook;
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookType, add_webhook, registered_webhooks};
 pub use words::{identifiers, word_lines};
 

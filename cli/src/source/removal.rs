@@ -48,7 +48,7 @@ pub fn unregister(text: &str, project: ProjectItems<'_>, name: &str) -> Result<S
 }
 
 /// Removes the imported paths for which `is_removed`. Those of inline modules are without their `super::`.
-fn remove_imports(text: &str, is_removed: &dyn Fn(&str) -> bool) -> Result<String, InsertError> {
+pub(super) fn remove_imports(text: &str, is_removed: &dyn Fn(&str) -> bool) -> Result<String, InsertError> {
     let mut text = text.to_owned();
     loop {
         let source = SourceText::parse(&text)?;
@@ -152,7 +152,7 @@ fn removed_range(
 }
 
 /// Removes a node, with its line if nothing else is on it, and with one of the blank lines around it.
-fn remove_line(source: &SourceText<'_>, range: Range<usize>) -> String {
+pub(super) fn remove_line(source: &SourceText<'_>, range: Range<usize>) -> String {
     let text = source.text;
     let newline = |text: &str| match text.as_bytes() {
         [b'\n', ..] => 1,

@@ -4,6 +4,8 @@ use crate::source::{declare_module, export_in_prelude, export_type, import_type,
 const SHOP: ProjectItems<'static> = ProjectItems {
     crate_name: "shop",
     with_imported: false,
+    tree: None,
+    module: &[],
 };
 
 /// What the insertions write is removed again, and nothing else.

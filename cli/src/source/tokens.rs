@@ -10,7 +10,7 @@ pub fn move_down(text: &str) -> Result<String, InsertError> {
     let mut edits = Vec::new();
     Scope::default().visit(source.tokens(), &mut |name| {
         let is_first = name.ident == "super" && name.parent.is_none_or(|parent| parent == "self");
-        if is_first && name.supers > name.scope.modules {
+        if is_first && name.supers > name.scope.modules.len() {
             let start = source.range(name.ident).start;
             let new = if name.scope.is_visibility {
                 "in super::"
@@ -35,7 +35,7 @@ fn attribute_literals(tokens: TokenStream, is_attribute: bool, visitor: &mut dyn
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
         match token {
-            TokenTree::Group(group) if !is_module(&tokens[..at]) => {
+            TokenTree::Group(group) if module_name(&tokens[..at]).is_none() => {
                 let starts = matches!(&tokens[..at], [.., TokenTree::Punct(punct)] if punct.as_char() == '#');
                 attribute_literals(group.stream(), is_attribute || starts, visitor);
             }
@@ -45,9 +45,12 @@ fn attribute_literals(tokens: TokenStream, is_attribute: bool, visitor: &mut dyn
     }
 }
 
-/// Whether the tokens end with `mod name`.
-fn is_module(tokens: &[TokenTree]) -> bool {
-    matches!(tokens, [.., TokenTree::Ident(word), TokenTree::Ident(_)] if *word == "mod")
+/// Returns the name if the tokens end with `mod name`.
+fn module_name(tokens: &[TokenTree]) -> Option<&Ident> {
+    match tokens {
+        [.., TokenTree::Ident(word), TokenTree::Ident(name)] if *word == "mod" => Some(name),
+        _ => None,
+    }
 }
 
 /// Returns the text with another name of a module in all paths.
@@ -177,11 +180,18 @@ pub(super) struct Name<'a> {
     pub(super) parent: Option<&'a Ident>,
     /// All segments before it.
     pub(super) path: &'a [Ident],
-    /// Whether it is not the last segment of its path.
+    /// Whether another segment of its path follows; type arguments are none.
     pub(super) is_continued: bool,
     /// The count of `super`s in the path from here on.
     supers: usize,
     scope: &'a Scope,
+}
+
+impl Name<'_> {
+    /// Returns the inline modules around it.
+    pub(super) fn modules(&self) -> &[String] {
+        &self.scope.modules
+    }
 }
 
 /// The tokens of a group.
@@ -189,8 +199,8 @@ pub(super) struct Name<'a> {
 pub(super) struct Scope {
     /// The path that its paths continue: imports in braces.
     base: Vec<Ident>,
-    /// The count of inline modules around it.
-    modules: usize,
+    /// The inline modules around it.
+    modules: Vec<String>,
     /// Whether it is the group of `pub(super)`.
     is_visibility: bool,
 }
@@ -202,7 +212,7 @@ impl Scope {
         for (at, token) in tokens.iter().enumerate() {
             match token {
                 TokenTree::Ident(ident) => {
-                    let is_continued = is_path_separator(&tokens[at + 1..]);
+                    let is_continued = is_path_separator(&tokens[at + 1..]) && !is_less(tokens.get(at + 3));
                     visitor(&Name {
                         ident,
                         parent: path.last(),
@@ -220,9 +230,11 @@ impl Scope {
                 TokenTree::Group(group) => {
                     let is_brace = group.delimiter() == Delimiter::Brace;
                     let base = std::mem::take(&mut path);
+                    let module = module_name(&tokens[..at]).filter(|_| is_brace);
+                    let module = module.map(ToString::to_string);
                     let scope = Self {
                         base: if is_brace { base } else { Vec::new() },
-                        modules: self.modules + usize::from(is_brace && is_module(&tokens[..at])),
+                        modules: self.modules.iter().cloned().chain(module).collect(),
                         is_visibility: matches!(&tokens[..at], [.., TokenTree::Ident(word)] if *word == "pub")
                             && group.stream().into_iter().count() == 1,
                     };
@@ -240,6 +252,10 @@ impl Scope {
 pub(super) fn is_path_separator(tokens: &[TokenTree]) -> bool {
     let is_colon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
     matches!(tokens, [first, second, ..] if is_colon(first) && is_colon(second))
+}
+
+fn is_less(token: Option<&TokenTree>) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == '<')
 }
 
 /// Returns the length of the chain of `super`s.

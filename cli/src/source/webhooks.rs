@@ -63,18 +63,13 @@ pub fn registered_webhooks(files: &[SourceFile]) -> Vec<RegisteredWebhook> {
     struct CallVisitor<'a>(&'a SourceFile, Vec<RegisteredWebhook>);
     impl<'ast> Visit<'ast> for CallVisitor<'_> {
         fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-            let webhook = WebhookType::ALL
-                .into_iter()
-                .find(|webhook| call.method == webhook.method());
-            let first = call.turbofish.as_ref().and_then(|types| types.args.first());
-            if let (Some(webhook), Some(GenericArgument::Type(kind))) = (webhook, first) {
-                self.1.extend(type_name(kind).map(|kind| RegisteredWebhook {
+            self.1
+                .extend(registered_type(call).map(|(webhook, kind)| RegisteredWebhook {
                     path: self.0.path.clone(),
                     line: call.method.span().start().line,
                     kind,
                     webhook,
                 }));
-            }
             visit::visit_expr_method_call(self, call);
         }
     }
@@ -84,6 +79,16 @@ pub fn registered_webhooks(files: &[SourceFile]) -> Vec<RegisteredWebhook> {
         visitor.1
     };
     files.iter().flat_map(of_file).collect()
+}
+
+/// Returns the webhook that a call registers, and the name of its kind.
+pub(super) fn registered_type(call: &ExprMethodCall) -> Option<(WebhookType, String)> {
+    let mut types = WebhookType::ALL.into_iter();
+    let webhook = types.find(|webhook| call.method == webhook.method())?;
+    match call.turbofish.as_ref()?.args.first()? {
+        GenericArgument::Type(kind) => Some((webhook, type_name(kind)?)),
+        _ => None,
+    }
 }
 
 /// A webhook to add to a file.
@@ -145,12 +150,7 @@ fn import(text: &str, names: &[&str]) -> Result<String, InsertError> {
 fn implement(text: &str, new: &NewWebhook<'_>) -> Result<String, InsertError> {
     let source = SourceText::parse(text)?;
     let implementations: Vec<_> = implementations(&source, new.name).collect();
-    let is_of_trait = |item: &&ItemImpl| {
-        let path = item.trait_.as_ref().map(|(path, _)| path);
-        let last = path.and_then(|path| path.segments.last());
-        last.is_some_and(|last| last.ident == new.webhook.trait_name())
-    };
-    if implementations.iter().any(is_of_trait) {
+    if implementations.iter().any(|item| is_of_trait(item, new.webhook)) {
         return Ok(text.to_owned());
     }
     let newline = source.newline();
@@ -200,8 +200,18 @@ fn first_parameter(function: &ImplItemFn) -> Option<String> {
     None
 }
 
+/// Whether an item implements the trait of a webhook.
+pub(super) fn is_of_trait(item: &ItemImpl, webhook: WebhookType) -> bool {
+    let path = item.trait_.as_ref().map(|(path, _)| path);
+    let last = path.and_then(|path| path.segments.last());
+    last.is_some_and(|last| last.ident == webhook.trait_name())
+}
+
 /// Returns the implementations for a type.
-fn implementations<'a>(source: &'a SourceText<'_>, name: &'a str) -> impl Iterator<Item = &'a ItemImpl> {
+pub(super) fn implementations<'a>(
+    source: &'a SourceText<'_>,
+    name: &'a str,
+) -> impl Iterator<Item = &'a ItemImpl> {
     source.file.items.iter().filter_map(move |item| match item {
         Item::Impl(item) if type_name(&item.self_ty).is_some_and(|found| found == name) => Some(item),
         _ => None,

@@ -71,7 +71,7 @@ fn commands_of_the_chapters_do_what_they_say() {
     let changing = Sandbox::project();
     changing.kubewright("generate").expect(0);
     changing.kubewright("add kind Plan").expect(0);
-    assert_eq!(run_chapter(&changing, "changing"), 5);
+    assert_eq!(run_chapter(&changing, "changing"), 8);
 
     let importing = Sandbox::project();
     let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/imported/definitions.yaml");

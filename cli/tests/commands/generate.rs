@@ -429,10 +429,19 @@ fn samples_are_written_once_and_always_validated() {
     project
         .kubewright("generate")
         .expect(exit::SAMPLE)
+        .stderr_contains("create manifests/crds/demo.dev_foos.yaml")
+        .stderr_contains("error: the samples do not match the schemas of their kinds:\nmanifests/samples/foo.yaml:5: spec.replica is unknown: did you mean replicas?\n")
         .stderr_contains("manifests/samples/foo.yaml:5: spec.replicas is 11: must be at most 10")
-        .stderr_contains("manifests/samples/foo.yaml:5: spec.replica is unknown: did you mean replicas?");
+        .stderr_contains("\nchange them, then run `kubewright generate --check`; all other files were written\n");
     assert_eq!(project.read("manifests/samples/foo.yaml"), sample);
-    project.kubewright("generate --check").expect(exit::SAMPLE);
+    let written = project.files();
+    for command in ["generate", "generate --check", "generate --dry-run"] {
+        project
+            .kubewright(command)
+            .expect(exit::SAMPLE)
+            .stderr_contains("`kubewright generate --check`; all other files are up to date\n");
+    }
+    assert_eq!(project.files(), written);
     project.edit("manifests/samples/foo.yaml", "v1alpha1", "v2");
     project
         .kubewright("generate")
@@ -442,12 +451,14 @@ fn samples_are_written_once_and_always_validated() {
     project
         .kubewright("generate")
         .expect(exit::SAMPLE)
-        .stderr_contains("error: manifests/samples/foo.yaml:2: invalid YAML: unclosed bracket '['\n");
+        .stderr_contains("\nmanifests/samples/foo.yaml:2: invalid YAML: unclosed bracket '['\n");
     project.write("manifests/samples/foo.yaml", "---\nspec: {}\n");
+    std::fs::remove_file(project.cwd.join(CRD)).unwrap();
     project
         .kubewright("generate --dry-run")
         .expect(exit::SAMPLE)
-        .stderr_contains("manifests/samples/foo.yaml:2: kind is missing: it is required");
+        .stderr_contains("manifests/samples/foo.yaml:2: kind is missing: it is required")
+        .stderr_contains("`kubewright generate --check`; nothing was written\n");
 
     std::fs::remove_file(project.cwd.join("manifests/samples/foo.yaml")).unwrap();
     project

@@ -73,6 +73,7 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
             "Nothing",
         ][..],
     );
+    let removed = prop::sample::select(&["Node", "Pod", "Foo", "Apple", "Thing.elsewhere.dev"][..]);
     let version = prop::sample::select(&["v1", "v1beta1", "v1alpha1", "first"][..]);
     let functions =
         prop::sample::select(&["--validating", "--defaulting", "--validating --defaulting", ""][..]);
@@ -83,9 +84,11 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (kind.clone(), version.clone()).prop_map(|(kind, version)| format!("add version {kind} {version}")),
         1 => (kind.clone(), version).prop_map(|(kind, version)| format!("remove version {kind} {version}")),
         2 => (kind.clone(), functions.clone()).prop_map(|(kind, functions)| format!("add webhook {kind} {functions}")),
-        1 => functions.prop_map(|functions| format!("add webhook Pod {functions}")),
+        1 => functions.clone().prop_map(|functions| format!("add webhook Pod {functions}")),
         2 => (controlled, kind.clone()).prop_map(|(kind, owned)| format!("add controller {kind} --owns {owned}")),
         3 => kind.clone().prop_map(|kind| format!("remove kind {kind}")),
+        1 => removed.clone().prop_map(|kind| format!("remove controller {kind}")),
+        1 => (removed, functions).prop_map(|(kind, functions)| format!("remove webhook {kind} {functions}")),
         1 => kind.clone().prop_map(|kind| format!("migrate storage {kind}")),
         2 => (kind.clone(), kind.clone()).prop_map(|(old, new)| format!("rename kind {old} {new}")),
         1 => (group.clone(), group).prop_map(|(old, new)| format!("rename group {old} {new}")),

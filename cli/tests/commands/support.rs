@@ -52,7 +52,7 @@ impl Sandbox {
             folder,
             git: "git".into(),
             // rustfmt is slow to start, and few tests depend on formatting.
-            rustfmt: "/nonexistent/rustfmt".into(),
+            rustfmt: concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands/fake_rustfmt.sh").into(),
         }
     }
 
@@ -76,6 +76,11 @@ impl Sandbox {
     pub(crate) fn with_rustfmt(mut self) -> Self {
         self.rustfmt = "rustfmt".into();
         self
+    }
+
+    /// Makes another program rustfmt.
+    pub(crate) fn set_rustfmt(&mut self, program: &str) {
+        self.rustfmt = program.into();
     }
 
     /// Changes to a subdirectory.

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Prints the code as it is.
+exec cat
