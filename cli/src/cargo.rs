@@ -1,5 +1,6 @@
 //! Builds the operator with cargo and runs `<operator> manifests`.
 
+mod conversion_help;
 mod environment;
 mod source_paths;
 
@@ -69,8 +70,11 @@ pub enum CargoError {
         name: String,
     },
     /// The build failed; the compiler has printed the errors.
-    #[error("the operator does not compile (see above); nothing was written")]
-    Compile,
+    #[error("the operator does not compile (see above); nothing was written{}", help_lines(.help))]
+    Compile {
+        /// The fixes of errors in conversions.
+        help: Vec<String>,
+    },
     /// `<operator> manifests` failed; as a rule the operator has printed the error.
     #[error("`{name} manifests` failed{}; nothing was written", if *.wrote_stderr { " (see above)" } else { "" })]
     Manifests {
@@ -97,9 +101,10 @@ impl CargoError {
             | Self::NoPackage(_)
             | Self::MissingDependency { .. }
             | Self::VersionMismatch { .. } => exit::PROJECT,
-            Self::Metadata(_) | Self::AmbiguousBinary { .. } | Self::NoExecutable { .. } | Self::Compile => {
-                exit::COMPILE
-            }
+            Self::Metadata(_)
+            | Self::AmbiguousBinary { .. }
+            | Self::NoExecutable { .. }
+            | Self::Compile { .. } => exit::COMPILE,
             Self::Manifests { .. } | Self::InvalidManifests { .. } => exit::MANIFESTS,
         }
     }
@@ -112,7 +117,7 @@ pub fn manifests(context: &mut Context<'_>, project: &Project) -> Result<Manifes
     let child = target.build_command(context.color).spawn();
     let built = run_command(context, child, &context.cargo.clone())?;
     if !built.succeeded {
-        return Err(CargoError::Compile.into());
+        return Err(target.compile_error(&built).into());
     }
     let executable = target.executable(&built.stdout)?;
     let child = target.manifests_command(&executable).spawn();
@@ -202,6 +207,12 @@ impl OperatorTarget {
         command
     }
 
+    /// Returns the error of a build that failed.
+    pub fn compile_error(&self, built: &CommandOutput) -> CargoError {
+        let help = conversion_help::conversion_help(&self.root, &built.stderr);
+        CargoError::Compile { help }
+    }
+
     /// Returns the path of the binary, from cargo's artifact messages.
     pub fn executable(&self, messages: &str) -> Result<PathBuf, CargoError> {
         let found = Message::parse_stream(messages.as_bytes())
@@ -230,7 +241,7 @@ impl OperatorTarget {
     pub fn parse_manifests(&self, output: &CommandOutput) -> Result<Manifests, CargoError> {
         let name = self.binary.clone();
         if !output.succeeded {
-            let wrote_stderr = output.wrote_stderr;
+            let wrote_stderr = !output.stderr.is_empty();
             return Err(CargoError::Manifests { wrote_stderr, name });
         }
         let parsed = Manifests::parse(&output.stdout);
@@ -330,15 +341,19 @@ fn find_binary(package: &Package, name: &str) -> Result<String, CargoError> {
     }
 }
 
+fn help_lines(help: &[String]) -> String {
+    help.iter().flat_map(|line| ["\nhelp: ", line]).collect()
+}
+
 /// Exit status and output of a command.
 #[derive(Debug)]
 pub struct CommandOutput {
     /// Whether the exit status was success.
     pub succeeded: bool,
-    /// Whether the command wrote to stderr.
-    pub wrote_stderr: bool,
     /// The output on stdout.
     pub stdout: String,
+    /// The output on stderr, which was printed.
+    pub stderr: String,
 }
 
 /// Waits for a child process and copies its stderr to ours.
@@ -354,41 +369,40 @@ fn run_command(
     let mut child = child.map_err(failed)?;
     let mut pipe = child.stdout.take();
     let mut stdout = String::new();
-    let wrote_stderr = std::thread::scope(|scope| {
+    let stderr = std::thread::scope(|scope| {
         // Read both pipes concurrently: the child would block on a full one.
         let reader = scope.spawn(|| {
             pipe.as_mut()
                 .map_or(Ok(0), |pipe| pipe.read_to_string(&mut stdout))
         });
-        let wrote_stderr = child
-            .stderr
-            .take()
-            .map_or(Ok(false), |mut pipe| copy_stream(&mut pipe, context.stderr));
+        let stderr = child.stderr.take().map_or(Ok(String::new()), |mut pipe| {
+            copy_stream(&mut pipe, context.stderr)
+        });
         match reader.join() {
-            Ok(result) => result.and(wrote_stderr),
-            Err(_) => wrote_stderr,
+            Ok(result) => result.and(stderr),
+            Err(_) => stderr,
         }
     });
-    let wrote_stderr = wrote_stderr.map_err(|source| IoError::new("read the output of", program, source))?;
+    let stderr = stderr.map_err(|source| IoError::new("read the output of", program, source))?;
     let succeeded = child.wait().map_err(failed)?.success();
     Ok(CommandOutput {
         succeeded,
-        wrote_stderr,
         stdout,
+        stderr,
     })
 }
 
-/// Copies a stream unbuffered, so that the progress of a long build shows. Returns whether there was any output.
-fn copy_stream(from: &mut impl Read, to: &mut dyn Write) -> std::io::Result<bool> {
+/// Copies a stream unbuffered, so that the progress of a long build shows. Returns what it copied.
+fn copy_stream(from: &mut impl Read, to: &mut dyn Write) -> std::io::Result<String> {
     let mut buffer = [0; 4096];
-    let mut any = false;
+    let mut copied = Vec::new();
     loop {
         let length = match from.read(&mut buffer) {
-            Ok(0) => return Ok(any),
+            Ok(0) => return Ok(String::from_utf8_lossy(&copied).into_owned()),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             length => length?,
         };
-        any = true;
+        copied.extend_from_slice(&buffer[..length]);
         to.write_all(&buffer[..length])?;
         to.flush()?;
     }

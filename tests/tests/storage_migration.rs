@@ -2,13 +2,14 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use http::Method;
 use kubewright_testkit::Cluster;
 use kubewright_tests::{Project, on_both_servers};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 on_both_servers!(
-    objects_are_stored_in_the_version_of_the_manifests,
+    objects_are_stored_in_the_hub_before_the_code_stores_it,
     operator_that_is_not_rolled_out_stops_the_migration
 );
 
@@ -42,17 +43,25 @@ fn object(kind: &str, version: &str, name: &str) -> Value {
     })
 }
 
-/// The folder of a project whose manifests store `v1`.
+/// The folder of a project whose hub is `v1`, and whose code and manifests store another version.
 fn project(kind: &str) -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = "version = 1\nname = \"shop\"\nnamespace = \"shop-system\"\ngroup = \"stored.dev\"\n";
     fs::write(folder.path().join("kubewright.toml"), settings).expect("it is written");
     fs::write(folder.path().join("Cargo.toml"), "[package]\nname = \"shop\"\n").expect("it is written");
-    let definitions = folder.path().join("manifests/crds");
-    fs::create_dir_all(&definitions).expect("a folder");
-    let text = definition(kind, "v1").to_string();
-    fs::write(definitions.join("definition.yaml"), text).expect("it is written");
+    fs::create_dir_all(folder.path().join("src")).expect("a folder");
+    fs::create_dir_all(folder.path().join("manifests/crds")).expect("a folder");
+    store(folder.path(), kind, "v1alpha1");
     folder
+}
+
+/// Has the code and the manifests store a version.
+fn store(project: &Path, kind: &str, version: &str) {
+    let calls = format!("versions::<v1::{kind}>().other::<v1alpha1::{kind}>().stored::<{version}::{kind}>()");
+    let code = format!("fn register(setup: &mut Setup) {{ setup.{calls}; }}");
+    fs::write(project.join("src/main.rs"), code).expect("it is written");
+    let text = definition(kind, version).to_string();
+    fs::write(project.join("manifests/crds/definition.yaml"), text).expect("it is written");
 }
 
 /// Runs the command, and returns whether it succeeded, and its output: the log has all runs in the folder.
@@ -68,7 +77,7 @@ fn migrate(cluster: &Cluster, project: &Path, kind: &str, more: &[&str]) -> (boo
     (succeeded, process.log().split_off(before.len()))
 }
 
-fn objects_are_stored_in_the_version_of_the_manifests(cluster: &Cluster) {
+fn objects_are_stored_in_the_hub_before_the_code_stores_it(cluster: &Cluster) {
     let installed = definition("Cap", "v1alpha1");
     cluster.install_crd(&installed).expect("it is installed");
     for number in 0..OBJECTS {
@@ -86,10 +95,15 @@ fn objects_are_stored_in_the_version_of_the_manifests(cluster: &Cluster) {
     assert_eq!((succeeded, &*log), (true, planned));
     let (succeeded, log) = run(&[]);
     let lines = [
-        "caps.stored.dev stores v1 now; before: v1alpha1",
+        "caps.stored.dev stores v1 now; before: v1alpha1; from now on, a release without v1 cannot read new objects",
         "rewritten 500 of 501 objects",
         "rewritten 501 of 501 objects",
         "all objects of caps.stored.dev are stored in v1",
+        "",
+        "next, when each cluster is migrated:",
+        "  kubewright migrate storage Cap",
+        "  kubewright generate",
+        "until then, applying the manifests has the API server store v1alpha1 again: migrate again afterwards",
     ];
     assert_eq!(
         (succeeded, log.lines().collect::<Vec<_>>()),
@@ -99,6 +113,14 @@ fn objects_are_stored_in_the_version_of_the_manifests(cluster: &Cluster) {
     let found = cluster.get(&installed).expect("it is read").expect("it exists");
     assert_eq!(found["status"]["storedVersions"], json!(["v1"]));
     assert_eq!(found["spec"]["versions"][1]["storage"], true);
+    // Without force, a server-side apply of the manifests does not undo the migration.
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/caps.stored.dev?fieldManager=kubectl";
+    let content_type = "application/apply-patch+yaml";
+    let refused = cluster.request(Method::PATCH, path, content_type, Some(&installed));
+    let refused = refused
+        .expect_err("another manager owns the versions")
+        .to_string();
+    assert!(refused.contains("conflict with \"kubewright\""), "{refused}");
     let after = cluster.get(&first).expect("it is read").expect("it exists");
     assert_ne!(
         before["metadata"]["resourceVersion"],
@@ -110,12 +132,43 @@ fn objects_are_stored_in_the_version_of_the_manifests(cluster: &Cluster) {
         after["metadata"]["managedFields"]
     );
 
+    // The release that stores the version changes nothing in the cluster.
+    store(project.path(), "Cap", "v1");
     let (succeeded, log) = run(&[]);
     assert_eq!(
         (succeeded, &*log),
         (
             true,
             "all objects of caps.stored.dev are stored in v1, nothing to do\n"
+        )
+    );
+    let generation = found["metadata"]["generation"].clone();
+    cluster
+        .install_crd(&definition("Cap", "v1"))
+        .expect("it is applied");
+    let found = cluster.get(&installed).expect("it is read").expect("it exists");
+    assert_eq!(found["metadata"]["generation"], generation);
+
+    // The manifests of the release before are applied once more.
+    cluster.install_crd(&installed).expect("it is applied");
+    let (succeeded, log) = run(&[]);
+    assert!(
+        succeeded
+            && log.starts_with("caps.stored.dev stores v1 now; before: v1alpha1")
+            && log.contains("rewritten 501 of 501 objects"),
+        "{log}"
+    );
+    let found = cluster.get(&installed).expect("it is read").expect("it exists");
+    assert_eq!(found["status"]["storedVersions"], json!(["v1"]));
+    // A hub that the cluster does not serve yet.
+    let code = "fn register(setup: &mut Setup) { setup.versions::<v2::Cap>().other::<v1::Cap>().stored::<v1::Cap>(); }";
+    fs::write(project.path().join("src/main.rs"), code).expect("it is written");
+    let (succeeded, log) = run(&[]);
+    assert_eq!(
+        (succeeded, &*log),
+        (
+            false,
+            "error: caps.stored.dev in the cluster does not serve v2: release the operator that serves and converts it first\n"
         )
     );
     let (succeeded, log) = migrate(cluster, project.path(), "Cup", &[]);
@@ -174,7 +227,7 @@ fn operator_that_is_not_rolled_out_stops_the_migration(cluster: &Cluster) {
     let found = cluster.get(&installed).expect("it is read").expect("it exists");
     assert_eq!(found["spec"]["versions"][0]["storage"], true);
 
-    // The manifests are applied before the migration, and store the version.
+    // The other order: the code stores the version, and the manifests are applied before the migration.
     let versions = json!({"spec": {"versions": definition("Hat", "v1")["spec"]["versions"]}});
     cluster.merge_patch(&installed, &versions).expect("it is changed");
     let (succeeded, after_apply) = run();

@@ -56,7 +56,7 @@ pub struct AddKind {
 /// Subcommands of `kubewright migrate`.
 #[derive(Debug, Subcommand)]
 pub enum Migrate {
-    /// Store the objects of a kind in the version that controllers use: in the code, or with --cluster in a cluster
+    /// Store the objects of a kind in the version that controllers use: with --cluster in a cluster, then in the code
     Storage(MigrateStorage),
 }
 
@@ -65,7 +65,7 @@ pub enum Migrate {
 pub struct MigrateStorage {
     /// The kind, with its group if several groups have it, as in `Foo` or `Foo.demo.dev`
     pub kind: KindReference,
-    /// Have the cluster of this kubeconfig context store all objects in the version that the manifests store; the code is not changed
+    /// Have the cluster of this kubeconfig context store all objects in that version, before the code does; the code is not changed
     #[arg(long, value_name = "CONTEXT")]
     pub cluster: Option<String>,
     /// Print the planned changes and make none

@@ -1,6 +1,7 @@
 //! `kubewright migrate storage`: stores the objects of a kind in the version that controllers use.
 //!
-//! Two steps, with a release between them: the code stores the hub, then each cluster rewrites its objects.
+//! Two steps: each cluster stores the hub and rewrites its objects, after a check of the replicas; then the code stores the hub. In the other
+//! order, applying the manifests would have a cluster store the hub before any check.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -9,7 +10,7 @@ use crate::{
     Context, Error,
     args::{MigrateStorage, WriteOptions},
     error::KindError,
-    migration,
+    migration::{self, Target},
     plan::{self, Plan},
     project::Project,
     source::{self, StoredVersion},
@@ -22,20 +23,27 @@ pub fn run(args: &MigrateStorage, context: &mut Context<'_>) -> Result<(), Error
     let Some(cluster) = &args.cluster else {
         return change_code(args, &project, context);
     };
-    migration::run(&project.root, &args.kind, cluster, args.dry_run, context)
+    let mut hub = None;
+    for (path, text) in files(args, &project)? {
+        let found = source::registered_versions(&text, &args.kind.kind);
+        let found = found.map_err(|error| in_file(&path, error))?;
+        hub = hub.or(found.map(|versions| versions.hub));
+    }
+    let kind = &args.kind;
+    migration::run(
+        &project.root,
+        Target { kind, hub },
+        cluster,
+        args.dry_run,
+        context,
+    )
 }
 
 /// Removes the version that the code has stored in place of the hub.
 fn change_code(args: &MigrateStorage, project: &Project, context: &mut Context<'_>) -> Result<(), Error> {
     let kind = &*args.kind.kind;
-    let folders = folders(args, project)?;
     let (mut plan, mut versions_exist) = (Plan::default(), false);
-    for file in plan::rust_files(&project.root.join("src"))? {
-        let before = plan::read(&file)?.unwrap_or_default();
-        let path = file.strip_prefix(&project.root).unwrap_or(&file).to_owned();
-        if !folders.is_empty() && !folders.iter().any(|folder| path.starts_with(folder)) {
-            continue;
-        }
+    for (path, before) in files(args, project)? {
         let stored = source::stored_version(&before, kind).map_err(|error| in_file(&path, error))?;
         match stored {
             StoredVersion::NoVersions => {}
@@ -63,25 +71,42 @@ fn change_code(args: &MigrateStorage, project: &Project, context: &mut Context<'
         return Ok(());
     }
     context.message(format_args!(
-        "\nnext:\n  kubewright generate\n  release the operator; from then on, a release without this version cannot read new objects\n  {migrate}"
+        "\nnext:\n  kubewright generate\n  {migrate}\n    (for each cluster where it did not run yet: the manifests store the new version now, and applying them checks no replicas)\n  release the operator"
     ))
 }
 
-/// Returns where the code of the kind is, if several groups have it; empty for all code.
-fn folders(args: &MigrateStorage, project: &Project) -> Result<Vec<PathBuf>, Error> {
+/// Returns the files that may register versions of the kind, with their texts.
+fn files(args: &MigrateStorage, project: &Project) -> Result<Vec<(PathBuf, String)>, Error> {
+    let folders = folders(args, project)?;
+    let mut found = Vec::new();
+    for file in plan::rust_files(&project.root.join("src"))? {
+        let path = file.strip_prefix(&project.root).unwrap_or(&file).to_owned();
+        let is_in = |folders: &Vec<PathBuf>| folders.iter().any(|folder| path.starts_with(folder));
+        if folders.as_ref().is_none_or(is_in) {
+            found.push((path, plan::read(&file)?.unwrap_or_default()));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns where the code of the kind is, if several groups have it; none for all code.
+fn folders(args: &MigrateStorage, project: &Project) -> Result<Option<Vec<PathBuf>>, Error> {
     let mut kinds = source::project_kinds(&source::read_files(&project.root)?);
     kinds.retain(|found| found.kind.kind == args.kind.kind && found.kind.has_informer);
     let groups: BTreeSet<String> = kinds.iter().map(|found| found.kind.group.clone()).collect();
-    if groups.len() < 2 {
-        return Ok(Vec::new());
-    }
     let Some(group) = &args.kind.group else {
+        if groups.len() < 2 {
+            return Ok(None);
+        }
         let names = groups.iter().map(|group| format!("{}.{group}", args.kind.kind));
         return Err(KindError::Ambiguous(names.collect()).into());
     };
+    if groups.iter().all(|found| found == group) {
+        return Ok(None);
+    }
     kinds.retain(|found| found.kind.group == *group);
-    Ok(kinds
+    let folders = kinds
         .iter()
-        .filter_map(|found| Some(found.path.parent()?.to_owned()))
-        .collect())
+        .filter_map(|found| Some(found.path.parent()?.to_owned()));
+    Ok(Some(folders.collect()))
 }

@@ -113,7 +113,7 @@ impl Process {
         };
         let mut process = Self::spawn(command)?;
         let (out, err) = (process.child.stdout.take(), process.child.stderr.take());
-        let mut stdout = String::new();
+        let (mut stdout, mut stderr) = (String::new(), String::new());
         let read = async {
             let Some(pipe) = out else {
                 return Ok(());
@@ -128,12 +128,15 @@ impl Process {
             Ok(())
         };
         let forward = async {
-            match err {
-                Some(pipe) => log_lines(pipe, origin, console).await,
-                None => false,
+            if let Some(pipe) = err {
+                log_lines(pipe, origin, console, |line| {
+                    stderr.push_str(line);
+                    stderr.push('\n');
+                })
+                .await;
             }
         };
-        let (read, wrote_stderr) = tokio::join!(read, forward);
+        let (read, ()) = tokio::join!(read, forward);
         read.map_err(failed)?;
         let status = process.child.wait().await.map_err(failed)?;
         process.group = None;
@@ -145,8 +148,8 @@ impl Process {
         }
         Ok(CommandOutput {
             succeeded: status.success(),
-            wrote_stderr,
             stdout,
+            stderr,
         })
     }
 
@@ -224,22 +227,26 @@ enum StopSignal {
 }
 
 async fn forward_lines(pipe: impl AsyncRead + Unpin, origin: LineOrigin, console: Console) {
-    log_lines(pipe, origin, &console).await;
+    log_lines(pipe, origin, &console, |_| {}).await;
 }
 
-/// Forwards a pipe to the console line by line. Returns whether there was any output.
-async fn log_lines(pipe: impl AsyncRead + Unpin, origin: LineOrigin, console: &Console) -> bool {
+/// Forwards a pipe to the console line by line, and passes each line to `on_line`.
+async fn log_lines(
+    pipe: impl AsyncRead + Unpin,
+    origin: LineOrigin,
+    console: &Console,
+    mut on_line: impl FnMut(&str),
+) {
     let mut pipe = BufReader::new(pipe);
-    let (mut line, mut any) = (Vec::new(), false);
+    let mut line = Vec::new();
     loop {
         line.clear();
         match pipe.read_until(b'\n', &mut line).await {
-            Ok(0) | Err(_) => return any,
+            Ok(0) | Err(_) => return,
             Ok(_) => {
-                any = true;
-                console
-                    .log(origin, String::from_utf8_lossy(&line).trim_end())
-                    .await;
+                let text = String::from_utf8_lossy(&line);
+                on_line(text.trim_end());
+                console.log(origin, text.trim_end()).await;
             }
         }
     }

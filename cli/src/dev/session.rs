@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     Error, args,
-    cargo::{CargoError, OperatorTarget},
+    cargo::OperatorTarget,
     generation::{self, Decisions},
     imports,
     manifests::{KindManifest, Manifests, rbac},
@@ -185,7 +185,7 @@ impl Session {
         self.log("building").await;
         let built = build_progress::build(&target, self.color, &self.console).await?;
         if !built.succeeded {
-            return Err(CargoError::Compile.into());
+            return Err(target.compile_error(&built).into());
         }
         let executable = target.executable(&built.stdout)?;
         let printed = target.manifests_command(&executable);

@@ -22,7 +22,7 @@ use crate::{
     Error, dev,
     dev::ClusterError,
     generation,
-    manifests::{Manifests, Permission, PermissionScope, crds},
+    manifests::{KindManifest, Manifests, Permission, PermissionScope, VersionConversion, crds},
     project::Project,
     schema_diff,
 };
@@ -88,7 +88,7 @@ impl ClusterCheck<'_> {
                 )?,
             }
         }
-        for (_, code) in self.manifests.defined_crds() {
+        for (kind, code) in self.manifests.defined_crds() {
             let name = code["metadata"]["name"].as_str().unwrap_or_default();
             let Some(found) = read(name).await? else {
                 report.problem("crds", format!("{name} is not installed: {APPLY}"))?;
@@ -97,7 +97,11 @@ impl ClusterCheck<'_> {
             let mut found = found.data;
             crds::clean(&mut found);
             let code = self.project.settings.descriptions.apply(code);
-            let changes = differences(&found, &code);
+            if let Some(step) = storage_step(&found, &code, kind) {
+                report.problem("crds", step)?;
+                continue;
+            }
+            let changes = differences(&found, &code, kind.conversion.as_ref());
             if changes.is_empty() {
                 report.ok("crds", name)?;
                 continue;
@@ -272,23 +276,40 @@ fn description(resource: &str, group: &str, name: &str, namespace: &str) -> Stri
     format!("{plural}{group}{subresource}{name} {place}")
 }
 
+/// Returns the next step of a storage migration, if the cluster and the code store different versions of a kind that has a hub.
+fn storage_step(cluster: &Value, code: &Value, kind: &KindManifest) -> Option<String> {
+    let hub = &kind.conversion.as_ref()?.hub;
+    let (was, is) = (stored(cluster), stored(code));
+    if was == is {
+        return None;
+    }
+    let command = format!("kubewright migrate storage {}", kind.kind);
+    let step = if was == hub {
+        format!("run `{command}` when each cluster is migrated; these manifests would undo the migration")
+    } else {
+        format!("run `{command} --cluster CONTEXT` before you apply the manifests")
+    };
+    let name = &cluster["metadata"]["name"].as_str().unwrap_or_default();
+    Some(format!(
+        "{name} is stored in {was} in the cluster, and in {is} in the code: {step}"
+    ))
+}
+
+/// Returns the version that a CRD stores.
+fn stored(crd: &Value) -> &str {
+    let mut versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+    let stored = versions.find(|version| version["storage"] == true);
+    stored
+        .and_then(|version| version["name"].as_str())
+        .unwrap_or_default()
+}
+
 /// Returns what differs between the CRD of a cluster and that of the code.
-fn differences(cluster: &Value, code: &Value) -> Vec<String> {
-    let mut changes: Vec<String> = schema_diff::compare(cluster, code)
+fn differences(cluster: &Value, code: &Value, conversion: Option<&VersionConversion>) -> Vec<String> {
+    let mut changes: Vec<String> = schema_diff::compare(cluster, code, conversion)
         .iter()
         .map(ToString::to_string)
         .collect();
-    let stored = |crd: &Value| {
-        let mut versions = crd["spec"]["versions"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default()
-            .into_iter();
-        let stored = versions.find(|version| version["storage"] == true);
-        stored
-            .and_then(|version| Some(version["name"].as_str()?.to_owned()))
-            .unwrap_or_default()
-    };
     let strategy = |crd: &Value| {
         crd["spec"]["conversion"]["strategy"]
             .as_str()
@@ -296,7 +317,11 @@ fn differences(cluster: &Value, code: &Value) -> Vec<String> {
             .to_owned()
     };
     for (what, was, is) in [
-        ("stored version", stored(cluster), stored(code)),
+        (
+            "stored version",
+            stored(cluster).to_owned(),
+            stored(code).to_owned(),
+        ),
         ("conversion", strategy(cluster), strategy(code)),
     ] {
         if was != is {
@@ -304,4 +329,37 @@ fn differences(cluster: &Value, code: &Value) -> Vec<String> {
         }
     }
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn next_step_of_a_storage_migration_is_named() {
+        let crd = |stored: &str| {
+            let version = |name: &str| json!({"name": name, "storage": name == stored});
+            json!({"metadata": {"name": "foos.demo.dev"}, "spec": {"versions": [version("v1"), version("v1alpha1")]}})
+        };
+        let mut kind = json!({"group": "demo.dev", "kind": "Foo", "plural": "foos", "namespaced": true});
+        let step = |cluster: &str, code: &str, kind: &Value| {
+            let kind: KindManifest = from_value(kind.clone()).unwrap();
+            storage_step(&crd(cluster), &crd(code), &kind)
+        };
+        assert_eq!(step("v1alpha1", "v1", &kind), None);
+        kind["conversion"] = json!({"hub": "v1", "rules": {"v1alpha1": []}});
+        assert_eq!(step("v1", "v1", &kind), None);
+        assert_eq!(
+            step("v1alpha1", "v1", &kind).unwrap(),
+            "foos.demo.dev is stored in v1alpha1 in the cluster, and in v1 in the code: run `kubewright migrate storage Foo --cluster CONTEXT` \
+             before you apply the manifests"
+        );
+        assert_eq!(
+            step("v1", "v1alpha1", &kind).unwrap(),
+            "foos.demo.dev is stored in v1 in the cluster, and in v1alpha1 in the code: run `kubewright migrate storage Foo` when each \
+             cluster is migrated; these manifests would undo the migration"
+        );
+    }
 }

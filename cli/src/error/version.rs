@@ -156,7 +156,8 @@ pub enum VersionError {
     },
     /// The stored version cannot be removed.
     #[error(
-        "objects of {kind} are stored in {version}: run `kubewright migrate storage {kind}` first, which stores them in {hub}"
+        "objects of {kind} are stored in {version}: store them in {hub} first, with `kubewright migrate storage {kind} --cluster CONTEXT` in each \
+         cluster and then `kubewright migrate storage {kind}` in the code"
     )]
     Stored {
         /// The kind.

@@ -249,7 +249,7 @@ impl<'a> Planner<'a> {
         for (kind, crd) in manifests.defined_crds() {
             let path = crds::path(kind);
             let crd = self.project.settings.descriptions.apply(crd);
-            self.plan_generated(&path, &crds::text(&crd)?, |old| crds::notes(old, &crd))?;
+            self.plan_generated(&path, &crds::text(&crd)?, |old| crds::notes(old, kind, &crd))?;
             self.outcome.warnings.extend(crds::size_warning(kind, &crd));
             files.push(path);
         }

@@ -202,6 +202,7 @@ mod tests {
             namespaced: false,
             external: false,
             rust_types: BTreeMap::new(),
+            conversion: None,
             crd: Some(json!({"spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]}})),
         };
         let manifests = Manifests {

@@ -53,9 +53,9 @@ fn floats_to_integers(value: &mut Value) {
 }
 
 /// Returns the changes from the existing file to the new CRD, for the plan's notes.
-pub fn notes(file: &str, crd: &Value) -> Vec<String> {
+pub fn notes(file: &str, kind: &KindManifest, crd: &Value) -> Vec<String> {
     match yaml::read_all(file).as_deref() {
-        Ok([old]) => schema_diff::compare(old, crd)
+        Ok([old]) => schema_diff::compare(old, crd, kind.conversion.as_ref())
             .iter()
             .map(ToString::to_string)
             .collect(),
@@ -101,6 +101,7 @@ mod tests {
             namespaced: true,
             external: false,
             rust_types: BTreeMap::new(),
+            conversion: None,
             crd: None,
         };
         let warning = |size| size_warning(&kind, &json!({ "a": "x".repeat(size) }));

@@ -25,6 +25,7 @@ fn foo(rust_types: BTreeMap<String, BTreeMap<String, String>>) -> KindManifest {
         namespaced: true,
         external: false,
         rust_types,
+        conversion: None,
         crd: None,
     }
 }

@@ -85,15 +85,33 @@ pub enum MigrationError {
     Storage(#[from] StorageMigrationError),
 }
 
-/// Stores all objects of the kind in a cluster in the version that the project's manifests store. With `dry_run` it only prints the changes.
+/// A kind and its version to store.
+pub struct Target<'a> {
+    /// The kind.
+    pub kind: &'a KindReference,
+    /// The version, if the code registers several: the hub. Otherwise it is the one that the project's manifests store.
+    pub hub: Option<String>,
+}
+
+/// Stores all objects of the kind in a cluster in the target's version. With `dry_run` it only prints the changes.
 pub fn run(
     root: &Path,
-    kind: &KindReference,
+    target: Target<'_>,
     cluster: &str,
     dry_run: bool,
     context: &mut Context<'_>,
 ) -> Result<(), Error> {
-    tokio_runtime()?.block_on(migrate(root, kind, cluster, dry_run, context))
+    let definition = ProjectDefinition::find(root, target.kind)?;
+    let wanted = target.hub.unwrap_or_else(|| definition.stored.clone());
+    tokio_runtime()?.block_on(migrate(&definition.name, &wanted, cluster, dry_run, context))?;
+    if dry_run || wanted == definition.stored {
+        return Ok(());
+    }
+    context.message(format_args!(
+        "\nnext, when each cluster is migrated:\n  kubewright migrate storage {}\n  kubewright generate\nuntil then, applying the manifests has \
+         the API server store {} again: migrate again afterwards",
+        target.kind, definition.stored
+    ))
 }
 
 /// Returns the versions in which the cluster of a context may have stored objects of a definition. A cluster without the definition is an
@@ -139,25 +157,24 @@ async fn installed(
 }
 
 async fn migrate(
-    root: &Path,
-    kind: &KindReference,
+    name: &str,
+    wanted: &str,
     cluster: &str,
     dry_run: bool,
     context: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let (name, wanted) = wanted_version(root, kind)?;
     let connection = connect(cluster).await?;
-    let definition = installed(&connection, &name, cluster).await?;
-    if definition.stored_versions() == [wanted.as_str()] && definition.stored() == wanted {
+    let definition = installed(&connection, name, cluster).await?;
+    if definition.stored_versions() == [wanted] && definition.stored() == wanted {
         return context.message(format_args!(
             "all objects of {name} are stored in {wanted}, nothing to do"
         ));
     }
-    definition.check_served(&wanted)?;
+    definition.check_served(wanted)?;
     // Also if the definition stores the version already: applying the manifests did that, whatever runs.
     replicas::check(&connection, &definition).await?;
     definition.check_readable(&connection).await?;
-    let migration = StorageMigration::to_version(connection.clone(), definition.resource(&wanted));
+    let migration = StorageMigration::to_version(connection.clone(), definition.resource(wanted));
     if dry_run {
         let stored = definition.stored_versions().join(", ");
         return context.message(format_args!(
@@ -165,9 +182,9 @@ async fn migrate(
         ));
     }
     if definition.stored() != wanted {
-        definition.store(&connection, &wanted).await?;
+        definition.store(&connection, wanted).await?;
         context.message(format_args!(
-            "{name} stores {wanted} now; before: {}",
+            "{name} stores {wanted} now; before: {}; from now on, a release without {wanted} cannot read new objects",
             definition.stored()
         ))?;
     }
@@ -184,39 +201,51 @@ async fn migrate(
     context.message(format_args!("all objects of {name} are stored in {wanted}"))
 }
 
-/// Returns the name of the kind's definition in the manifests, and the version that it stores.
-fn wanted_version(root: &Path, kind: &KindReference) -> Result<(String, String), Error> {
-    let (mut known, mut found) = (Vec::new(), Vec::new());
-    for file in plan::files_with_extension(&root.join(crds::FOLDER), "yaml")? {
-        let text = plan::read(&file)?.unwrap_or_default();
-        for object in yaml::read_all(&text)? {
-            let Ok(definition) = serde_json::from_value::<CustomResourceDefinition>(object) else {
-                continue;
-            };
-            let spec = definition.spec;
-            let stored = spec.versions.into_iter().find(|version| version.storage);
-            let name = definition.metadata.name.zip(stored);
-            match name
-                .filter(|(_, stored)| spec.names.kind == kind.kind && kind.matches(&spec.group, &stored.name))
-            {
-                Some((name, stored)) => {
-                    found.push((format!("{}.{}", spec.names.kind, spec.group), name, stored.name));
+/// A definition in the project's manifests.
+struct ProjectDefinition {
+    name: String,
+    /// The version that it stores.
+    stored: String,
+}
+
+impl ProjectDefinition {
+    fn find(root: &Path, kind: &KindReference) -> Result<Self, Error> {
+        let (mut known, mut found) = (Vec::new(), Vec::new());
+        for file in plan::files_with_extension(&root.join(crds::FOLDER), "yaml")? {
+            let text = plan::read(&file)?.unwrap_or_default();
+            for object in yaml::read_all(&text)? {
+                let Ok(definition) = serde_json::from_value::<CustomResourceDefinition>(object) else {
+                    continue;
+                };
+                let spec = definition.spec;
+                let stored = spec.versions.into_iter().find(|version| version.storage);
+                let name = definition.metadata.name.zip(stored);
+                match name.filter(|(_, stored)| {
+                    spec.names.kind == kind.kind && kind.matches(&spec.group, &stored.name)
+                }) {
+                    Some((name, stored)) => {
+                        let stored = stored.name;
+                        found.push((
+                            format!("{}.{}", spec.names.kind, spec.group),
+                            Self { name, stored },
+                        ));
+                    }
+                    None => known.push(spec.names.kind),
                 }
-                None => known.push(spec.names.kind),
             }
         }
+        if found.len() > 1 {
+            let names = found.into_iter().map(|(kind, _)| kind).collect();
+            return Err(MigrationError::AmbiguousKind(names).into());
+        }
+        if let Some((_, definition)) = found.pop() {
+            return Ok(definition);
+        }
+        let known = match known.len() {
+            0 => String::new(),
+            _ => format!(", only of {}", known.join(", ")),
+        };
+        let kind = kind.to_string();
+        Err(MigrationError::UnknownKind { kind, known }.into())
     }
-    if found.len() > 1 {
-        let names = found.into_iter().map(|(kind, ..)| kind).collect();
-        return Err(MigrationError::AmbiguousKind(names).into());
-    }
-    if let Some((_, name, stored)) = found.pop() {
-        return Ok((name, stored));
-    }
-    let known = match known.len() {
-        0 => String::new(),
-        _ => format!(", only of {}", known.join(", ")),
-    };
-    let kind = kind.to_string();
-    Err(MigrationError::UnknownKind { kind, known }.into())
 }

@@ -2,7 +2,7 @@
 //!
 //! A change breaks objects if one that was valid before may be refused, or lose data, after it. A new or changed CEL rule always does, since
 //! rules are not evaluated. It breaks clients only, if all objects stay valid, but a program may read what the old schema excluded: another
-//! default, a new value of an enum, a removed rule. A new version is compared with the one that was stored.
+//! default, a new value of an enum, a removed rule. A new version is compared through the conversion with those whose objects it gets.
 //!
 //! Each change that crdify refuses by default is marked, except that of a description: the changed descriptions are counted.
 
@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, fmt};
 
 use serde_json::Value;
 
-use crate::schema_type::type_name;
+use crate::{manifests::VersionConversion, schema_type::type_name};
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl fmt::Display for SchemaChange {
 }
 
 /// Returns all changes; those of the whole CRD come first.
-pub fn compare(old: &Value, new: &Value) -> Vec<SchemaChange> {
+pub fn compare(old: &Value, new: &Value, conversion: Option<&VersionConversion>) -> Vec<SchemaChange> {
     let mut changes = SchemaDiff::default();
     for key in ["scope", "group"] {
         if old["spec"][key] != new["spec"][key] {
@@ -79,10 +79,9 @@ pub fn compare(old: &Value, new: &Value) -> Vec<SchemaChange> {
             }
         }
     }
-    let stored = before.iter().find(|version| version["storage"] == true);
     for version in &after {
         if !before.iter().any(|other| other["name"] == version["name"]) {
-            changes.new_version(stored, version);
+            changes.new_version(&before, version, conversion);
         }
     }
     changes.0

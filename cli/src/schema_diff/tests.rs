@@ -11,7 +11,7 @@ fn crd(spec: &Value) -> Value {
 }
 
 fn diff(old: &Value, new: &Value) -> Vec<String> {
-    compare(&crd(old), &crd(new))
+    compare(&crd(old), &crd(new), None)
         .iter()
         .map(ToString::to_string)
         .collect()
@@ -130,7 +130,7 @@ fn reports_versions_columns_and_scope() {
     let second = json!({"name": "v2", "served": true});
     new["spec"]["versions"].as_array_mut().unwrap().push(second);
     let texts = |old, new| {
-        compare(old, new)
+        compare(old, new, None)
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>()
@@ -144,7 +144,7 @@ fn reports_versions_columns_and_scope() {
         ]
     );
     assert!(texts(&new, &old).contains(&"BREAKING version v2 removed".to_owned()));
-    assert!(compare(&old, &old).is_empty());
+    assert!(compare(&old, &old, None).is_empty());
 }
 
 /// The list is that of crdify's `docs/validations.md`, with its default policies, at commit 54162f2. Each validation is there once at least.
@@ -252,7 +252,7 @@ fn what_crdify_refuses_is_marked() {
         let old = crd(&map(none()));
         let mut new = old.clone();
         *new.pointer_mut(changed).unwrap() = json!(value);
-        let changes: Vec<_> = compare(&old, &new).iter().map(ToString::to_string).collect();
+        let changes: Vec<_> = compare(&old, &new, None).iter().map(ToString::to_string).collect();
         assert!(changes.iter().any(|change| change == expected), "{changes:?}");
     }
 }

@@ -8,9 +8,10 @@
 //!
 //! For the versions of a kind: `tokens` moves and renames modules, `old_version` edits a version's file (`converted_types` finds what it
 //! converts), `registration` the calls that register the versions, `registration_call` the controller that calls them, and
-//! `stored_version` which version is stored.
+//! `stored_version` which version is stored; `conversion_parts` says what a line of a version's file is.
 
 mod attributes;
+mod conversion_parts;
 mod converted_types;
 mod files;
 mod group_names;
@@ -36,6 +37,7 @@ mod webhook_removal;
 mod webhooks;
 mod words;
 
+pub use conversion_parts::{ConversionPart, conversion_part};
 pub use files::{SourceFile, package_files, package_texts, read_files};
 pub use group_names::{GroupNames, domain_lines};
 pub use imported_names::ProjectItems;

@@ -80,7 +80,9 @@ pub fn stored_comment(stored: &str, hub: &str, kind: &str) -> [String; 2] {
         format!(
             "Objects stay stored in {stored}, so that a release without {hub} can read them after a rollback."
         ),
-        format!("`kubewright migrate storage {kind}` stores them in {hub}, and removes this line."),
+        format!(
+            "`kubewright migrate storage {kind}` stores them in {hub}: with `--cluster CONTEXT` in a cluster, then here."
+        ),
     ]
 }
 

@@ -60,7 +60,7 @@ fn new_hub_keeps_the_stored_version() {
     };
     assert_eq!(registered(&edited), expected);
     assert!(
-        edited.contains("// `kubewright migrate storage Foo` stores them in v1"),
+        edited.contains("// `kubewright migrate storage Foo` stores them in v1:"),
         "{edited}"
     );
 

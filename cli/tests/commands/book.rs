@@ -4,7 +4,9 @@
 
 use std::fs;
 
-use crate::support::Sandbox;
+use serde_json::json;
+
+use crate::support::{Sandbox, manifests};
 
 /// What other programs do is tested with these programs: `cargo xtask check-packages`, `tests/tests/project_life`.
 const OTHER_PROGRAMS: [&str; 4] = ["cargo ", "docker ", "helm ", "kubectl "];
@@ -28,7 +30,7 @@ fn run_chapter(project: &Sandbox, chapter: &str) -> usize {
         }
     }
     let is_other = |command: &str| OTHER_PROGRAMS.iter().any(|program| command.starts_with(program));
-    // `tests/tests/regenerate.rs` has clusters.
+    // `tests/tests/regenerate.rs` and `project_life` have clusters.
     commands.retain(|(command, _)| !is_other(command) && !command.contains("--cluster"));
     for (command, promised) in &commands {
         if let Some(arguments) = command.strip_prefix("git ") {
@@ -80,6 +82,20 @@ fn commands_of_the_chapters_do_what_they_say() {
         &fs::read_to_string(definitions).unwrap(),
     );
     assert_eq!(run_chapter(&importing, "importing"), 4);
+
+    let versions = Sandbox::project();
+    let mut with_hub = manifests();
+    let served = with_hub["kinds"][0]["crd"]["spec"]["versions"]
+        .as_array_mut()
+        .unwrap();
+    served.push(served[0].clone());
+    served[1]["name"] = json!("v1");
+    served[1]["storage"] = json!(false);
+    versions.set_manifests(&with_hub);
+    assert_eq!(run_chapter(&versions, "versions"), 5);
+
+    let webhooks = Sandbox::project();
+    assert_eq!(run_chapter(&webhooks, "webhooks"), 3);
 
     let packages = Sandbox::project();
     packages.kubewright("generate").expect(0);

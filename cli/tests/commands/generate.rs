@@ -111,6 +111,36 @@ fn breaking_schema_changes_are_marked() {
         .stderr_contains("BREAKING spec.replicas: maximum 10 → 5");
 }
 
+/// A version is added whose fields are stricter: one with the same name, a renamed one, and one that a function converts.
+#[test]
+fn new_version_is_compared_through_the_conversion() {
+    let project = Sandbox::project();
+    project.kubewright("generate").expect(0);
+    let mut changed = manifests();
+    let kind = &mut changed["kinds"][0];
+    kind["conversion"] = json!({"hub": "v1", "rules": {"v1alpha1": [
+        {"field": "spec.replicas", "hub": "spec.size"},
+        {"field": "spec.deploymentName", "hub": "spec.deploymentName", "function": true},
+    ]}});
+    let versions = kind["crd"]["spec"]["versions"].as_array_mut().unwrap();
+    let mut hub = versions[0].clone();
+    hub["name"] = json!("v1");
+    hub["storage"] = json!(false);
+    hub["additionalPrinterColumns"] = json!([]);
+    hub["schema"]["openAPIV3Schema"]["properties"]["spec"] = json!({
+    "type": "object", "required": ["deploymentName", "size"], "properties": {
+        "deploymentName": {"type": "integer"},
+        "size": {"type": "integer", "minimum": 1, "maximum": 10},
+    }});
+    versions.push(hub);
+    project.set_manifests(&changed);
+    let generated = project.kubewright("generate").expect(0).stderr;
+    let change = "BREAKING an object of v1alpha1 may be invalid in v1: spec.size: minimum 0 → 1";
+    assert!(generated.contains("version v1 added"), "{generated}");
+    assert!(generated.contains(change), "{generated}");
+    assert_eq!(generated.matches("BREAKING").count(), 1, "{generated}");
+}
+
 /// What the API server would refuse, and what the code has without a value in the API.
 #[test]
 fn definitions_that_no_api_server_accepts_are_refused() {
@@ -270,6 +300,25 @@ fn files_of_removed_kinds_are_deleted() {
         "samples are the user's"
     );
     assert!(!project.read("manifests/Kustomization").contains("crds"));
+}
+
+/// The compiler prints these errors without the fix.
+#[test]
+fn errors_in_conversions_are_followed_by_their_fix() {
+    let project = Sandbox::project();
+    project.kubewright("add version Foo v1").expect(0);
+    let old = project.read("src/api/foo/v1alpha1.rs");
+    let line = old.lines().position(|line| line.contains("#[convert(")).unwrap() + 1;
+    let printed = format!(
+        "error[E0063]: missing field `owner` in initializer of `FooSpec`\n  --> src/api/foo/v1alpha1.rs:{line}:17\n"
+    );
+    project.fake_cargo("build", "", &printed, 101);
+    let failed = project.kubewright("generate").expect(exit::COMPILE).stderr;
+    let help = format!(
+        "error: the operator does not compile (see above); nothing was written\nhelp: src/api/foo/v1alpha1.rs:{line}: add \
+         `hub_only(owner)` to `#[convert(hub = …)]`"
+    );
+    assert!(failed.starts_with(&printed) && failed.contains(&help), "{failed}");
 }
 
 #[test]

@@ -34,8 +34,9 @@ fn hub_is_stored_and_the_next_commands_are_printed() {
 
 next:
   kubewright generate
-  release the operator; from then on, a release without this version cannot read new objects
   kubewright migrate storage Foo --cluster CONTEXT
+    (for each cluster where it did not run yet: the manifests store the new version now, and applying them checks no replicas)
+  release the operator
 "
     );
     let call = "\n        // Until all replicas convert.\n        .stored::<v1alpha1::Foo>()";
@@ -162,6 +163,10 @@ fn code_of_two_groups_is_named_with_its_group() {
         .kubewright("migrate storage Foo --allow-dirty")
         .expect(exit::USAGE)
         .stderr_contains("name one of Foo.demo.dev, Foo.other.dev");
+    project
+        .kubewright("migrate storage Foo.third.dev --allow-dirty")
+        .expect(exit::USAGE)
+        .stderr_contains("error: the code has no versions of kind Foo.third.dev");
     assert_eq!(project.files(), files);
     let migrated = project
         .kubewright("migrate storage Foo.other.dev --allow-dirty")

@@ -41,7 +41,7 @@ pub fn register_versions(setup: &mut Setup) {
         .versions::<v1::Foo>()
         .other::<v1alpha1::Foo>()
         // Objects stay stored in v1alpha1, so that a release without v1 can read them after a rollback.
-        // `kubewright migrate storage Foo` stores them in v1, and removes this line.
+        // `kubewright migrate storage Foo` stores them in v1: with `--cluster CONTEXT` in a cluster, then here.
         .stored::<v1alpha1::Foo>();
 }
 ";
@@ -468,7 +468,8 @@ fn versions_that_are_needed_are_not_removed() {
     usage(
         &project,
         "remove version Foo v1alpha1 --allow-dirty",
-        "objects of Foo are stored in v1alpha1: run `kubewright migrate storage Foo` first, which stores them in v1",
+        "objects of Foo are stored in v1alpha1: store them in v1 first, with `kubewright migrate storage Foo --cluster CONTEXT` in each cluster and \
+         then `kubewright migrate storage Foo` in the code",
     );
     migrate(&project);
 

@@ -65,9 +65,14 @@ impl SpecSerde {
         self.from.is_none() && self.try_from.is_none() && self.transparent.is_none()
     }
 
+    /// Whether it is written as it is read, without a function or another type.
+    pub(crate) fn is_written_as_fields(&self) -> bool {
+        self.is_plain_struct() && self.into.is_none()
+    }
+
     /// Whether the derives of the struct use the traits of its fields' types.
     pub(crate) fn uses_field_types(&self) -> bool {
-        self.is_plain_struct() && self.into.is_none() && !replaces_schema(&self.attrs)
+        self.is_written_as_fields() && !replaces_schema(&self.attrs)
     }
 
     /// Returns the named fields.
@@ -91,9 +96,14 @@ impl SpecSerde {
             .as_ref()
             .map(|ident| ident.unraw().to_string())
             .unwrap_or_default();
+        self.renamed(&name)
+    }
+
+    /// Returns the name in JSON of a field without `rename`.
+    pub(crate) fn renamed(&self, name: &str) -> Result<String> {
         match &self.rename_all {
-            Some(DeserializeName(Some(rule))) => renamed(&name, rule),
-            _ => Ok(name),
+            Some(DeserializeName(Some(rule))) => renamed(name, rule),
+            _ => Ok(name.to_owned()),
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn expand(conversion: &Conversion, has_errors: bool) -> TokenStream {
     } = conversion;
     let (to_hub, from_hub) = match content {
         Some(content) if !has_errors => match content {
-            ConversionContent::Struct { fields, hub_only } => (
+            ConversionContent::Struct { fields, hub_only, .. } => (
                 struct_to_hub(conversion, fields, hub_only),
                 struct_from_hub(conversion, fields),
             ),
@@ -31,7 +31,7 @@ pub(super) fn expand(conversion: &Conversion, has_errors: bool) -> TokenStream {
         _ => (quote!(::core::unimplemented!()), quote!(::core::unimplemented!())),
     };
     let valid = content.as_ref().filter(|_| !has_errors);
-    let is_identity = valid.and_then(|content| is_identity(conversion, content));
+    let describe = valid.and_then(|content| describe(conversion, content));
     quote! {
         #[automatically_derived]
         #[allow(unused_imports, unreachable_patterns, clippy::all, clippy::pedantic)]
@@ -48,30 +48,42 @@ pub(super) fn expand(conversion: &Conversion, has_errors: bool) -> TokenStream {
                 #from_hub
             }
 
-            #is_identity
+            #describe
         }
     }
 }
 
-/// Whether the rules of the fields' types change nothing. None if an attribute of this type may: the trait's default is for it.
-fn is_identity(conversion: &Conversion, content: &ConversionContent) -> Option<TokenStream> {
-    let by_type =
-        |field: &ConvertedField| matches!(field.rule, ConvertRule::ByType) && field.hub == field.member;
-    let of_rule = |field: &ConvertedField, closure: &TokenStream| {
-        let (rule, ty) = (rule(conversion, field, closure), &field.ty);
-        quote_spanned!(span(field)=> #rule.is_identity::<#ty>(__seen))
+/// Describes the rules. None for an enum with rules of its own: the trait's default is for it.
+fn describe(conversion: &Conversion, content: &ConversionContent) -> Option<TokenStream> {
+    let of_type = |field: &ConvertedField, closure: &TokenStream| {
+        let rule = rule(conversion, field, closure);
+        let [name, hub] = &field.json_names;
+        let described = quote_spanned!(span(field)=> #rule.describe(__rules));
+        quote!(__rules.field(#name, #hub, |__rules| #described);)
     };
-    let rules: Vec<_> = match content {
-        ConversionContent::Struct { fields, hub_only } => {
-            if !hub_only.is_empty() || !fields.iter().all(by_type) {
-                return None;
-            }
-            let fields = fields.iter();
-            fields
-                .map(|field| of_rule(field, &struct_closure(conversion, field)))
-                .collect()
+    let (has_fields, rules) = match content {
+        ConversionContent::Struct {
+            fields,
+            hub_only_names,
+            has_fields,
+            ..
+        } => {
+            let of_field = |field: &ConvertedField| {
+                let [name, hub] = &field.json_names;
+                match field.rule {
+                    ConvertRule::ByType => of_type(field, &struct_closure(conversion, field)),
+                    ConvertRule::With(_) => quote!(__rules.function(#name, #hub);),
+                    ConvertRule::Dropped(_) => quote!(__rules.dropped(#name);),
+                }
+            };
+            let rules = fields.iter().map(of_field);
+            let hub_only = hub_only_names.iter().map(|name| quote!(__rules.hub_only(#name);));
+            (*has_fields, rules.chain(hub_only).collect::<Vec<_>>())
         }
         ConversionContent::Enum { variants, hub_only } => {
+            let by_type = |field: &ConvertedField| {
+                matches!(field.rule, ConvertRule::ByType) && field.hub == field.member
+            };
             let is_same = |variant: &ConvertedVariant| {
                 variant.hub == variant.ident
                     && variant.replacement.is_none()
@@ -83,17 +95,17 @@ fn is_identity(conversion: &Conversion, content: &ConversionContent) -> Option<T
             let of_variant = |variant: &ConvertedVariant| {
                 let fields = variant.fields.iter();
                 fields
-                    .map(|field| of_rule(field, &variant_closure(conversion, variant, field)))
+                    .map(|field| of_type(field, &variant_closure(conversion, variant, field)))
                     .collect::<Vec<_>>()
             };
-            variants.iter().flat_map(of_variant).collect()
+            (false, variants.iter().flat_map(of_variant).collect())
         }
     };
     let krate = &conversion.krate;
     Some(quote! {
-        fn is_identity(__seen: &mut #krate::conversion::rules::SeenTypes) -> bool {
+        fn describe(__rules: &mut #krate::conversion::rules::FieldRules) {
             use #krate::conversion::rules::ConvertField as _;
-            !__seen.first_time::<Self>() || (true #(&& #rules)*)
+            __rules.of_type::<Self>(#has_fields, |__rules| { #(#rules)* });
         }
     })
 }

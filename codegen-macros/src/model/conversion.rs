@@ -8,7 +8,9 @@ use syn::{
     parse_quote, spanned::Spanned,
 };
 
-use crate::attrs::{ConvertAttrs, ConvertRuleAttrs, HubOnly, MissingValue, SpecSerde, WithFunctions};
+use crate::attrs::{
+    ConvertAttrs, ConvertRuleAttrs, FieldAttrs, HubOnly, MissingValue, SpecSerde, WithFunctions,
+};
 
 /// A type of another version, and the hub's.
 pub(crate) struct Conversion {
@@ -26,6 +28,10 @@ pub(crate) enum ConversionContent {
         fields: Vec<ConvertedField>,
         /// Fields that only the hub has.
         hub_only: Vec<HubOnly>,
+        /// Their names in JSON.
+        hub_only_names: Vec<String>,
+        /// Whether the JSON consists of the fields, or is that of the only field.
+        has_fields: bool,
     },
     Enum {
         variants: Vec<ConvertedVariant>,
@@ -43,6 +49,8 @@ pub(crate) struct ConvertedField {
     pub(crate) ty: Type,
     /// Its name in errors.
     pub(crate) name: String,
+    /// Its name in JSON, and that of the hub's field; empty if the JSON of the value is the JSON around it.
+    pub(crate) json_names: [String; 2],
     pub(crate) rule: ConvertRule,
 }
 
@@ -115,20 +123,36 @@ fn struct_content(
 ) -> ConversionContent {
     // serde-derive reports errors in its attributes.
     let serde = SpecSerde::from_derive_input(input).ok();
-    let json_names: Vec<String> = serde
-        .iter()
-        .flat_map(|serde| {
-            serde
-                .fields()
-                .map(|field| serde.json_name(field).unwrap_or_default())
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    let fields = fields.iter().enumerate();
-    let fields = fields
-        .filter_map(|(at, field)| errors.handle(converted_field(at, field, json_names.get(at).cloned())))
-        .collect();
-    ConversionContent::Struct { fields, hub_only }
+    let named: Vec<&FieldAttrs> = serde.iter().flat_map(SpecSerde::fields).collect();
+    let renamed = |name: &Ident| {
+        let name = name.unraw().to_string();
+        let renamed = serde.as_ref().and_then(|serde| serde.renamed(&name).ok());
+        renamed.unwrap_or(name)
+    };
+    let converted = fields.iter().enumerate().filter_map(|(at, field)| {
+        let attrs = named.get(at);
+        let name = serde
+            .as_ref()
+            .zip(attrs)
+            .and_then(|(serde, field)| serde.json_name(field).ok())
+            .filter(|name| !name.is_empty());
+        let mut converted = errors.handle(converted_field(at, field, name))?;
+        let is_field = attrs.is_some_and(|field| field.flatten.is_none());
+        converted.json_names = match &converted.hub {
+            _ if !is_field => Default::default(),
+            hub if *hub == converted.member => [converted.name.clone(), converted.name.clone()],
+            Member::Named(hub) => [converted.name.clone(), renamed(hub)],
+            Member::Unnamed(_) => Default::default(),
+        };
+        Some(converted)
+    });
+    ConversionContent::Struct {
+        fields: converted.collect(),
+        hub_only_names: hub_only.iter().map(|field| renamed(&field.name)).collect(),
+        hub_only,
+        has_fields: serde.as_ref().is_some_and(SpecSerde::is_written_as_fields)
+            && (named.len() == fields.len() || fields.len() == 1),
+    }
 }
 
 fn converted_field(at: usize, field: &Field, json_name: Option<String>) -> Result<ConvertedField> {
@@ -154,7 +178,8 @@ fn converted_field(at: usize, field: &Field, json_name: Option<String>) -> Resul
     };
     Ok(ConvertedField {
         binding: format_ident!("__{name}", span = place.span().resolved_at(Span::call_site())),
-        name: json_name.filter(|name| !name.is_empty()).unwrap_or(name),
+        name: json_name.unwrap_or(name),
+        json_names: Default::default(),
         member,
         hub,
         ty: field.ty.clone(),

@@ -6,7 +6,7 @@ use std::{
     hash::{BuildHasher, Hash},
 };
 
-use super::rules::SeenTypes;
+use super::FieldRules;
 
 /// Converts between a type of another version and the type of the hub that has its place. `#[derive(Convert)]` implements it.
 ///
@@ -34,11 +34,11 @@ pub trait Convert: Sized {
     /// As those of [`to_hub`](Self::to_hub).
     fn from_hub(hub: Self::Hub) -> Result<Self, ConvertError>;
 
-    /// Whether both functions are known to change no JSON, so that the API server may convert by itself. `seen` has the types whose
-    /// fields are already being looked at.
+    /// Adds the rules of the fields. Without rules, both functions change no JSON, so that the API server may convert by itself. What an
+    /// implementation by hand does is unknown.
     #[doc(hidden)]
-    fn is_identity(_seen: &mut SeenTypes) -> bool {
-        false
+    fn describe(rules: &mut FieldRules) {
+        rules.function("", "");
     }
 }
 
@@ -108,8 +108,8 @@ impl<T: Convert> Convert for Option<T> {
         hub.map(T::from_hub).transpose()
     }
 
-    fn is_identity(seen: &mut SeenTypes) -> bool {
-        T::is_identity(seen)
+    fn describe(rules: &mut FieldRules) {
+        T::describe(rules);
     }
 }
 
@@ -124,8 +124,8 @@ impl<T: Convert> Convert for Box<T> {
         T::from_hub(*hub).map(Self::new)
     }
 
-    fn is_identity(seen: &mut SeenTypes) -> bool {
-        T::is_identity(seen)
+    fn describe(rules: &mut FieldRules) {
+        T::describe(rules);
     }
 }
 
@@ -140,8 +140,8 @@ impl<T: Convert> Convert for Vec<T> {
         elements(hub, T::from_hub)
     }
 
-    fn is_identity(seen: &mut SeenTypes) -> bool {
-        T::is_identity(seen)
+    fn describe(rules: &mut FieldRules) {
+        rules.elements(T::describe);
     }
 }
 
@@ -163,8 +163,8 @@ impl<K: Ord + fmt::Display, T: Convert> Convert for BTreeMap<K, T> {
         entries(hub, T::from_hub)
     }
 
-    fn is_identity(seen: &mut SeenTypes) -> bool {
-        T::is_identity(seen)
+    fn describe(rules: &mut FieldRules) {
+        rules.values(T::describe);
     }
 }
 
@@ -179,8 +179,8 @@ impl<K: Eq + Hash + fmt::Display, T: Convert, S: BuildHasher + Default> Convert 
         entries(hub, T::from_hub)
     }
 
-    fn is_identity(seen: &mut SeenTypes) -> bool {
-        T::is_identity(seen)
+    fn describe(rules: &mut FieldRules) {
+        rules.values(T::describe);
     }
 }
 

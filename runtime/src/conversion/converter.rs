@@ -7,7 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 use serde_json::{Map, Value};
 
 use super::{
-    ConvertError, Versioned,
+    ConvertError, FieldRule, Versioned,
     lost_fields::{self, LostField},
     schema_at::{SchemaAt, drop_new_nulls},
     version::{self, RoundTrip},
@@ -28,7 +28,6 @@ pub(crate) struct Converter {
     sensitive: bool,
     hub: Version,
     others: Vec<OtherVersion>,
-    is_identity: bool,
 }
 
 /// Converts an object and the result back.
@@ -44,6 +43,7 @@ struct Version {
 #[derive(Clone)]
 struct OtherVersion {
     version: Version,
+    rules: Vec<FieldRule>,
     to_hub: ConvertObject,
     from_hub: ConvertObject,
 }
@@ -56,16 +56,15 @@ impl Converter {
             sensitive: H::SENSITIVE,
             hub: Version::of::<H>(),
             others: Vec::new(),
-            is_identity: true,
         }
     }
 
     /// Adds another version.
     pub(crate) fn add<O: version::OtherVersion<H>, H>(&mut self) {
         self.sensitive |= O::SENSITIVE;
-        self.is_identity &= O::is_identity();
         self.others.push(OtherVersion {
             version: Version::of::<O>(),
+            rules: O::rules(),
             to_hub: O::object_to_hub,
             from_hub: O::object_from_hub,
         });
@@ -84,7 +83,13 @@ impl Converter {
 
     /// Whether all conversions are known to change nothing where the schemas are equal: no type has a rule.
     pub(crate) fn is_identity(&self) -> bool {
-        self.is_identity
+        self.others.iter().all(|other| other.rules.is_empty())
+    }
+
+    /// The rules of each version but the hub.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = (&str, &[FieldRule])> {
+        let others = self.others.iter();
+        others.map(|other| (&*other.version.name, &*other.rules))
     }
 
     /// Returns the schema of the objects of a version; null if it has none.

@@ -107,12 +107,13 @@
 //!
 //! # Reading order
 //!
-//! `convert` and `rules` (what the derive implements and calls), `version` (two Rust types as functions of JSON), `lost_fields` and `schema_at`
+//! `convert`, `rules` and `field_rules` (what the derive implements and calls), `version` (two Rust types as functions of JSON), `lost_fields` and `schema_at`
 //! (what the annotation holds), `converter` (the versions of a kind), `review` (the API server's requests), `versions` (registration),
 //! `storage_migration` (after which a version can be removed).
 
 mod convert;
 mod converter;
+mod field_rules;
 mod lost_fields;
 mod review;
 #[doc(hidden)]
@@ -127,6 +128,7 @@ mod versions;
 
 pub use convert::{Convert, ConvertError};
 pub(crate) use converter::Converter;
+pub(crate) use field_rules::{FieldRule, FieldRules};
 #[doc(hidden)]
 pub use review::Converters;
 pub(crate) use schema_at::equal;

@@ -1,7 +1,8 @@
 //! What the code of `#[derive(Convert)]` calls: the rule of each field, chosen by its types.
 
-use std::{any::type_name, collections::BTreeSet, fmt::Display, marker::PhantomData, ops::Deref};
+use std::{fmt::Display, marker::PhantomData, ops::Deref};
 
+pub use super::field_rules::FieldRules;
 use super::{Convert, ConvertError};
 
 /// A field of the other version, of type `T`, and of the hub, of type `H`. `rule` selects the rule by the types: the inherent method is
@@ -17,7 +18,9 @@ pub fn field<T, H, Hub: ?Sized>(_of_hub: fn(&Hub) -> &H) -> Field<T, H> {
 pub struct Same;
 
 /// Converts the value.
-pub struct Converted;
+pub struct Converted {
+    describe: fn(&mut FieldRules),
+}
 
 impl<V> Field<V, V> {
     pub fn rule(self) -> Same {
@@ -37,7 +40,8 @@ impl<T, H> ConvertField<T, H> for Field<T, H> {
     where
         T: ConvertTo<H>,
     {
-        Converted
+        let describe = T::describe_rules;
+        Converted { describe }
     }
 }
 
@@ -50,9 +54,7 @@ impl Same {
         Ok(hub)
     }
 
-    pub fn is_identity<T>(self, _seen: &mut SeenTypes) -> bool {
-        true
-    }
+    pub fn describe(self, _rules: &mut FieldRules) {}
 }
 
 impl Converted {
@@ -64,19 +66,8 @@ impl Converted {
         T::from_hub(hub)
     }
 
-    pub fn is_identity<T: Convert>(self, seen: &mut SeenTypes) -> bool {
-        T::is_identity(seen)
-    }
-}
-
-/// The types whose fields are looked at, which may contain themselves.
-#[derive(Default)]
-pub struct SeenTypes(BTreeSet<&'static str>);
-
-impl SeenTypes {
-    /// Adds a type; false if it was there.
-    pub fn first_time<T>(&mut self) -> bool {
-        self.0.insert(type_name::<T>())
+    pub fn describe(self, rules: &mut FieldRules) {
+        (self.describe)(rules);
     }
 }
 
@@ -86,10 +77,16 @@ impl SeenTypes {
     label = "add `#[convert(with = module)]` with the functions `to_hub` and `from_hub`, or `Convert` to the derives of its type",
     note = "`Option`, `Vec`, `Box` and maps of a type with `#[derive(Convert)]` are converted"
 )]
-pub trait ConvertTo<H> {}
+pub trait ConvertTo<H> {
+    fn describe_rules(rules: &mut FieldRules);
+}
 
 #[diagnostic::do_not_recommend]
-impl<T: Convert> ConvertTo<T::Hub> for T {}
+impl<T: Convert> ConvertTo<T::Hub> for T {
+    fn describe_rules(rules: &mut FieldRules) {
+        T::describe(rules);
+    }
+}
 
 /// The hub, under a name that the compiler shows when a field is missing in it: "no field `x` on type …".
 pub struct AddConvertRenamedOrDropped<T>(PhantomData<T>);

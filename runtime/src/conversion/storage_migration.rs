@@ -22,7 +22,7 @@ use crate::{
 const PAGE_SIZE: u32 = 500;
 /// Objects that are rewritten side by side.
 const WRITES: usize = 8;
-/// How often an object is patched that others write at the same time: the last time without a condition on its resource version.
+/// How often the definition's status is patched while others write the definition.
 const ATTEMPTS: usize = 5;
 /// How many objects that cannot be rewritten are named.
 const MAX_NAMED: usize = 10;
@@ -42,8 +42,12 @@ const OTHER_SERVERS_DELAY: Duration = Duration::from_secs(2);
 ///   definition after a while, and until then would write nothing. Of several API servers one answers; the others get two seconds more.
 /// - Every object gets a patch that changes nothing, on the condition that its uid and resource version are those that were listed. The API
 ///   server encodes it in the version that it stores now, and writes it if that differs. No version of this program decodes an object.
-/// - An object that others write meanwhile is read and patched again, at last without a resource version; one that is gone needs nothing.
-/// - Repeat an interrupted run: objects that are stored in the version are not written again. If the list expires, it restarts.
+/// - An object that others wrote since it was listed needs nothing: that write stored it in the version. Neither does one that is gone.
+/// - If the list expires, it goes on behind the last object with the token that the API server then offers. Objects that were created since
+///   the first page are stored in the version.
+/// - An interrupted run is repeated from the first object: one that is stored in the version costs a request, and no write. A continue
+///   token on disk would save these requests, but it expires within minutes, and it says nothing about a definition that stored another
+///   version between the runs. No API shows in which version an object is stored, and a mark in the object would be a change.
 /// - `status.storedVersions` is changed only if every object was rewritten, and the definition did not change since before the list.
 ///
 /// The source of this is Kubernetes' own storage version migrator.
@@ -135,8 +139,10 @@ impl StorageMigration {
         loop {
             let page = match self.page(&params).await {
                 Err(error) if error.is_expired() && params.continue_token.is_some() => {
-                    // Rewritten objects cost a request again, but no write.
-                    (done, params.continue_token, refused) = (0, None, Refused::default());
+                    params.continue_token = continue_token_of(&error);
+                    if params.continue_token.is_none() {
+                        (done, refused) = (0, Refused::default());
+                    }
                     continue;
                 }
                 page => page?,
@@ -144,9 +150,9 @@ impl StorageMigration {
             let items = page.items.unwrap_or_default();
             done += items.len() as u64;
             let mut written = stream::iter(items)
-                .map(|item| async {
+                .map(|item| async move {
                     let name = item.metadata.name();
-                    self.rewrite(item.metadata).await.map_err(|error| (name, error))
+                    self.rewrite(&item.metadata).await.map_err(|error| (name, error))
                 })
                 .buffer_unordered(WRITES);
             while let Some(result) = written.next().await {
@@ -255,47 +261,42 @@ impl StorageMigration {
     }
 
     /// Patches an object without changing it.
-    async fn rewrite(&self, mut metadata: Metadata) -> Result<(), ClientError> {
+    async fn rewrite(&self, listed: &Metadata) -> Result<(), ClientError> {
         let name = match self.kind.scope {
-            Scope::Namespaced => NamespacedName::in_scope(metadata.namespace.as_deref(), &metadata.name),
-            Scope::Cluster => NamespacedName::in_scope(None, &metadata.name),
+            Scope::Namespaced => NamespacedName::in_scope(listed.namespace.as_deref(), &listed.name),
+            Scope::Cluster => NamespacedName::in_scope(None, &listed.name),
         };
-        let mut attempts = 1..ATTEMPTS;
-        loop {
-            let is_last = attempts.next().is_none();
-            let request = ApiRequest::object(self.kind.clone(), "patch", &name)?;
-            let condition = if is_last {
-                // The object is written all the time. The patch changes nothing, so it is right for any version of it.
-                json!({"metadata": {"uid": metadata.uid}})
-            } else {
-                json!({"metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version}})
-            };
-            let http_request = request.builder().patch_metadata(
-                &metadata.name,
-                &PatchParams::default(),
-                &Patch::Merge(condition),
-            );
-            match request
-                .prepare(http_request)?
-                .fetch::<Item>(&self.connection)
-                .await
-            {
-                Err(error) if error.is_not_found() => return Ok(()),
-                Err(error) if error.is_conflict() && !is_last => {}
-                result => return result.map(drop),
-            }
-            let request = ApiRequest::object(self.kind.clone(), "get", &name)?;
-            let http_request = request
+        let request = ApiRequest::object(self.kind.clone(), "patch", &name)?;
+        let condition = json!({"metadata": {"uid": listed.uid, "resourceVersion": listed.resource_version}});
+        let http_request =
+            request
                 .builder()
-                .get_metadata(&metadata.name, &GetParams::default());
-            metadata = match request
-                .prepare(http_request)?
-                .fetch::<Item>(&self.connection)
-                .await
-            {
-                Err(error) if error.is_not_found() => return Ok(()),
-                found => found?.metadata,
-            };
+                .patch_metadata(&listed.name, &PatchParams::default(), &Patch::Merge(condition));
+        match request
+            .prepare(http_request)?
+            .fetch::<Item>(&self.connection)
+            .await
+        {
+            Err(error) if error.is_not_found() => Ok(()),
+            // A webhook may answer 409 as well.
+            Err(error) if error.is_conflict() && self.is_written_since(&name, listed).await? => Ok(()),
+            result => result.map(drop),
+        }
+    }
+
+    /// Whether others wrote or deleted the object since it was listed.
+    async fn is_written_since(&self, name: &NamespacedName, listed: &Metadata) -> Result<bool, ClientError> {
+        let request = ApiRequest::object(self.kind.clone(), "get", name)?;
+        let http_request = request
+            .builder()
+            .get_metadata(&listed.name, &GetParams::default());
+        match request
+            .prepare(http_request)?
+            .fetch::<Item>(&self.connection)
+            .await
+        {
+            Err(error) if error.is_not_found() => Ok(true),
+            found => Ok(found?.metadata.resource_version != listed.resource_version),
         }
     }
 
@@ -329,6 +330,12 @@ impl StorageMigration {
             }
         }
     }
+}
+
+/// The token in the API server's answer to one that expired: the rest of the list at the newest revision.
+fn continue_token_of(expired: &ClientError) -> Option<String> {
+    let metadata = expired.status()?.metadata.as_ref()?;
+    metadata.continue_.clone().filter(|token| !token.is_empty())
 }
 
 /// Whether the error is about this object, and not about the request or our permissions.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned, de::IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::{Convert, ConvertError, rules::SeenTypes};
+use super::{Convert, ConvertError, FieldRule, FieldRules};
 use crate::CustomKind;
 
 /// A custom kind whose objects consist of `spec` and `status`. `#[derive(Informer)]` implements it.
@@ -28,9 +28,9 @@ pub trait OtherVersion<H>: Versioned {
     #[doc(hidden)]
     fn object_from_hub(object: &Map<String, Value>) -> Result<RoundTrip, ConvertError>;
 
-    /// Whether both are known to change nothing where the schemas are equal.
+    /// The rules of the fields. Without rules, both change nothing where the schemas are equal.
     #[doc(hidden)]
-    fn is_identity() -> bool;
+    fn rules() -> Vec<FieldRule>;
 }
 
 /// The status of kinds without one.
@@ -56,7 +56,7 @@ impl Serialize for NoStatus {
 pub trait ConvertStatus<H>: Sized {
     fn status_to_hub(self) -> Result<Option<H>, ConvertError>;
     fn status_from_hub(hub: H) -> Result<Option<Self>, ConvertError>;
-    fn status_is_identity(seen: &mut SeenTypes) -> bool;
+    fn describe_status(rules: &mut FieldRules);
 }
 
 #[diagnostic::do_not_recommend]
@@ -69,8 +69,8 @@ impl<T: Convert> ConvertStatus<T::Hub> for T {
         Self::from_hub(hub).map(Some)
     }
 
-    fn status_is_identity(seen: &mut SeenTypes) -> bool {
-        T::is_identity(seen)
+    fn describe_status(rules: &mut FieldRules) {
+        T::describe(rules);
     }
 }
 
@@ -84,9 +84,7 @@ impl<H> ConvertStatus<H> for NoStatus {
     }
 
     /// If the hub has a status, the schemas differ.
-    fn status_is_identity(_seen: &mut SeenTypes) -> bool {
-        true
-    }
+    fn describe_status(_rules: &mut FieldRules) {}
 }
 
 /// `spec` and `status` of an object in another version, and what they give on the way back.
@@ -131,9 +129,11 @@ where
         Ok(RoundTrip { there, back })
     }
 
-    fn is_identity() -> bool {
-        let mut seen = SeenTypes::default();
-        O::Spec::is_identity(&mut seen) && O::Status::status_is_identity(&mut seen)
+    fn rules() -> Vec<FieldRule> {
+        let mut rules = FieldRules::default();
+        rules.field("spec", "spec", O::Spec::describe);
+        rules.field("status", "status", O::Status::describe_status);
+        rules.into_rules()
     }
 }
 

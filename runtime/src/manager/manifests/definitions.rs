@@ -18,7 +18,7 @@ use crate::{
     Scope,
     cache::RegisteredKind,
     controller::Setup,
-    conversion::{self, RegisteredVersions},
+    conversion::{self, FieldRule, RegisteredVersions},
     panics::caught_silently,
     webhooks::configurations::{SERVICE_PORT, default_namespace, service_name},
 };
@@ -39,8 +39,32 @@ pub(in crate::manager) struct CustomDefinition {
     /// The Rust types of the schema's objects, by version and path.
     #[serde(rename = "rustTypes", skip_serializing_if = "BTreeMap::is_empty")]
     rust_types: BTreeMap<String, BTreeMap<String, String>>,
+    /// How the versions are converted, if they are registered with `setup.versions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversion: Option<VersionConversion>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) crd: Option<CustomResourceDefinition>,
+}
+
+/// The conversion between the versions of a kind.
+#[derive(Debug, Serialize)]
+struct VersionConversion {
+    /// The version that controllers use.
+    hub: String,
+    /// The rules of each other version: fields without a rule are copied.
+    rules: BTreeMap<String, Vec<FieldRule>>,
+}
+
+impl VersionConversion {
+    fn of(registered: &RegisteredVersions) -> Option<Self> {
+        let hub = registered.converter.versions().next()?.to_owned();
+        let rules = registered.converter.rules();
+        let rules = rules.map(|(version, rules)| (version.to_owned(), rules.to_vec()));
+        Some(Self {
+            hub,
+            rules: rules.collect(),
+        })
+    }
 }
 
 // ANCHOR: definition
@@ -276,6 +300,7 @@ fn merge(
         namespaced: info.scope == Scope::Namespaced,
         external,
         rust_types,
+        conversion: converted.and_then(VersionConversion::of),
         crd,
     })
 }
