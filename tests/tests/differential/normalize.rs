@@ -4,7 +4,8 @@
 //! changed an object and whether a uid is that of the object that was created before. Other such values are replaced by a placeholder, at
 //! the places where they occur and nowhere else.
 
-use crate::{invalid, yaml};
+use crate::invalid::{self, PLACEHOLDER};
+use crate::yaml;
 use regex::{Captures, Regex};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -40,9 +41,6 @@ const VERSION_TOO_LARGE: &str = "ResourceVersionTooLarge";
 
 /// Fields with information about the server's build.
 const BUILD_INFO_FIELDS: &[&str] = &["goVersion", "gitCommit", "compiler"];
-
-/// The text that replaces server-specific values.
-pub(crate) const PLACEHOLDER: &str = "~";
 
 static UID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b").unwrap());
