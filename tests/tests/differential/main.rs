@@ -13,6 +13,7 @@
 
 mod case;
 mod compare;
+mod identities;
 mod invalid;
 mod normalize;
 mod openapi;
