@@ -17,6 +17,7 @@ mod identities;
 mod invalid;
 mod normalize;
 mod openapi;
+mod printed_table;
 mod random;
 mod recording;
 mod server;
