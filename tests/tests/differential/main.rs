@@ -21,13 +21,15 @@ mod printed_table;
 mod random;
 mod recording;
 mod server;
+mod servers;
 #[allow(dead_code, reason = "functions that respond are for the test of conversion")]
 #[path = "../support/webhook.rs"]
 mod webhook;
 mod yaml;
 
 use case::{Case, Suite, suites};
-use server::{NOTHING_PICKED, Servers, StepResult, TestServer, embedded, real};
+use server::{NOTHING_PICKED, StepResult, TestServer};
+use servers::{Servers, embedded, real};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
