@@ -149,7 +149,7 @@ impl FuzzServer {
 
 /// Whether kube-apiserver answers the request by the same 500: some bad requests, without a reason; the scale of an object of a custom kind
 /// whose field for the replicas is empty, with one. Any other 500 means that this server failed.
-fn is_upstream_500(response: &Value) -> bool {
+pub fn is_upstream_500(response: &Value) -> bool {
     response["kind"] == "Status"
         && (response["reason"].is_null()
             || response["message"].as_str().is_some_and(|message| {

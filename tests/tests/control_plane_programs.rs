@@ -1,17 +1,71 @@
 //! kube-controller-manager with all controllers and kube-scheduler against the embedded API server.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use http::Method;
 use kubewright_apiserver::{AdmissionPlugin, ApiServer};
 use kubewright_testkit::binaries::{Binaries, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER};
 use kubewright_testkit::{ChildProcess, Cluster, eventually};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use serde_json::{Value, json};
 
 const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// All controllers, with those that are off by default.
 const CONTROLLERS: &str = "*,bootstrap-signer-controller,token-cleaner-controller,selinux-warning-controller";
+
+/// Controllers that do not run: those of cloud providers, and those of feature gates that are off.
+const SKIPPED: [&str; 9] = [
+    "cloud-node-lifecycle-controller",
+    "kube-apiserver-serving-clustertrustbundle-publisher-controller",
+    "node-route-controller",
+    "podcertificaterequest-cleaner-controller",
+    "podgroup-protection-controller",
+    "resourcepoolstatusrequest-controller",
+    "service-lb-controller",
+    "storage-version-migrator-controller",
+    "storageversion-garbage-collector-controller",
+];
+
+/// Writes the certificate and the key of a certificate authority.
+fn write_authority(folder: &Path) -> [PathBuf; 2] {
+    let mut parameters = CertificateParams::new(vec![]).expect("parameters");
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().expect("a key");
+    let certificate = parameters.self_signed(&key).expect("a certificate");
+    let files = ["ca.crt", "ca.key"].map(|name| folder.join(name));
+    for (file, text) in files.iter().zip([certificate.pem(), key.serialize_pem()]) {
+        fs::write(file, text).expect("the file is written");
+    }
+    files
+}
+
+/// Returns the names of all controllers, which kube-controller-manager lists in its help.
+fn all_controllers() -> BTreeSet<String> {
+    let program = Binaries::find().and_then(|binaries| binaries.program(KUBE_CONTROLLER_MANAGER));
+    let output = Command::new(program.expect("a program")).arg("--help").output();
+    let help = String::from_utf8(output.expect("an output").stdout).expect("a text");
+    let names = help
+        .split_once("All controllers: ")
+        .and_then(|(_, rest)| rest.lines().next());
+    names.expect("a list").split(", ").map(str::to_owned).collect()
+}
+
+/// Returns the controllers that lines with this message name.
+fn controllers_of(log: &str, message: &str) -> BTreeSet<String> {
+    let name = |line: &str| {
+        let (_, rest) = line.split_once(" controller=\"")?;
+        Some(rest.split_once('"')?.0.to_owned())
+    };
+    log.lines()
+        .filter(|line| line.contains(message))
+        .filter_map(name)
+        .collect()
+}
 
 /// Starts a program as the administrator, without a port of its own.
 fn start(cluster: &Cluster, program: &'static str, arguments: &[&str]) -> ChildProcess {
@@ -61,11 +115,21 @@ fn controllers_and_scheduler_run_a_deployment() {
     cluster
         .request(Method::POST, "/api/v1/nodes", "application/json", Some(&node))
         .expect("a node");
+    let folder = tempfile::tempdir().expect("a folder");
+    let [certificate, key] = write_authority(folder.path());
     let arguments = [
         format!("--controllers={CONTROLLERS}"),
         "--use-service-account-credentials=false".to_owned(),
         "--kube-api-qps=500".to_owned(),
         "--kube-api-burst=1000".to_owned(),
+        "--allocate-node-cidrs=true".to_owned(),
+        "--cluster-cidr=10.200.0.0/16".to_owned(),
+        // Without keys, the controllers that sign do not run.
+        format!("--cluster-signing-cert-file={}", certificate.display()),
+        format!("--cluster-signing-key-file={}", key.display()),
+        format!("--service-account-private-key-file={}", key.display()),
+        // The level of the lines about the start of each controller.
+        "--v=1".to_owned(),
     ];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut manager = start(&cluster, KUBE_CONTROLLER_MANAGER, &arguments);
@@ -125,6 +189,15 @@ fn controllers_and_scheduler_run_a_deployment() {
             Err(format!("{synced} of {waiting}: {}", manager.log_tail()))
         }
     });
+    let log = manager.log();
+    let mut expected = all_controllers();
+    expected.retain(|name| !SKIPPED.contains(&name.as_str()));
+    assert_eq!(controllers_of(&log, "\"Controller starting...\""), expected);
+    assert_eq!(
+        controllers_of(&log, "\"Warning: skipping controller\""),
+        BTreeSet::from(SKIPPED.map(str::to_owned))
+    );
+    assert_eq!(controllers_of(&log, "\"Controller terminated\""), BTreeSet::new());
     for program in [&manager, &scheduler] {
         let log = program.log();
         assert_eq!(informer_errors(&log), Vec::<&str>::new());

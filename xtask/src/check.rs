@@ -1,6 +1,6 @@
 //! `cargo xtask check`: what a person runs before a commit. It checks the packages that changed, `.ci/run` checks everything.
 
-use crate::{import_cycles, public_names, test};
+use crate::{cargo_metadata, import_cycles, public_names, test};
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -85,27 +85,16 @@ fn changed_packages(files: &[String], packages: &[Package]) -> BTreeSet<Package>
 }
 
 fn packages(root: &Path) -> anyhow::Result<Vec<Package>> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--locked", "--no-deps", "--format-version", "1"])
-        .current_dir(root)
-        .output()
-        .context("cannot run cargo")?;
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata printed no JSON")?;
-    let workspace = metadata["workspace_root"].as_str().unwrap_or_default();
-    let packages = metadata["packages"]
-        .as_array()
-        .context("cargo metadata has no packages")?;
+    let packages = cargo_metadata::packages(&root.join("Cargo.toml"))?;
     let package = |value: &Value| {
-        let manifest = value["manifest_path"].as_str()?.strip_prefix(workspace)?;
+        let manifest = Path::new(value["manifest_path"].as_str()?);
+        let folder = manifest.parent()?.strip_prefix(root).ok()?;
         let mut targets = value["targets"].as_array()?.iter();
         Some(Package {
             has_library: targets
                 .any(|target| target["kind"] == json!(["lib"]) || target["kind"] == json!(["proc-macro"])),
             name: value["name"].as_str()?.to_owned(),
-            folder: manifest
-                .trim_start_matches('/')
-                .strip_suffix("/Cargo.toml")?
-                .to_owned(),
+            folder: folder.to_str()?.to_owned(),
         })
     };
     Ok(packages.iter().filter_map(package).collect())

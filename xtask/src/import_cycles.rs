@@ -1,4 +1,4 @@
-//! Finds import cycles between the top-level modules of each package.
+//! Finds import cycles between the top-level modules of each library and program of each package, test programs included.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,54 +6,72 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::cargo_metadata;
 use anyhow::{Context as _, bail};
 use syn::{
     Attribute, ItemMod, UseTree,
     visit::{self, Visit},
 };
 
-/// The packages that are checked.
-const PACKAGES: [&str; 11] = [
-    "runtime",
-    "codegen-macros",
-    "templates",
-    "cli",
-    "apimachinery",
-    "apiserver",
-    "simulation",
-    "testkit",
-    "testkit/control-plane",
-    "benches",
-    "xtask",
-];
+/// The workspaces: the fuzzer has one of its own.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
+
+/// The files that declare the top-level modules.
+const ROOT_FILES: [&str; 2] = ["lib.rs", "main.rs"];
 
 /// Which top-level modules a top-level module names.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
-/// Fails, and names the modules, when the top-level modules of a package import each other in a circle.
+/// Fails, and names the modules, when the top-level modules of a library or program import each other in a circle.
 #[expect(clippy::print_stdout, reason = "standard output is the result")]
 pub(crate) fn run() -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .context("xtask lies in no workspace")?;
+    let root = root.canonicalize()?;
     let mut failures = Vec::new();
-    for package in PACKAGES {
-        let cycles = cycles(&imports(&root.join(package).join("src"))?);
+    for folder in source_folders(&root)? {
+        let cycles = cycles(&imports(&folder)?);
+        let name = folder
+            .strip_prefix(&root)
+            .unwrap_or(&folder)
+            .display()
+            .to_string();
         for cycle in &cycles {
-            println!("{package}: {}", cycle.join(" ↔ "));
+            println!("{name}: {}", cycle.join(" ↔ "));
         }
         if !cycles.is_empty() {
-            failures.push(package);
+            failures.push(name);
         }
     }
     if !failures.is_empty() {
         bail!(
-            "import cycles between top-level modules of {}: move what both need into a module of its own",
+            "import cycles between top-level modules in {}: move what both need into a module of its own",
             failures.join(", ")
         );
     }
     println!("no import cycles");
     Ok(())
+}
+
+/// Returns the folders with the modules of a library or program. A program that is one file has none.
+fn source_folders(root: &Path) -> anyhow::Result<BTreeSet<PathBuf>> {
+    let mut folders = BTreeSet::new();
+    for manifest in MANIFESTS {
+        let packages = cargo_metadata::packages(&root.join(manifest))?;
+        let targets = packages
+            .iter()
+            .filter_map(|package| package["targets"].as_array());
+        let files = targets.flatten().filter_map(|target| target["src_path"].as_str());
+        for file in files.map(Path::new) {
+            if ROOT_FILES.iter().any(|name| file.ends_with(name))
+                && let Some(folder) = file.parent()
+            {
+                folders.insert(folder.canonicalize()?);
+            }
+        }
+    }
+    Ok(folders)
 }
 
 /// What each top-level module of a source folder imports, tests left out.
@@ -92,7 +110,7 @@ fn modules(source: &Path) -> anyhow::Result<BTreeMap<String, Vec<PathBuf>>> {
             let files = modules.entry(name.to_owned()).or_default();
             collect(&path, files)?;
         } else if path.extension().is_some_and(|extension| extension == "rs")
-            && !["lib", "main"].contains(&name)
+            && !ROOT_FILES.iter().any(|root| path.ends_with(root))
             && !is_test(&path)
         {
             modules.entry(name.to_owned()).or_default().push(path);

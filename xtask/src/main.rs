@@ -9,6 +9,7 @@ mod api_protobuf;
 mod api_texts;
 mod api_types;
 mod bench;
+mod cargo_metadata;
 mod check;
 mod check_book;
 mod check_imports;

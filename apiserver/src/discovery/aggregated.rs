@@ -2,19 +2,25 @@
 
 use super::legacy::group_versions;
 use crate::kinds::{Catalog, Kind, Subresource};
-use crate::render::{ApiResponse, respond};
+use crate::render::{ApiResponse, Encoding, respond};
+use crate::request::AcceptedType;
+use crate::yaml;
 use serde::Serialize;
 
-const CONTENT_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-
-/// Whether the client accepts aggregated discovery.
-pub(super) fn is_accepted(accept: &str) -> bool {
-    accept.split(',').any(|clause| {
-        let has_part = |subresource: &str| clause.split(';').any(|present| present.trim() == subresource);
-        has_part("application/json")
-            && has_part("as=APIGroupDiscoveryList")
-            && has_part("g=apidiscovery.k8s.io")
-            && has_part("v=v2")
+/// Returns the first encoding in which the client accepts aggregated discovery, wherever it stands in the header.
+pub(super) fn negotiate(accept: &str) -> Option<Encoding> {
+    AcceptedType::parse_all(accept).iter().find_map(|accepted| {
+        let kind = ["g", "v", "as"].map(|name| accepted.parameter(name));
+        let encodings = [
+            ("application/json", Encoding::Json),
+            ("application/yaml", Encoding::Yaml),
+        ];
+        let encoding = encodings
+            .into_iter()
+            .find(|(media_type, _)| accepted.includes(media_type));
+        encoding
+            .filter(|_| kind == ["apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"])
+            .map(|(_, encoding)| encoding)
     })
 }
 
@@ -83,7 +89,7 @@ struct ResponseKind<'a> {
 }
 
 /// Returns the document of the core group, or of all other groups.
-pub(super) fn document_response(catalog: &Catalog, core: bool) -> ApiResponse {
+pub(super) fn document_response(catalog: &Catalog, core: bool, encoding: Encoding) -> ApiResponse {
     let groups = group_versions(catalog).into_iter();
     let items = groups
         .filter(|(group, _)| group.is_empty() == core)
@@ -102,8 +108,20 @@ pub(super) fn document_response(catalog: &Catalog, core: bool) -> ApiResponse {
         items,
     };
     // Serialization of these types cannot fail.
+    if encoding == Encoding::Yaml {
+        let text = yaml::write(&serde_json::to_value(&document).unwrap_or_default());
+        return respond::bytes(
+            200,
+            "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            text,
+        );
+    }
     let text = serde_json::to_string(&document).unwrap_or_default();
-    respond::bytes(200, CONTENT_TYPE, text)
+    respond::bytes(
+        200,
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        text,
+    )
 }
 
 fn version_entry<'a>(catalog: &'a Catalog, group: &str, version: String) -> VersionDiscovery<'a> {

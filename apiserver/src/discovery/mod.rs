@@ -9,9 +9,9 @@ mod version;
 pub use version::VersionInfo;
 
 use crate::registry::Registry;
-use crate::render::{ApiResponse, ResponseFormat, respond};
+use crate::render::{ApiResponse, JSON, MEDIA_TYPES, ResponseFormat, accept_header, check_route, respond};
 use crate::request::{Query, RequestInfo};
-use http::header::ACCEPT;
+use crate::status::ApiError;
 use http::request::Parts;
 use serde::Serialize;
 use serde_json::json;
@@ -32,28 +32,50 @@ pub(crate) fn handle(
     parts: &Parts,
     query: &Query,
     info: &RequestInfo,
-    form: ResponseFormat,
+    error_format: ResponseFormat,
 ) -> ApiResponse {
     let catalog = served.registry.catalog();
-    let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    let aggregated = aggregated::is_accepted(accept.unwrap_or_default());
+    let headers = &parts.headers;
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
+    let is_core = path == ["api"];
+    if (is_core || path == ["apis"])
+        && let Some(encoding) = aggregated::negotiate(accept_header(headers))
+    {
+        let checked = if is_core {
+            check_route(headers, &MEDIA_TYPES)
+        } else {
+            Ok(())
+        };
+        return match checked {
+            Ok(()) => aggregated::document_response(&catalog, is_core, encoding),
+            Err(error) => respond::error(error_format, &error),
+        };
+    }
+    let pretty = query.flag("pretty");
+    let routed = || ResponseFormat::of_document(headers, pretty, true);
+    // The handlers of `/apis`, of groups and of custom kinds negotiate, but no route checks the media types before them.
+    let unrouted = || ResponseFormat::of_document(headers, pretty, false);
     let document = match path.as_slice() {
         [""] => Some(json!({ "paths": legacy::root_paths(&catalog) })),
-        ["api"] if aggregated => return aggregated::document_response(&catalog, true),
-        ["apis"] if aggregated => return aggregated::document_response(&catalog, false),
-        ["api"] => return ordered(form, Some(legacy::api_versions(served.address))),
-        ["api", version] => return ordered(form, legacy::api_resource_list(&catalog, "", version)),
-        ["apis"] => return ordered(form, Some(legacy::api_group_list(&catalog))),
-        ["apis", group] => return ordered(form, legacy::api_group(&catalog, group)),
+        ["api"] => return ordered(routed(), Some(legacy::api_versions(served.address))),
+        ["api", version] => return ordered(routed(), legacy::api_resource_list(&catalog, "", version)),
+        ["apis"] => return ordered(unrouted(), Some(legacy::api_group_list(&catalog))),
+        ["apis", group] => return ordered(unrouted(), legacy::api_group(&catalog, group)),
         ["apis", group, version] => {
-            return ordered(form, legacy::api_resource_list(&catalog, group, version));
+            let is_custom = catalog.group(group).iter().any(|kind| kind.definition.is_some());
+            let format = if is_custom { unrouted() } else { routed() };
+            return ordered(format, legacy::api_resource_list(&catalog, group, version));
         }
-        ["version"] => Some(served.version.to_json()),
+        ["version"] => {
+            return match check_route(headers, &[JSON]) {
+                Ok(()) => respond::value(200, ResponseFormat::DEFAULT, &served.version.to_json()),
+                Err(error) => respond::error(error_format, &error),
+            };
+        }
         ["openapi", ..] if info.path.ends_with('/') => None,
         ["openapi", rest @ ..] => {
             let version = &served.version.git_version;
-            let response = openapi::respond(&catalog, version, rest, accept.unwrap_or_default());
+            let response = openapi::respond(&catalog, version, rest, accept_header(headers));
             return response.unwrap_or_else(respond::page_not_found);
         }
         [root, subpath @ ..] if health::ENDPOINTS.contains(root) => {
@@ -72,16 +94,18 @@ pub(crate) fn handle(
         _ => None,
     };
     match document {
-        Some(value) => respond::value(200, form, &value),
+        Some(value) => respond::value(200, error_format, &value),
         None => respond::page_not_found(),
     }
 }
 
 /// Responds with a document, with its fields in the order of its type.
-fn ordered(form: ResponseFormat, document: Option<impl Serialize>) -> ApiResponse {
-    match document {
-        Some(document) => respond::serialized(200, form, &document),
-        None => respond::page_not_found(),
+fn ordered(format: Result<ResponseFormat, ApiError>, document: Option<impl Serialize>) -> ApiResponse {
+    match (document, format) {
+        (Some(document), Ok(format)) => respond::serialized(200, format, &document),
+        // An error is in JSON where a route or the handler did not find a media type.
+        (Some(_), Err(error)) => respond::error(ResponseFormat::DEFAULT, &error),
+        (None, _) => respond::page_not_found(),
     }
 }
 

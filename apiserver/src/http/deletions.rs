@@ -48,7 +48,7 @@ fn delete_response(
         }
         DeleteResult::Deleted(object) | DeleteResult::Pending(object) => {
             let object = converted(context, target, object)?;
-            respond::object(200, context.format, &target.kind, &object)
+            respond::object(200, context.format, &target.kind, &object)?
         }
     })
 }
@@ -68,7 +68,8 @@ pub(super) fn delete_collection(
     warnings.extend(write.take_webhook_warnings());
     let mut listing = deletion.map_err(|error| error.with_warnings(&warnings))?;
     listing.objects = registry.convert_by_webhook(&target.kind, listing.objects)?;
-    let mut response = respond::list(context.format, &target.kind, &listing);
+    let response = respond::list(context.format, &target.kind, &listing);
+    let mut response = response.map_err(|error| error.with_warnings(&warnings))?;
     respond::add_warnings(&mut response, &warnings);
     Ok(response)
 }

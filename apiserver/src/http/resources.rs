@@ -11,7 +11,7 @@ use crate::quote::quoted;
 use crate::registry::{
     Target, WriteContext, WriteResult, check_media_type, check_target, too_large_resource_version,
 };
-use crate::render::{ApiResponse, Encoding, ResponseFormat, respond};
+use crate::render::{self, ApiResponse, Encoding, ResponseFormat, respond};
 use crate::request::{
     ListOptions, Query, RequestInfo, ResourceVersionMatch, WriteOptions, body, parse_revision,
     unparsable_version_error,
@@ -20,6 +20,7 @@ use crate::status::ApiError;
 use crate::storage::Object;
 use crate::watch;
 use bytes::Bytes;
+use http::HeaderMap;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,16 +147,38 @@ fn with_deprecation(kind: &Kind, response: Result<ApiResponse, ApiError>) -> Res
     Ok(response)
 }
 
-/// Returns the error for an Accept header without a supported format. The routes of built-in kinds negotiate before the handler does.
+/// Checks the Accept header as the routes of built-in kinds do, before the handler negotiates. Custom resources have no routes.
+pub(super) fn check_route(
+    state: &ServerState,
+    info: &RequestInfo,
+    headers: &HeaderMap,
+) -> Result<(), ApiError> {
+    let checked = render::check_route(headers, &render::MEDIA_TYPES);
+    checked.or_else(|error| {
+        if is_custom(state, info) {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    })
+}
+
+/// Adds the deprecation warning of a custom resource to the error for an Accept header without a supported format.
 pub(super) fn not_acceptable(state: &ServerState, info: &RequestInfo, error: ApiError) -> ApiError {
     let catalog = state.registry.catalog();
     match catalog.resource(&info.group, &info.version, &info.resource) {
         Some(kind) if kind.definition.is_some() && error.code == 406 => {
             let warnings: Vec<String> = deprecation(kind).into_iter().collect();
-            ResponseFormat::not_acceptable().with_warnings(&warnings)
+            error.with_warnings(&warnings)
         }
         _ => error,
     }
+}
+
+fn is_custom(state: &ServerState, info: &RequestInfo) -> bool {
+    let catalog = state.registry.catalog();
+    let kind = catalog.resource(&info.group, &info.version, &info.resource);
+    kind.is_some_and(|kind| kind.definition.is_some())
 }
 
 fn unsupported_verb(kind: &Kind, verb: &str) -> ApiError {
@@ -252,7 +275,7 @@ async fn list(context: &RequestContext<'_>, target: &Target) -> Result<ApiRespon
     }
     let mut listing = registry.list(target, &options)?;
     listing.objects = registry.convert_by_webhook(&target.kind, listing.objects)?;
-    Ok(respond::list(context.format, &target.kind, &listing))
+    respond::list(context.format, &target.kind, &listing)
 }
 
 async fn watch(context: &RequestContext<'_>, target: Target) -> Result<ApiResponse, ApiError> {
@@ -293,7 +316,7 @@ async fn get(context: &RequestContext<'_>, target: &Target) -> Result<ApiRespons
         return Err(too_large_resource_version(revision, store.revision()));
     }
     let object = converted(context, target, context.state.registry.get(target)?)?;
-    Ok(respond::object(200, context.format, &target.kind, &object))
+    respond::object(200, context.format, &target.kind, &object)
 }
 
 /// Returns a stored object as the request sees it, if a webhook converts it.
@@ -313,7 +336,7 @@ async fn create(context: &RequestContext<'_>, target: &Target) -> Result<ApiResp
     let registry = &context.state.registry;
     registry.wait_for_default_account(target, &object).await;
     let written = registry.create(target, object, write_context(context, &options))?;
-    Ok(write_response(context, target, &written))
+    write_response(context, target, &written)
 }
 
 /// Decodes the object of the body; errors of strict decoding go to the options.
@@ -336,7 +359,7 @@ fn update(context: &RequestContext<'_>, target: &Target, subresource: &str) -> R
             .state
             .registry
             .update(target, subresource, &object, write_context(context, &options))?;
-    Ok(write_response(context, target, &written))
+    write_response(context, target, &written)
 }
 
 fn patch(context: &RequestContext<'_>, target: &Target, subresource: &str) -> Result<ApiResponse, ApiError> {
@@ -354,14 +377,19 @@ fn patch(context: &RequestContext<'_>, target: &Target, subresource: &str) -> Re
     if subresource == "scale" {
         return scale_response(context, target, &written);
     }
-    Ok(write_response(context, target, &written))
+    write_response(context, target, &written)
 }
 
-fn write_response(context: &RequestContext<'_>, target: &Target, written: &WriteResult) -> ApiResponse {
+fn write_response(
+    context: &RequestContext<'_>,
+    target: &Target,
+    written: &WriteResult,
+) -> Result<ApiResponse, ApiError> {
     let code = if written.created { 201 } else { 200 };
-    let mut response = respond::object(code, context.format, &target.kind, &written.object);
+    let response = respond::object(code, context.format, &target.kind, &written.object);
+    let mut response = response.map_err(|error| error.with_warnings(&written.warnings))?;
     respond::add_warnings(&mut response, &written.warnings);
-    response
+    Ok(response)
 }
 
 /// The response to a write of a scale: the new scale.

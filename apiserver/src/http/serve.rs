@@ -166,8 +166,11 @@ async fn respond_to(
     limit: Result<Duration, ApiError>,
     draft: &mut AuditDraft,
 ) -> ApiResponse {
-    let format = ResponseFormat::negotiate(&parts.headers, query.flag("pretty"), info.verb == "watch");
-    let error_format = format.as_ref().copied().unwrap_or(ResponseFormat::DEFAULT);
+    let format = resources::check_route(state, info, &parts.headers)
+        .and_then(|()| ResponseFormat::negotiate(&parts.headers, query.flag("pretty"), info.verb == "watch"));
+    // Errors are always whole objects, and no route has checked their media types.
+    let error_format = ResponseFormat::of_document(&parts.headers, query.flag("pretty"), false);
+    let error_format = error_format.unwrap_or(ResponseFormat::DEFAULT);
     let format = format.and_then(|format| format.with_include_object(query));
     // The server at the other end of a connection negotiates by itself.
     let format = format.or_else(|error| {
@@ -248,7 +251,7 @@ fn adjust_to_routes(
         return respond::page_not_found();
     }
     match response.status().as_u16() {
-        200 if is_discovery && !matches!(*method, Method::GET | Method::HEAD) => {
+        200 | 406 if is_discovery && !matches!(*method, Method::GET | Method::HEAD) => {
             respond::error(format, &ApiError::method_not_allowed())
         }
         404 => match path.as_slice() {

@@ -4,20 +4,17 @@ use super::{Registry, Target, WriteContext};
 use crate::admission::topology_labels;
 use crate::meta::{self, set_condition};
 use crate::quote::quoted;
-use crate::status::{ApiError, details};
+use crate::status::{ApiError, Cause, details};
 use serde_json::{Value, json};
 
 impl Registry {
     /// Binds a pod to the node that the binding names.
     pub fn bind(&self, pod: &Target, binding: &Value, context: WriteContext<'_>) -> Result<(), ApiError> {
+        check_target(&binding["target"])?;
         let current = self.get(pod)?;
         check_preconditions(pod, current.value(), binding)?;
         check_bindable(pod, current.value())?;
         let node = binding["target"]["name"].as_str().unwrap_or_default();
-        if node.is_empty() {
-            let cause = crate::status::Cause::required("target.name", "");
-            return Err(ApiError::invalid_of("", "Binding", &pod.name, &[cause]));
-        }
         if context.options.dry_run {
             return Ok(());
         }
@@ -38,6 +35,25 @@ impl Registry {
         })?;
         Ok(())
     }
+}
+
+/// Refuses a binding to anything but a node with a name. As from kube-apiserver, the error is a 500 without a reason.
+fn check_target(target: &Value) -> Result<(), ApiError> {
+    let mut causes = vec![];
+    if !["", "Node"].contains(&meta::text(target, "kind")) {
+        causes.push(Cause::not_supported(
+            "target.kind",
+            &target["kind"],
+            &["Node", "<empty>"],
+        ));
+    }
+    if meta::text(target, "name").is_empty() {
+        causes.push(Cause::required("target.name", ""));
+    }
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(ApiError::new(500, "", Cause::join(&causes)))
 }
 
 /// Refuses a binding with the uid or the resource version of another pod.

@@ -1,10 +1,15 @@
 //! Content negotiation: the format of the response.
 
 use crate::quote::quoted;
-use crate::request::Query;
+use crate::request::{AcceptedType, Query};
 use crate::status::ApiError;
 use http::HeaderMap;
 use http::header::{ACCEPT, USER_AGENT};
+
+pub(crate) const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+/// The media types of most routes. Protobuf is read, but not written.
+pub(crate) const MEDIA_TYPES: [&str; 3] = [JSON, YAML, "application/vnd.kubernetes.protobuf"];
 
 /// The encoding of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,49 +68,41 @@ impl ResponseFormat {
         v1beta1: false,
     };
 
-    /// Returns the first supported format of the Accept header, by quality.
+    /// Returns the first supported format of the Accept header. A route may check the media types before.
     ///
     /// # Errors
     ///
     /// 406 if none is supported, for example for protobuf alone.
     pub fn negotiate(headers: &HeaderMap, pretty: bool, watches: bool) -> Result<Self, ApiError> {
-        let browser = headers
-            .get(USER_AGENT)
-            .and_then(|agent| agent.to_str().ok())
-            .is_some_and(|agent| {
-                ["curl", "Wget", "Mozilla/5.0"]
-                    .iter()
-                    .any(|name| agent.starts_with(name))
-            });
-        let pretty = (pretty || browser) && !watches;
-        let accept: Vec<&str> = headers
-            .get_all(ACCEPT)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .collect();
-        let accept = accept.join(",");
-        let mut clauses: Vec<(f32, &str)> = accept
-            .split(',')
-            .map(str::trim)
-            .filter(|clause| !clause.is_empty())
-            .map(|clause| (quality_value(clause), clause))
-            .collect();
-        clauses.sort_by(|a, b| b.0.total_cmp(&a.0));
-        if clauses.is_empty() {
-            clauses.push((1.0, "*/*"));
+        let pretty = !watches && (pretty || is_browser(headers));
+        Self::select(headers, pretty, |_| true)
+    }
+
+    /// As [`negotiate`](Self::negotiate), for documents: they have no other representations. Some handlers have no route that checks the
+    /// media types before.
+    pub(crate) fn of_document(headers: &HeaderMap, pretty: bool, has_route: bool) -> Result<Self, ApiError> {
+        if has_route {
+            check_route(headers, &MEDIA_TYPES)?;
         }
-        let format = clauses
+        let is_object = |representation| representation == Representation::Objects;
+        Self::select(headers, pretty || is_browser(headers), is_object)
+    }
+
+    fn select(
+        headers: &HeaderMap,
+        pretty: bool,
+        is_allowed: impl Fn(Representation) -> bool,
+    ) -> Result<Self, ApiError> {
+        let accept = match accept_header(headers) {
+            "" => "*/*",
+            accept => accept,
+        };
+        let accepted = AcceptedType::parse_all(accept);
+        let mut formats = accepted
             .iter()
-            .find_map(|(_, clause)| Self::parse_clause(clause, pretty));
-        format.ok_or_else(|| {
-            // The media type is supported, but not with these parameters.
-            if clauses.iter().any(|(_, clause)| encoding(clause).is_some()) {
-                return Self::not_acceptable();
-            }
-            let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
-                application/vnd.kubernetes.protobuf";
-            ApiError::generic(406, "NotAcceptable", message)
-        })
+            .filter_map(|accepted| Self::of_type(accepted, pretty));
+        let format = formats.find(|format| is_allowed(format.representation));
+        format.ok_or_else(Self::not_acceptable)
     }
 
     /// The 406 of a handler, which names the media types.
@@ -115,23 +112,21 @@ impl ResponseFormat {
         ApiError::new(406, "NotAcceptable", message)
     }
 
-    fn parse_clause(clause: &str, pretty: bool) -> Option<Self> {
-        let encoding = match encoding(clause)? {
-            Encoding::Json if pretty => Encoding::PrettyJson,
-            encoding => encoding,
-        };
-        let parts = clause.split(';').skip(1).map(str::trim);
-        let (mut kind, mut group, mut version) = ("", "", "");
-        for part in parts {
-            match part.split_once('=') {
-                Some(("as", value)) => kind = value,
-                Some(("g", value)) => group = value,
-                Some(("v", value)) => version = value,
-                _ => {}
+    fn of_type(accepted: &AcceptedType<'_>, pretty: bool) -> Option<Self> {
+        let encoding = if accepted.includes(JSON) {
+            if pretty {
+                Encoding::PrettyJson
+            } else {
+                Encoding::Json
             }
-        }
+        } else if accepted.includes(YAML) {
+            Encoding::Yaml
+        } else {
+            return None;
+        };
+        let [kind, group, version] = ["as", "g", "v"].map(|name| accepted.parameter(name));
         let representation = match (kind, group, version) {
-            ("", ..) => Representation::Objects,
+            ("", "", "") => Representation::Objects,
             ("Table", "meta.k8s.io", "v1" | "v1beta1") => Representation::Table,
             ("PartialObjectMetadata", "meta.k8s.io", "v1" | "v1beta1") => Representation::PartialMetadata,
             ("PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1") => {
@@ -171,24 +166,38 @@ impl ResponseFormat {
     }
 }
 
-/// Returns the encoding of a clause's media type, if it is supported.
-fn encoding(clause: &str) -> Option<Encoding> {
-    let media_type = clause.split(';').next()?.trim();
-    match media_type.to_lowercase().as_str() {
-        "application/json" | "*/*" => Some(Encoding::Json),
-        "application/yaml" => Some(Encoding::Yaml),
-        _ => None,
-    }
+fn is_browser(headers: &HeaderMap) -> bool {
+    let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
+    agent.is_some_and(|agent| {
+        ["curl", "Wget", "Mozilla/5.0"]
+            .iter()
+            .any(|name| agent.starts_with(name))
+    })
 }
 
-fn quality_value(clause: &str) -> f32 {
-    let mut quality = clause
-        .split(';')
-        .filter_map(|part| part.trim().strip_prefix("q="));
-    quality
-        .next_back()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(1.0)
+/// Fails unless the client accepts one of the media types of a route. As in kube-apiserver, their order does not matter here, and patterns
+/// other than `*/*` do not count.
+pub(crate) fn check_route(headers: &HeaderMap, media_types: &[&str]) -> Result<(), ApiError> {
+    let accept = accept_header(headers);
+    let mut accepted = accept
+        .split(',')
+        .map(|clause| clause.split(';').next().unwrap_or_default().trim_matches(' '));
+    if accept.is_empty() || accepted.any(|accepted| accepted == "*/*" || media_types.contains(&accepted)) {
+        return Ok(());
+    }
+    let message = format!(
+        "406: Not Acceptable\n\nAvailable representations: {}",
+        media_types.join(", ")
+    );
+    Err(ApiError::generic(406, "NotAcceptable", message))
+}
+
+/// Returns the first Accept header; further ones are ignored.
+pub(crate) fn accept_header(headers: &HeaderMap) -> &str {
+    headers
+        .get(ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

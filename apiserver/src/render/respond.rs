@@ -1,6 +1,6 @@
 //! Responses, in the negotiated format.
 
-use super::negotiate::{Encoding, Representation, ResponseFormat};
+use super::negotiate::{Encoding, JSON, Representation, ResponseFormat};
 use super::representation::{go_type, metadata_only, set_meta_version, table};
 use crate::kinds::Kind;
 use crate::kinds::{convert::needs_conversion, to_request_version};
@@ -34,7 +34,6 @@ impl fmt::Display for ConnectionAborted {
 
 impl std::error::Error for ConnectionAborted {}
 
-const JSON: &str = "application/json";
 /// The approximate length of an object's kind and apiVersion in JSON.
 const TYPE_META_BYTES: usize = 128;
 
@@ -136,8 +135,17 @@ pub(crate) fn error(format: ResponseFormat, error: &ApiError) -> ApiResponse {
 }
 
 /// A response with one object.
-pub(crate) fn object(code: u16, format: ResponseFormat, kind: &Kind, object: &Object) -> ApiResponse {
-    match format.representation {
+///
+/// # Errors
+///
+/// 406 if the client requests a list.
+pub(crate) fn object(
+    code: u16,
+    format: ResponseFormat,
+    kind: &Kind,
+    object: &Object,
+) -> Result<ApiResponse, ApiError> {
+    Ok(match format.representation {
         Representation::Objects if format.encoding == Encoding::Json => {
             bytes(code, JSON, object_bytes(kind, object))
         }
@@ -151,7 +159,7 @@ pub(crate) fn object(code: u16, format: ResponseFormat, kind: &Kind, object: &Ob
             let why = format!(
                 "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
             );
-            error(format, &ApiError::new(406, "NotAcceptable", why))
+            return Err(ApiError::new(406, "NotAcceptable", why));
         }
         Representation::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
@@ -161,7 +169,7 @@ pub(crate) fn object(code: u16, format: ResponseFormat, kind: &Kind, object: &Ob
                 &table(format, kind, &[object.value()], &metadata, true),
             )
         }
-    }
+    })
 }
 
 /// Returns an object as JSON, in the version of the kind.
@@ -202,7 +210,11 @@ fn append_fields(text: &mut Vec<u8>, json: &[u8]) {
 }
 
 /// A response with a list.
-pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> ApiResponse {
+///
+/// # Errors
+///
+/// 406 if the client requests one object.
+pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> Result<ApiResponse, ApiError> {
     let mut metadata = json!({ "resourceVersion": listing.revision.to_string() });
     // Lists of custom resources contain `continue` even if it is empty.
     let has_continue = kind.definition.is_some() && format.representation == Representation::Objects;
@@ -212,7 +224,7 @@ pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> Ap
     if let Some(remaining) = listing.remaining {
         metadata["remainingItemCount"] = json!(remaining);
     }
-    match format.representation {
+    Ok(match format.representation {
         Representation::Objects if format.encoding == Encoding::Json => {
             bytes(200, JSON, list_bytes(kind, listing, &metadata))
         }
@@ -231,7 +243,7 @@ pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> Ap
             let found = go_type(kind, true);
             let why =
                 format!("you requested PartialObjectMetadata, but the requested object is a list ({found})");
-            error(format, &ApiError::new(406, "NotAcceptable", why))
+            return Err(ApiError::new(406, "NotAcceptable", why));
         }
         Representation::PartialMetadataList => {
             let items: Vec<Value> = listing
@@ -251,7 +263,7 @@ pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> Ap
             let objects: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
             value(200, format, &table(format, kind, &objects, &metadata, true))
         }
-    }
+    })
 }
 
 fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {

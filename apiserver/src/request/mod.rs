@@ -1,8 +1,9 @@
 //! What a request asks for, parsed from its parts.
 //!
-//! Reading order: [`Query`], [`RequestInfo`] (method and path), `options` (of lists, writes and deletions) with `continue_token`,
+//! Reading order: [`Query`], [`RequestInfo`] (method and path), `accept`, `options` (of lists, writes and deletions) with `continue_token`,
 //! `connect_options` (of `exec`, `proxy` and others), `timeout`, `body`.
 
+mod accept;
 pub(crate) mod body;
 mod connect_options;
 mod continue_token;
@@ -11,6 +12,7 @@ mod query;
 mod request_info;
 pub(crate) mod timeout;
 
+pub(crate) use accept::AcceptedType;
 pub(crate) use connect_options::connect_options;
 pub(crate) use continue_token::ContinueToken;
 pub use options::{DeleteOptions, FieldValidation, ListOptions, ResourceVersionMatch, WriteOptions};

@@ -33,7 +33,7 @@ async fn leave_work(server: &TestServer) -> (String, String) {
 async fn tasks_that_are_off_leave_their_work_to_clients() {
     let server = start(&[]).await;
     let (child, namespace) = leave_work(&server).await;
-    // The tasks need less than a millisecond where they are on.
+    // Where the tasks are on, they act 30 ms after the change.
     tokio::time::sleep(Duration::from_millis(100)).await;
     server.get(&child).await.expect(200);
     let namespace = server.get(&namespace).await.expect(200);

@@ -1,6 +1,5 @@
 //! Tests of the server over sockets, with an independent HTTP client.
 
-mod anonymous;
 mod authorization;
 mod bad_input;
 mod bootstrap;

@@ -56,7 +56,6 @@ pub(super) fn api_server(
         .args([
             "--service-cluster-ip-range=10.0.0.0/16",
             "--allow-privileged=true",
-            "--authorization-mode=RBAC",
         ])
         .arg(flag("--token-auth-file", folder.tokens().display()))
         .arg("--enable-admission-plugins=OwnerReferencesPermissionEnforcement")
@@ -78,6 +77,16 @@ pub(super) fn api_server(
         launch
     } else {
         launch.arg("--disable-admission-plugins=ServiceAccount")
+    };
+    // Modes of several flags are added up.
+    let has_modes = builder
+        .api_server_arguments
+        .iter()
+        .any(|argument| argument.starts_with("--authorization-mode="));
+    let launch = if has_modes {
+        launch
+    } else {
+        launch.arg("--authorization-mode=RBAC")
     };
     launch.args(&builder.api_server_arguments)
 }

@@ -30,8 +30,8 @@ impl Builder {
         self
     }
 
-    /// Adds an argument of kube-apiserver, such as `--feature-gates=…`. The admission plugin ServiceAccount is off unless
-    /// `serviceaccount-controller` runs or an argument names the plugin.
+    /// Adds an argument of kube-apiserver, such as `--feature-gates=…`. `--authorization-mode=…` replaces RBAC. The admission plugin
+    /// ServiceAccount is off unless `serviceaccount-controller` runs or an argument names the plugin.
     pub fn api_server_arg(mut self, argument: &str) -> Self {
         self.api_server_arguments.push(argument.to_owned());
         self

@@ -17,6 +17,10 @@ pub(crate) struct Case {
 }
 
 /// One request, or one kubectl command.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a step is written as JSON, and most have none of the keys"
+)]
 #[derive(Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Step {
@@ -52,6 +56,8 @@ pub(crate) struct Step {
     pub(crate) pick: Option<String>,
     /// Only the status code is compared.
     pub(crate) status_only: bool,
+    /// Only the status code, the headers, API version and kind, and the reason and message of an error are compared.
+    pub(crate) summary: bool,
     /// Requests that are sent when kubectl has printed its first line.
     pub(crate) meanwhile: Vec<Step>,
     /// Arguments of a kubectl command, which runs instead of a request.

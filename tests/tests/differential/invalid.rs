@@ -2,10 +2,12 @@
 //! diff of them; the embedded server reports each cause once, shows JSON and lists the paths of changed fields. Field, reason and text
 //! of every cause are compared.
 
-use crate::normalize::PLACEHOLDER;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
+
+/// The text that replaces server-specific values.
+pub(crate) const PLACEHOLDER: &str = "~";
 
 /// The start of a message that shows a value.
 static SHOWN_VALUE: LazyLock<Regex> =

@@ -7,25 +7,31 @@
 //! `UPDATE_DIFFERENTIAL=1`, after the real server's recording). The ignored
 //! tests need the real server: they check that the recording is current (`UPDATE_DIFFERENTIAL=1` writes it) and run the cases that need
 //! kubectl. A suite can be recorded alone (`DIFFERENTIAL_ONLY`), since suites do not depend on each other.
+//! `subresource_matrix` generates a suite from the recorded discovery documents.
 //! `random.rs` sends random requests to both servers side by side, and `random/exhaustive.rs` mutations of its
 //! examples: a sample here, all in `.ci/nightly`.
 //! Where the embedded server differs, the step says why (`differs`); apiserver/DIFFERENCES.md lists these steps.
 
 mod case;
 mod compare;
+mod identities;
 mod invalid;
 mod normalize;
 mod openapi;
+mod printed_table;
 mod random;
 mod recording;
 mod server;
+mod servers;
+mod subresource_matrix;
 #[allow(dead_code, reason = "functions that respond are for the test of conversion")]
 #[path = "../support/webhook.rs"]
 mod webhook;
 mod yaml;
 
-use case::{Case, Suite, suites};
-use server::{NOTHING_PICKED, Servers, StepResult, TestServer, embedded, real};
+use case::{Case, Suite};
+use server::{NOTHING_PICKED, StepResult, TestServer};
+use servers::{Servers, embedded, real};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -45,8 +51,15 @@ fn suites_on(on: Servers) -> Vec<Suite> {
     suites.filter(|suite| servers(suite) == on).collect()
 }
 
+/// Returns the suites of `cases/`, and those that are generated.
+fn all_suites() -> Vec<Suite> {
+    let mut suites = case::suites();
+    suites.push(subresource_matrix::suite(&suites));
+    suites
+}
+
 fn selected_suites() -> Vec<Suite> {
-    let mut suites = suites();
+    let mut suites = all_suites();
     // Select one suite or one case, for work on it.
     if let Ok(only) = std::env::var("DIFFERENTIAL_ONLY") {
         for suite in &mut suites {
@@ -201,7 +214,7 @@ async fn servers_publish_alike_documents() {
 
 #[test]
 fn case_names_are_unique_and_differences_are_documented() {
-    let cases: Vec<Case> = suites().into_iter().flat_map(|suite| suite.cases).collect();
+    let cases: Vec<Case> = all_suites().into_iter().flat_map(|suite| suite.cases).collect();
     let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     names.sort_unstable();
     let count = names.len();

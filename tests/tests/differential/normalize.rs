@@ -4,10 +4,12 @@
 //! changed an object and whether a uid is that of the object that was created before. Other such values are replaced by a placeholder, at
 //! the places where they occur and nowhere else.
 
-use crate::{invalid, yaml};
+use crate::invalid::{self, PLACEHOLDER};
+use crate::{printed_table, yaml};
 use regex::{Captures, Regex};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
+use std::net::Ipv4Addr;
 use std::sync::LazyLock;
 
 /// Fields with server-specific values. Only their presence is compared.
@@ -41,9 +43,6 @@ const VERSION_TOO_LARGE: &str = "ResourceVersionTooLarge";
 /// Fields with information about the server's build.
 const BUILD_INFO_FIELDS: &[&str] = &["goVersion", "gitCommit", "compiler"];
 
-/// The text that replaces server-specific values.
-pub(crate) const PLACEHOLDER: &str = "~";
-
 static UID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b").unwrap());
 /// A name that a server generated from the prefix `abc-`.
@@ -71,7 +70,6 @@ static TEXT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"Duplicate value: 3[0-2]\d{3}\b", "Duplicate value: PORT"),
         (r"nodePort: \{(\w+) \d+\}", "nodePort: {$1 PORT}"),
         (r"nodePort:3[0-2]\d{3}\b", "nodePort:PORT"),
-        (r"(?m)^( *- )(\d+[smhd]){1,2}$", "${1}AGE"),
         (r#"resourceVersion\\?":\s?\\?"\d+"#, "resourceVersion: N"),
         // managedFields in YAML.
         (
@@ -87,21 +85,12 @@ static TEXT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .into()
 });
 
-/// Patterns in kubectl's output, and their replacements. Random values come first, because some of them look like an age.
+/// Patterns in kubectl's output, and their replacements.
 static OUTPUT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (GENERATED_NAME, "abc-XXXXX"),
         (r"(?m)^eyJ[\w-]+\.[\w-]+\.[\w-]+$", "TOKEN"),
-        (
-            r#"(?m)(resourceVersion: |resourceVersion":\s?|uid: |uid":\s?)"?[\w-]+"?"#,
-            "${1}~",
-        ),
-        (r"Resource Version: +\d+", "Resource Version: N"),
         (r#"continue": ?"[^"]+""#, "continue: ~"),
-        (r"(?m)\b(\d+[smhd])+( ago)?$", "AGE"),
-        (r"(?m)(\S) (\d+[smhd])+\b", "${1} AGE"),
-        // The age at the start of an event's line.
-        (r"(?m)^(\d+[smhd])+ ", "AGE "),
         (r"\w{3}, \d\d \w{3} 20\d\d \d\d:\d\d:\d\d [+-]\d{4}", "TIME"),
         (r"\d{9,}(-[a-z0-9.-]+)?\.ya?ml", "FILE"),
         (r"/tmp/[\w/.-]+", "/tmp/FILE"),
@@ -114,28 +103,32 @@ static OUTPUT_REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 
 /// Padding between columns, which depends on the widest value.
 static COLUMN_PADDING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\S) {2,}").unwrap());
-/// An age in a cell of a table.
-static AGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^(\d+[smhd]){1,2}$").unwrap());
 /// An address of the service network, which the server allocated.
 static CLUSTER_IP: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b10\.0\.\d+\.\d+\b").unwrap());
+
+/// A resource version in kubectl's output.
+static VERSION: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"(resourceVersion"?: ?"|Resource Version: +)(\d+)"#).unwrap());
+/// The addresses of a Service that kubectl describes.
+static DESCRIBED_ADDRESS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m)^(IPs?: +)10\.0\.\d+\.\d+$").unwrap());
 
 /// What the text of a field may contain.
 #[derive(Clone, Copy, PartialEq)]
 enum TextPlace {
     /// What the client sent, or what does not depend on the server.
     Field,
-    /// A cell of a table: ages and allocated addresses.
-    Cell,
-    /// A message: allocated addresses.
-    Message,
+    /// A message, or a cell with an address: allocated addresses.
+    Address,
+    /// A cell with an age.
+    Age,
 }
 
 impl TextPlace {
     /// Returns the place of a field's value.
     fn of_field(self, name: &str) -> Self {
         match name {
-            "cells" => Self::Cell,
-            "message" | "warnings" => Self::Message,
+            "message" | "warnings" => Self::Address,
             _ => self,
         }
     }
@@ -146,6 +139,8 @@ impl TextPlace {
 pub(crate) struct Normalizer {
     uids: Numbers,
     versions: Numbers,
+    /// The columns of the last Table: only the first event of a watch names them.
+    columns: Vec<String>,
 }
 
 /// Numbers texts by their first appearance.
@@ -174,13 +169,16 @@ impl Normalizer {
 
     /// Normalizes kubectl's output for the comparison, as a list of lines.
     pub(crate) fn kubectl_output(&mut self, text: &str) -> Value {
-        let mut text = COLUMN_PADDING.replace_all(text, "$1 ").into_owned();
-        // Uids come first, because parts of some look like an age.
-        text = self.number_uids(&text);
+        let text = printed_table::clean(text);
+        let text = DESCRIBED_ADDRESS.replace_all(&text, "${1}IP");
+        let text = COLUMN_PADDING.replace_all(&text, "$1 ");
+        let text = VERSION.replace_all(&text, |found: &Captures<'_>| {
+            format!("{}VERSION-{}", &found[1], self.versions.number(&found[2]))
+        });
+        let mut text = self.number_uids(&text);
         for (pattern, replacement) in OUTPUT_REPLACEMENTS.iter() {
             text = pattern.replace_all(&text, *replacement).into_owned();
         }
-        text = CLUSTER_IP.replace_all(&text, "IP").into_owned();
         if text.contains(IP_REPAIR_EVENT) {
             let lines = text.lines().filter(|line| !line.contains(IP_REPAIR_EVENT));
             text = lines.collect::<Vec<_>>().join("\n");
@@ -211,6 +209,12 @@ impl Normalizer {
             fields.insert("retryAfterSeconds".to_owned(), json!(PLACEHOLDER));
         }
         invalid::normalize_status(fields);
+        if let Some(columns) = fields.get("columnDefinitions").and_then(Value::as_array)
+            && !columns.is_empty()
+        {
+            let names = columns.iter().filter_map(|column| column["name"].as_str());
+            self.columns = names.map(str::to_owned).collect();
+        }
         // Lists and bookmarks have versions too. On the real server they depend on writes of its own.
         let is_object = fields.contains_key("name");
         // Keys are normalized too: those of managedFields contain uids of owners.
@@ -228,6 +232,7 @@ impl Normalizer {
                         PLACEHOLDER.to_owned()
                     };
                 }
+                ("cells", Value::Array(cells)) => self.normalize_cells(cells),
                 (key, value) if BUILD_INFO_FIELDS.contains(&key) => *value = json!(PLACEHOLDER),
                 (key, value) if SERVER_SPECIFIC_FIELDS.contains(&key) => {
                     self.replace_with_placeholder(value);
@@ -237,6 +242,22 @@ impl Normalizer {
             if let (true, Value::Array(items)) = (UNORDERED.contains(&key.as_str()), value) {
                 items.sort_by_cached_key(Value::to_string);
             }
+        }
+    }
+
+    fn normalize_cells(&mut self, cells: &mut [Value]) {
+        for (at, cell) in cells.iter_mut().enumerate() {
+            let place = match self.columns.get(at).map(String::as_str) {
+                Some("Cluster-IP") => TextPlace::Address,
+                // The name of an IPAddress.
+                Some("Name") if cell.as_str().is_some_and(|name| name.parse::<Ipv4Addr>().is_ok()) => {
+                    TextPlace::Address
+                }
+                Some(name) if !printed_table::is_age_column(name) => TextPlace::Field,
+                // The age of an IPAddress has no column.
+                _ => TextPlace::Age,
+            };
+            self.normalize(cell, place);
         }
     }
 
@@ -254,13 +275,11 @@ impl Normalizer {
         for (pattern, replacement) in TEXT_REPLACEMENTS.iter() {
             text = pattern.replace_all(&text, *replacement).into_owned();
         }
-        if place == TextPlace::Cell {
-            text = AGE.replace_all(&text, "AGE").into_owned();
+        match place {
+            TextPlace::Field => text,
+            TextPlace::Address => CLUSTER_IP.replace_all(&text, "IP").into_owned(),
+            TextPlace::Age => printed_table::clean_age(&text),
         }
-        if place != TextPlace::Field {
-            text = CLUSTER_IP.replace_all(&text, "IP").into_owned();
-        }
-        text
     }
 
     fn number_uids(&mut self, text: &str) -> String {
@@ -326,10 +345,22 @@ fn sort_messages(text: &mut String) {
 }
 
 #[test]
-fn uid_is_not_mistaken_for_an_age() {
-    let printed = Normalizer::default()
-        .kubectl_output("  UID:  0455130d-3e78-4112-9e7b-0bf455130d61\nfoo  Active  5m3s\nabc-2d4s5\n");
-    assert_eq!(printed, json!(["  UID: UID-1", "foo Active AGE", "abc-XXXXX"]));
+fn uids_and_versions_in_printed_text_are_numbered() {
+    let mut normalizer = Normalizer::default();
+    let uid = "0455130d-3e78-4112-9e7b-0bf455130d61";
+    let text = format!(
+        "  resourceVersion: \"7\"\n  uid: {uid}\n  \"resourceVersion\": \"9\",\nResource Version:  7\nabc-2d4s5\n"
+    );
+    assert_eq!(
+        normalizer.kubectl_output(&text),
+        json!([
+            "  resourceVersion: \"VERSION-1\"",
+            "  uid: UID-1",
+            "  \"resourceVersion\": \"VERSION-2\",",
+            "Resource Version: VERSION-1",
+            "abc-XXXXX",
+        ])
+    );
 }
 
 #[test]
@@ -345,9 +376,11 @@ fn uids_and_versions_are_numbered_and_quantities_are_kept() {
     let expected = [(1, 1), (1, 1), (2, 2), (1, 2)]
         .map(|(uid, version)| object(&format!("UID-{uid}"), &format!("VERSION-{version}")));
     assert_eq!(bodies, expected);
-    assert_eq!(
-        normalizer
-            .body(json!({ "metadata": { "resourceVersion": "12" }, "rows": [{ "cells": ["a", "67m"] }] })),
-        json!({ "metadata": { "resourceVersion": "~" }, "rows": [{ "cells": ["a", "AGE"] }] })
-    );
+    let columns = ["Name", "CPU", "Age"].map(|name| json!({ "name": name }));
+    let table = |version: &str, age: &str| json!({ "metadata": { "resourceVersion": version }, "columnDefinitions": columns, "rows": [{ "cells": ["10m", "67m", age] }] });
+    assert_eq!(normalizer.body(table("12", "67m")), table("~", "AGE"));
+    // Later events of a watch have no columns.
+    let [row, cleaned] =
+        ["5s", "AGE"].map(|age| json!({ "columnDefinitions": [], "rows": [{ "cells": ["5s", "5s", age] }] }));
+    assert_eq!(normalizer.body(row), cleaned);
 }

@@ -3,12 +3,13 @@
 use crate::case::{Case, Step};
 use crate::normalize::Normalizer;
 use crate::webhook::WebhookServer;
+use crate::yaml;
 use http::Request;
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use kubewright_apiserver::{AdmissionPlugin, ApiServer, HousekeepingTask, auth::User};
+use kubewright_apiserver::ApiServer;
 use kubewright_testkit::{ControlPlane, binaries};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -167,7 +168,9 @@ impl TestServer {
             let is_expected = |until| until == code && is_picked;
             if step.until.is_none_or(is_expected) || start.elapsed() > STEP_TIMEOUT {
                 *normalizer = attempt;
-                return (StepResult(code, normalizer.body(raw.clone())), raw);
+                let body = normalizer.body(raw.clone());
+                let body = if step.summary { summarize(body) } else { body };
+                return (StepResult(code, body), raw);
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -219,6 +222,11 @@ impl TestServer {
                 headers.insert(name.to_owned(), values.into());
             }
         }
+        let content_type = header(&response, "Content-Type")
+            .first()
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         let (text, timed_out) = read(response.into_body(), step.events.filter(|_| code == 200)).await;
         let value = match step.events.filter(|_| code == 200) {
             Some(_) => {
@@ -236,6 +244,15 @@ impl TestServer {
         if step.status_only {
             return (code, Value::Null);
         }
+        let value = match (value, content_type.as_str()) {
+            (Value::String(text), content_type)
+                if step.summary && content_type.starts_with("application/yaml") =>
+            {
+                json!({ "yaml": yaml::read(&text) })
+            }
+            (_, content_type) if step.summary && content_type.contains("protobuf") => Value::Null,
+            (value, _) => value,
+        };
         let value = match &step.pick {
             // An error is compared whole.
             Some(pick) if (200..300).contains(&code) => {
@@ -352,6 +369,23 @@ fn select_pointer(mut value: Value, pointer: &str) -> Option<Value> {
     Some(value)
 }
 
+/// Drops all fields of a normalized body but its kind, and the reason and the message of an error.
+fn summarize(body: Value) -> Value {
+    const KEPT: [&str; 4] = ["apiVersion", "kind", "message", "reason"];
+    /// The body of a response with warnings or unusual headers, and one in YAML.
+    const WRAPPED: [&str; 2] = ["body", "yaml"];
+    let Value::Object(mut fields) = body else {
+        return body;
+    };
+    if let Some(name) = WRAPPED.into_iter().find(|name| fields.contains_key(*name)) {
+        let body = fields[name].take();
+        fields.insert(name.to_owned(), summarize(body));
+    } else {
+        fields.retain(|name, _| KEPT.contains(&name.as_str()));
+    }
+    Value::Object(fields)
+}
+
 /// Returns all values of a header.
 fn header(response: &http::Response<Body>, name: &str) -> Vec<Value> {
     let values = response.headers().get_all(name).iter();
@@ -415,90 +449,4 @@ pub(crate) fn substitute(step: &Step, variables: &BTreeMap<String, String>) -> S
         .kubectl
         .map(|arguments| arguments.iter().map(|argument| fill(argument)).collect());
     step
-}
-
-/// Where a suite runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Servers {
-    /// The servers that most suites share.
-    Shared,
-    /// Servers of their own: lists would show objects of the other suites.
-    Kubectl,
-    /// Servers with the admission plugin ServiceAccount.
-    WithServiceAccounts,
-    /// Servers without the admission plugins that are on by default.
-    WithoutPlugins,
-}
-
-/// Plugins that [`Servers::WithoutPlugins`] lack.
-const SWITCHED_OFF: [&str; 15] = [
-    "CertificateApproval",
-    "CertificateSigning",
-    "CertificateSubjectRestriction",
-    "DefaultIngressClass",
-    "DefaultStorageClass",
-    "DefaultTolerationSeconds",
-    "LimitRanger",
-    "PersistentVolumeClaimResize",
-    "PodTopologyLabels",
-    "Priority",
-    "ResourceQuota",
-    "RuntimeClass",
-    "ServiceAccount",
-    "StorageObjectInUseProtection",
-    "TaintNodesByCondition",
-];
-
-impl Servers {
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Shared,
-        Self::Kubectl,
-        Self::WithServiceAccounts,
-        Self::WithoutPlugins,
-    ];
-
-    /// The admission plugins to switch on and off.
-    fn plugins(self) -> [Vec<String>; 2] {
-        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-        match self {
-            Self::Shared | Self::Kubectl => [vec![], vec![]],
-            Self::WithServiceAccounts => [owned(&["ServiceAccount"]), vec![]],
-            Self::WithoutPlugins => [vec![], owned(&SWITCHED_OFF)],
-        }
-    }
-}
-
-/// Starts the embedded server with the user alice.
-pub(crate) async fn embedded(servers: Servers) -> ApiServer {
-    let [enabled, disabled] = servers.plugins();
-    let alice = User {
-        uid: "alice".to_owned(),
-        ..User::new("alice", &["devs"])
-    };
-    // The real server runs without the controller that ends storage protection.
-    let tasks = HousekeepingTask::ALL.into_iter();
-    let tasks: Vec<HousekeepingTask> = tasks
-        .filter(|task| *task != HousekeepingTask::StorageProtection)
-        .collect();
-    ApiServer::builder()
-        .token("alice-token", alice)
-        .housekeeping(&tasks)
-        .admission_plugins(&AdmissionPlugin::select(&enabled, &disabled).unwrap())
-        .start()
-        .await
-        .unwrap()
-}
-
-/// Starts the real server with the user alice, and with the controllers whose work the embedded server does itself.
-pub(crate) async fn real(servers: Servers) -> Arc<ControlPlane> {
-    let mut builder = ControlPlane::builder()
-        .user("alice", &["devs"])
-        .controller_manager(&["garbage-collector-controller", "namespace-controller"]);
-    for (flag, plugins) in ["enable", "disable"].iter().zip(servers.plugins()) {
-        if !plugins.is_empty() {
-            builder = builder.api_server_arg(&format!("--{flag}-admission-plugins={}", plugins.join(",")));
-        }
-    }
-    let start = || builder.start();
-    tokio::task::spawn_blocking(start).await.unwrap().unwrap().into()
 }

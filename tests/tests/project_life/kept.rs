@@ -6,7 +6,7 @@ use std::time::Duration;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::writers::{ApiVersions, Load, PAUSE, apis};
+use crate::load::{ApiVersions, Load, PAUSE, apis};
 
 /// How many such objects there are.
 const OBJECTS: usize = 4;

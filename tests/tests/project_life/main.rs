@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod kept;
+mod load;
 mod packages;
 mod releases;
 mod writers;
@@ -16,9 +17,10 @@ use std::time::Duration;
 
 use kubewright_testkit::{Cluster, eventually};
 use kubewright_tests::{Project, new_object, on_both_servers};
+use load::ApiVersions;
 use releases::Releases;
 use serde_json::{Value, json};
-use writers::{ApiVersions, Writers};
+use writers::Writers;
 
 on_both_servers!(project_changes_its_kind_under_load);
 

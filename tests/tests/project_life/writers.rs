@@ -1,38 +1,22 @@
 //! Writers of objects of both versions. Each writes an object of its own, and checks every response against the expected spec.
 
 use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use kube::{
-    Api,
-    api::{DynamicObject, Patch, PatchParams},
-    core::ApiResource,
-};
+use kube::api::{Patch, PatchParams};
 use kubewright_testkit::{Cluster, client};
 use serde_json::{Value, json};
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use crate::kept::{self, Kept};
+use crate::load::{ApiVersions, Load, PAUSE, apis};
 
 const WRITERS: usize = 16;
-/// The pause after a write: without optimization the servers and the operator would use both cores.
-pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// A writer that does not get this far in time is stuck.
 const TIMEOUT: Duration = Duration::from_mins(1);
-
-/// The versions that are written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum ApiVersions {
-    Old,
-    Both,
-    New,
-}
 
 /// The running writers.
 pub(crate) struct Writers {
@@ -46,57 +30,12 @@ pub(crate) struct Writers {
 /// An object's name, its number of writes, and the spec that it must have in the new version.
 pub(crate) type Written = (String, u64, Value);
 
-pub(crate) struct Load {
-    versions: Mutex<ApiVersions>,
-    is_paused: AtomicBool,
-    is_over: AtomicBool,
-    /// The writes of each writer.
-    writes: Vec<AtomicU64>,
-    /// The writes of objects in the old version alone that are under way.
-    old_writes: AtomicU64,
-}
-
-/// A write in the old version, until it is dropped.
-pub(crate) struct OldWrite<'a>(&'a AtomicU64);
-
-impl Drop for OldWrite<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-impl Load {
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn is_paused(&self) -> bool {
-        self.is_paused.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn versions(&self) -> ApiVersions {
-        *self.versions.lock().unwrap()
-    }
-
-    /// Announces a write in the old version. Look at the versions after that.
-    pub(crate) fn begin_old_write(&self) -> OldWrite<'_> {
-        self.old_writes.fetch_add(1, Ordering::SeqCst);
-        OldWrite(&self.old_writes)
-    }
-}
-
 impl Writers {
     /// Creates the objects, and starts to write them.
     pub(crate) fn start(cluster: &Cluster, versions: ApiVersions) -> Self {
         let runtime = Runtime::new().unwrap();
         let client = runtime.block_on(async { client(cluster.admin().config().await.unwrap()).unwrap() });
-        let load = Arc::new(Load {
-            versions: Mutex::new(versions),
-            is_paused: AtomicBool::new(false),
-            is_over: AtomicBool::new(false),
-            writes: (0..WRITERS).map(|_| AtomicU64::new(0)).collect(),
-            old_writes: AtomicU64::new(0),
-        });
+        let load = Arc::new(Load::new(versions, WRITERS));
         let tasks = (0..WRITERS).map(|number| runtime.spawn(write(client.clone(), load.clone(), number)));
         let tasks = tasks.collect();
         Self {
@@ -180,21 +119,6 @@ impl Writers {
             thread::sleep(Duration::from_millis(10));
         }
     }
-}
-
-/// The clients of the old and the new version.
-pub(crate) fn apis(client: &kube::Client) -> (Api<DynamicObject>, Api<DynamicObject>) {
-    let api = |version: &str| {
-        let resource = ApiResource {
-            group: "demo.dev".to_owned(),
-            version: version.to_owned(),
-            api_version: format!("demo.dev/{version}"),
-            kind: "Foo".to_owned(),
-            plural: "foos".to_owned(),
-        };
-        Api::namespaced_with(client.clone(), "default", &resource)
-    };
-    (api("v1alpha1"), api("v1"))
 }
 
 /// Writes one object until the load is over. Any refusal is a panic.

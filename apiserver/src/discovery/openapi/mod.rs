@@ -15,6 +15,7 @@ mod version2;
 
 use crate::kinds::{Catalog, Kind};
 use crate::render::{ApiResponse, respond};
+use crate::request::AcceptedType;
 use operation_names::{group_label, id_prefix, joined, tag};
 use operations::Paths;
 use parking_lot::Mutex;
@@ -79,22 +80,16 @@ enum DocumentEncoding {
 }
 
 impl DocumentEncoding {
-    /// Returns the first encoding of the Accept header, by quality. The parameters of a media type do not count.
+    /// Returns the first encoding of the Accept header. The parameters of a media type do not count.
     fn negotiate(accept: &str, protobuf: [&str; 2]) -> Option<Self> {
-        let mut clauses: Vec<(f32, &str)> = accept
-            .split(',')
-            .map(|clause| {
-                let mut parts = clause.split(';').map(str::trim);
-                let media_type = parts.next().unwrap_or_default();
-                let quality = parts.find_map(|part| part.strip_prefix("q=")?.parse().ok());
-                (quality.unwrap_or(1.0), media_type)
-            })
-            .collect();
-        clauses.sort_by(|a, b| b.0.total_cmp(&a.0));
-        clauses.into_iter().find_map(|(_, media_type)| match media_type {
-            "" | "*/*" | "application/*" | "application/json" => Some(Self::Json),
-            other if protobuf.contains(&other) => Some(Self::Protobuf),
-            _ => None,
+        let accept = if accept.is_empty() { "*/*" } else { accept };
+        AcceptedType::parse_all(accept).iter().find_map(|accepted| {
+            if accepted.includes("application/json") {
+                Some(Self::Json)
+            } else {
+                let is_protobuf = protobuf.iter().any(|name| accepted.includes(name));
+                is_protobuf.then_some(Self::Protobuf)
+            }
         })
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// Returns the CRD of the custom resource in the examples.
-pub(super) fn definition() -> Value {
+pub(crate) fn definition() -> Value {
     let spec = json!({ "type": "object", "required": ["size"], "properties": {
         "size": { "type": "integer", "minimum": 0, "maximum": 10 },
         "colour": { "type": "string", "enum": ["red", "blue"], "default": "red" },

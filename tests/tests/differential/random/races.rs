@@ -26,6 +26,8 @@ enum Race {
     ApplyNew,
     /// As [`ApplyNew`](Self::ApplyNew), to an object that exists.
     Apply,
+    /// Half of them create it, half apply it: one request creates it, and no apply answers that it exists.
+    CreateAndApply,
     /// Each updates it with the same resource version; one succeeds.
     UpdateVersion,
     /// Each replaces it without a resource version, by the same object; all succeed if the kind allows that.
@@ -36,12 +38,13 @@ enum Race {
     PatchAndDelete,
 }
 
-const RACES: [Race; 9] = [
+const RACES: [Race; 10] = [
     Race::Create,
     Race::MergePatch,
     Race::JsonPatch,
     Race::ApplyNew,
     Race::Apply,
+    Race::CreateAndApply,
     Race::UpdateVersion,
     Race::UpdateUnconditionally,
     Race::Delete,
@@ -50,7 +53,7 @@ const RACES: [Race; 9] = [
 
 impl Race {
     fn begins_with_object(self) -> bool {
-        !matches!(self, Self::Create | Self::ApplyNew)
+        !matches!(self, Self::Create | Self::ApplyNew | Self::CreateAndApply)
     }
 
     /// Returns the request of one client. `existing` is the object as the server returned it.
@@ -75,6 +78,7 @@ impl Race {
         };
         match self {
             Self::Create => post(all, object.clone()),
+            Self::CreateAndApply if client.is_multiple_of(2) => post(all, object.clone()),
             Self::MergePatch => merge_patch(),
             Self::JsonPatch => {
                 let operations = json!([{ "op": "add", "path": format!("/metadata/annotations/client-{client}"), "value": "x" }]);
@@ -85,7 +89,7 @@ impl Race {
                     Some("application/json-patch+json"),
                 )
             }
-            Self::ApplyNew | Self::Apply => {
+            Self::ApplyNew | Self::Apply | Self::CreateAndApply => {
                 let mut applied = object.clone();
                 applied["metadata"] = json!({ "name": "raced", "annotations": annotations });
                 let one = format!("{one}?fieldManager=client-{client}");
@@ -143,6 +147,15 @@ impl Race {
                 outcomes.dedup();
                 outcomes.retain(|outcome| outcome.starts_with("DELETE") || !is_usual_patch(outcome));
             }
+            // Which request creates the object is luck, and with that which applies conflict.
+            Self::CreateAndApply => {
+                let created = outcomes
+                    .iter()
+                    .filter(|outcome| outcome.ends_with(" 201 "))
+                    .count();
+                outcomes.retain(|outcome| !is_usual_create(outcome));
+                return json!({ "created": created, "others": outcomes });
+            }
             // Of pods, the real server answers 200 as long as the first deletion has not ended.
             Self::Delete => {
                 outcomes.dedup();
@@ -172,6 +185,17 @@ impl Race {
 
 fn is_usual_patch(outcome: &str) -> bool {
     ["PATCH 200 ", "PATCH 404 NotFound"].contains(&outcome)
+}
+
+fn is_usual_create(outcome: &str) -> bool {
+    let usual = [
+        "POST 201 ",
+        "POST 409 AlreadyExists",
+        "PATCH 200 ",
+        "PATCH 201 ",
+        "PATCH 409 Conflict",
+    ];
+    usual.contains(&outcome)
 }
 
 /// Runs all races on both servers, and returns a report of their differences; empty if there are none.
