@@ -51,6 +51,7 @@ fn problems<K: CustomKind>() -> Vec<String> {
         namespaced: true,
         external: false,
         rust_types: BTreeMap::from([(info.version.to_string(), K::rust_types())]),
+        conversion: None,
         crd: None,
     };
     definition_check::problems(&kind, &serde_json::to_value(K::definition()).unwrap())
