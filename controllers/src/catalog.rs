@@ -4,7 +4,7 @@ use std::fmt;
 
 use kubewright::controller::Setup;
 
-use crate::Options;
+use crate::{Options, shared::invalid_objects::InvalidObjects};
 
 /// A controller: its name, and what it was called before.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub struct Controller {
     /// The service account as which it acts with `--use-service-account-credentials`: that of upstream's, which API servers have roles for. None:
     /// it acts as the manager.
     pub service_account: Option<&'static str>,
-    register: fn(&mut Setup, &Options),
+    register: fn(&mut Setup, &Options, &InvalidObjects),
 }
 
 /// A name that no controller has.
@@ -34,35 +34,35 @@ pub const CONTROLLERS: &[Controller] = &[
         name: "serviceaccount-token-controller",
         aliases: &["serviceaccount-token"],
         service_account: None,
-        register: crate::service_account_token::register,
+        register: |setup, options, _| crate::service_account_token::register(setup, options),
     },
     #[cfg(feature = "core")]
     Controller {
         name: "root-ca-certificate-publisher-controller",
         aliases: &["root-ca-cert-publisher"],
         service_account: Some("root-ca-cert-publisher"),
-        register: crate::root_ca::register,
+        register: |setup, options, _| crate::root_ca::register(setup, options),
     },
     #[cfg(feature = "core")]
     Controller {
         name: "legacy-serviceaccount-token-cleaner-controller",
         aliases: &["legacy-service-account-token-cleaner"],
         service_account: Some("legacy-service-account-token-cleaner"),
-        register: crate::legacy_token_cleaner::register,
+        register: |setup, options, _| crate::legacy_token_cleaner::register(setup, options),
     },
     #[cfg(feature = "core")]
     Controller {
         name: "serviceaccount-controller",
         aliases: &["serviceaccount"],
         service_account: Some("service-account-controller"),
-        register: crate::service_account::register,
+        register: |setup, options, _| crate::service_account::register(setup, options),
     },
     #[cfg(feature = "core")]
     Controller {
         name: "namespace-controller",
         aliases: &["namespace"],
         service_account: Some("namespace-controller"),
-        register: crate::namespace::register,
+        register: |setup, options, _| crate::namespace::register(setup, options),
     },
     #[cfg(feature = "gc")]
     Controller {
@@ -76,7 +76,7 @@ pub const CONTROLLERS: &[Controller] = &[
         name: "pod-garbage-collector-controller",
         aliases: &["podgc"],
         service_account: Some("pod-garbage-collector"),
-        register: crate::pod_garbage_collector::register,
+        register: |setup, options, _| crate::pod_garbage_collector::register(setup, options),
     },
     #[cfg(feature = "workloads")]
     Controller {
@@ -132,7 +132,7 @@ pub const CONTROLLERS: &[Controller] = &[
         name: "ttl-after-finished-controller",
         aliases: &["ttl-after-finished"],
         service_account: Some("ttl-after-finished-controller"),
-        register: crate::ttl_after_finished::register,
+        register: |setup, options, _| crate::ttl_after_finished::register(setup, options),
     },
 ];
 
@@ -189,10 +189,10 @@ const ABSENT: &[(&str, &str)] = &[
 
 impl Controller {
     /// Registers the controller.
-    pub(crate) fn register(&self, setup: &mut Setup, options: &Options) {
+    pub(crate) fn register(&self, setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
         setup.component(self.name, |setup| {
             setup.service_account(self.service_account);
-            (self.register)(setup, options);
+            (self.register)(setup, options, invalid);
         });
     }
 }

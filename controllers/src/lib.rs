@@ -30,7 +30,6 @@ mod feature_gates;
 mod go_duration;
 mod knobs;
 mod options;
-#[cfg(any(feature = "core", feature = "gc", feature = "workloads"))]
 mod shared;
 mod start;
 
@@ -71,10 +70,12 @@ pub use options::Options;
 pub use start::{Controllers, StartError, start, start_with};
 
 use kubewright::controller::Setup;
+use shared::invalid_objects::InvalidObjects;
 
 /// Registers the selected controllers. They share the informers of the operator; each has a client of its own.
 pub fn register(setup: &mut Setup, options: &Options) {
+    let invalid = InvalidObjects::register(setup.metrics());
     for controller in &options.controllers {
-        controller.register(setup, options);
+        controller.register(setup, options, &invalid);
     }
 }

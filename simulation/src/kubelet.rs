@@ -17,6 +17,8 @@ use crate::timers::Timers;
 
 /// The exit code of containers that end on SIGTERM.
 const TERMINATED: i64 = 143;
+/// The exit code of containers that are killed, as after a failed liveness probe.
+const KILLED: i64 = 137;
 
 /// The pods of the simulated nodes, and their delays.
 pub(crate) struct Kubelets<'a> {
@@ -63,13 +65,7 @@ impl Kubelets<'_> {
 
     fn status(&mut self, pod: &Value, plan: &mut Plan) -> Value {
         if pod["status"]["phase"] == "Running" {
-            let always = pod["spec"]["restartPolicy"] == "Always";
-            let run = milliseconds(pod, "run").or((!always).then_some(self.options.pod_run));
-            let restarts = pod_status::restarts(pod);
-            return match run {
-                Some(run) if !self.waits(pod, "run", run, plan) => exited(pod, restarts),
-                _ => pod_status::running(pod, restarts),
-            };
+            return self.running(pod, plan);
         }
         if let Some(reason) = annotation(pod, "waiting") {
             return pod_status::waiting(pod, reason);
@@ -78,8 +74,34 @@ impl Kubelets<'_> {
         if self.waits(pod, "start", start, plan) {
             pod_status::waiting(pod, "ContainerCreating")
         } else {
-            pod_status::running(pod, 0)
+            let is_ready = self.is_ready(pod, plan);
+            pod_status::running(pod, 0, is_ready)
         }
+    }
+
+    /// The status of a pod that runs, or whose containers exit now.
+    fn running(&mut self, pod: &Value, plan: &mut Plan) -> Value {
+        let always = pod["spec"]["restartPolicy"] == "Always";
+        let run = milliseconds(pod, "run").or((!always).then_some(self.options.pod_run));
+        let ends = run.is_some_and(|run| !self.waits(pod, "run", run, plan));
+        let failure = milliseconds(pod, "liveness-failure").filter(|_| has_probe(pod, "livenessProbe"));
+        let is_killed = failure.is_some_and(|failure| !self.waits(pod, "liveness-failure", failure, plan));
+        if ends {
+            let code = annotation(pod, "exit-code").and_then(|code| code.parse().ok());
+            exited(pod, code.unwrap_or(0))
+        } else if is_killed {
+            exited(pod, KILLED)
+        } else {
+            let is_ready = self.is_ready(pod, plan);
+            pod_status::running(pod, pod_status::restarts(pod), is_ready)
+        }
+    }
+
+    /// Whether the containers that run are ready: their readiness probes succeed after their initial delay.
+    fn is_ready(&mut self, pod: &Value, plan: &mut Plan) -> bool {
+        let delays = probes(pod, "readinessProbe").map(|probe| probe["initialDelaySeconds"].as_u64());
+        let delay = Duration::from_secs(delays.flatten().max().unwrap_or(0));
+        !self.waits(pod, "readiness", delay, plan) && annotation(pod, "never-ready") != Some("true")
     }
 
     /// Whether a delay of the pod has not passed. Each restart begins new ones.
@@ -94,19 +116,29 @@ impl Kubelets<'_> {
 }
 
 /// The status after the containers exited: finished, or restarted according to the policy.
-fn exited(pod: &Value, restarts: i64) -> Value {
-    let code = annotation(pod, "exit-code").and_then(|code| code.parse().ok());
-    let code = code.unwrap_or(0);
+fn exited(pod: &Value, code: i64) -> Value {
     let restarts_again = match pod["spec"]["restartPolicy"].as_str() {
         Some("Never") => false,
         Some("OnFailure") => code != 0,
         _ => true,
     };
     if restarts_again {
-        pod_status::running(pod, restarts + 1)
+        // A readiness probe begins anew.
+        let is_ready = !has_probe(pod, "readinessProbe") && annotation(pod, "never-ready") != Some("true");
+        pod_status::running(pod, pod_status::restarts(pod) + 1, is_ready)
     } else {
         pod_status::finished(pod, code)
     }
+}
+
+/// The probes of a kind of all containers.
+fn probes<'p>(pod: &'p Value, kind: &'p str) -> impl Iterator<Item = &'p Value> {
+    let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+    containers.filter_map(move |container| container.get(kind))
+}
+
+fn has_probe(pod: &Value, kind: &str) -> bool {
+    probes(pod, kind).next().is_some()
 }
 
 fn milliseconds(pod: &Value, name: &str) -> Option<Duration> {

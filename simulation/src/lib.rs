@@ -29,11 +29,13 @@
 //!
 #![doc = include_str!("annotations.md")]
 //!
+//! Readiness probes succeed after their `initialDelaySeconds`, also after a restart.
+//!
 //! A deleted pod is gone at once. If it has finalizers it fails with exit code 143 before, as containers do that end on SIGTERM.
 //!
 //! # Limitations
 //!
-//! Not simulated: requests of CPU and memory, affinity between pods, topology spread, preferences, volumes and claims, probes, init containers,
+//! Not simulated: requests of CPU and memory, affinity between pods, topology spread, preferences, volumes and claims, startup probes, init containers,
 //! priorities and preemption, `activeDeadlineSeconds` of pods. Failed containers are restarted without backoff.
 //!
 //! Read in this order: `kind` and `cache` (the known objects), `list_watch` (updates of the cache), `nodes`, `scheduler` and `kubelet` (functions

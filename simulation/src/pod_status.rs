@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::object::{self, annotation, int_or_default, make_condition, now};
+use crate::object::{self, int_or_default, make_condition, now};
 
 /// The restart count of the containers.
 pub(crate) fn restarts(pod: &Value) -> i64 {
@@ -16,14 +16,13 @@ pub(crate) fn waiting(pod: &Value, reason: &str) -> Value {
 }
 
 /// The status of a running pod.
-pub(crate) fn running(pod: &Value, restart_count: i64) -> Value {
+pub(crate) fn running(pod: &Value, restart_count: i64, is_ready: bool) -> Value {
     let known = &pod["status"]["containerStatuses"][0]["state"];
     let state = if known["running"].is_object() && restarts(pod) == restart_count {
         known.clone()
     } else {
         json!({ "running": { "startedAt": now() } })
     };
-    let is_ready = annotation(pod, "never-ready") != Some("true");
     let ready = if is_ready {
         Ok(())
     } else {

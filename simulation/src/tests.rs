@@ -195,6 +195,51 @@ async fn annotation_never_ready_takes_effect_on_running_pods() {
     assert_eq!(state(&ready), state(&pod), "the containers run on");
 }
 
+fn container(probe: &str, delay_seconds: u64) -> Value {
+    let mut container = json!({ "name": "c", "image": "i" });
+    container[probe] = json!({ "exec": { "command": ["true"] }, "initialDelaySeconds": delay_seconds });
+    json!({ "containers": [container] })
+}
+
+#[tokio::test]
+async fn pod_is_ready_after_the_initial_delay_of_its_readiness_probe() {
+    let cluster = TestCluster::start().await;
+    let path = cluster
+        .create_pod("a", &container("readinessProbe", 1), &json!({}))
+        .await;
+    let pod = cluster.wait_until(&path, is_running).await;
+    assert!(!is_condition_true(&pod, "Ready"), "{pod:#}");
+    let running = Instant::now();
+    cluster
+        .wait_until(&path, |pod| is_condition_true(pod, "Ready"))
+        .await;
+    assert!(running.elapsed() >= Duration::from_millis(500));
+}
+
+#[tokio::test]
+async fn failed_liveness_probe_kills_the_containers() {
+    let cluster = TestCluster::start().await;
+    let failing = json!({ "simulation.kubewright.dev/liveness-failure": "50" });
+    let restarted = cluster
+        .create_pod("restarted", &container("livenessProbe", 0), &failing)
+        .await;
+    let mut never = container("livenessProbe", 0);
+    never["restartPolicy"] = json!("Never");
+    let run = json!({ "simulation.kubewright.dev/liveness-failure": "0", "simulation.kubewright.dev/run": "60000" });
+    let killed = cluster.create_pod("killed", &never, &run).await;
+    let without_probe = cluster.create_pod("without", &json!({}), &failing).await;
+    let restarts = |pod: &Value| pod["status"]["containerStatuses"][0]["restartCount"].as_i64();
+    cluster
+        .wait_until(&restarted, |pod| restarts(pod) >= Some(2))
+        .await;
+    let killed = cluster
+        .wait_until(&killed, |pod| pod["status"]["phase"] == "Failed")
+        .await;
+    assert_eq!(state(&killed)["terminated"]["exitCode"], 137);
+    let other = cluster.wait_until(&without_probe, is_running).await;
+    assert_eq!(restarts(&other), Some(0));
+}
+
 #[tokio::test]
 async fn readiness_gate_waits_for_its_condition_which_stays() {
     let cluster = TestCluster::start().await;

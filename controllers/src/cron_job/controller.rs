@@ -16,6 +16,7 @@ use kubewright::{
     client::{ClientError, Create, Delete, DeleteParams, Get, TypedClient, UpdateStatus},
     controller::{Action, ReconcileError, Reconciler, Setup},
     events::Recorder,
+    prometheus_client::metrics::histogram::{Histogram, exponential_buckets},
 };
 
 use super::{
@@ -24,9 +25,17 @@ use super::{
     plan::{Decision, Note, decide},
     status::{is_active, remove_active, settle, surplus_history},
 };
-use crate::{Options, shared::pod_control::message};
+use crate::{
+    Options,
+    shared::{
+        invalid_objects::{InvalidObject, InvalidObjects},
+        pod_control::message,
+    },
+};
 
 const NAME: &str = "cronjob-controller";
+/// The reasons of events about CronJobs that start no Jobs before they are changed.
+const INVALID: [&str; 3] = ["InvalidSchedule", "UnknownTimeZone", "UnparseableSchedule"];
 
 struct CronJobController {
     cron_jobs: Lister<CronJob>,
@@ -35,6 +44,8 @@ struct CronJobController {
     job_client: TypedClient<Job, (Get, Create, Delete)>,
     recorder: Recorder,
     clock: Clock,
+    creation_skew: Histogram,
+    invalid: InvalidObjects,
 }
 
 /// A CronJob while it is reconciled.
@@ -45,9 +56,15 @@ struct Draft {
 }
 
 /// Registers the controller. Its keys are CronJobs.
-pub(crate) fn register(setup: &mut Setup, options: &Options) {
+pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
     let cron_jobs = setup.informers().of::<CronJob>();
     let jobs = setup.informers().of::<Job>();
+    let creation_skew = Histogram::new(exponential_buckets(1.0, 2.0, 10));
+    setup.metrics().register(
+        "cronjob_controller_job_creation_skew_duration_seconds",
+        "Time between a scheduled time and the creation of its Job",
+        creation_skew.clone(),
+    );
     let reconciler = CronJobController {
         cron_jobs: cron_jobs.lister(),
         jobs: jobs.lister(),
@@ -55,6 +72,8 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         job_client: setup.client(),
         recorder: setup.recorder(),
         clock: setup.clock(),
+        creation_skew,
+        invalid: invalid.clone(),
     };
     setup
         .controller(NAME, reconciler)
@@ -80,6 +99,15 @@ impl Reconciler for CronJobController {
         for note in &draft.notes {
             self.recorder
                 .event(&draft.cron_job, note.kind, note.reason, note.text.clone());
+            if INVALID.contains(&note.reason) {
+                let object = InvalidObject {
+                    kind: "CronJob",
+                    name: key,
+                    uid: cron_job.metadata.uid.as_deref().unwrap_or_default(),
+                    generation: cron_job.metadata.generation,
+                };
+                self.invalid.report(NAME, object, note.reason, &note.text);
+            }
         }
         // What was done is recorded even if the rest failed.
         if draft.has_changed {
@@ -200,6 +228,10 @@ impl CronJobController {
                 let name = created.metadata.name.as_deref().unwrap_or_default();
                 let note = format!("Created job {name}");
                 draft.notes.push(Note::normal("SuccessfulCreate", note));
+                if let Some(at) = &created.metadata.creation_timestamp {
+                    self.creation_skew
+                        .observe(at.0.duration_since(time).as_secs_f64());
+                }
                 created
             }
             Err(error) if error.is_already_exists() => {

@@ -34,7 +34,9 @@ use crate::{
         claim::{ClaimOwner, check_adopter, claim},
         controller_revisions::RevisionHistory,
         ended::ended,
+        invalid_objects::InvalidObjects,
         label_matcher::{InvalidSelector, LabelMatcher, selects_everything},
+        metrics::stale_sync_counter,
         node::NodeView,
         orphans::{Orphans, Selectors, Selects},
         pod::{PodView, next_availability_check},
@@ -42,6 +44,8 @@ use crate::{
         taints::TaintRules,
     },
 };
+
+const NAME: &str = "daemonset-controller";
 
 /// Reconciles DaemonSets.
 pub(super) struct DaemonSetController {
@@ -62,13 +66,14 @@ pub(super) struct DaemonSetController {
 }
 
 /// Registers the controller.
-pub(crate) fn register(setup: &mut Setup, options: &Options) {
+pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
     let daemon_sets = setup.informers().of::<DaemonSet>();
     let revisions = setup.informers().of::<ControllerRevision>();
     let pods = setup.informers().projected::<PodView>();
     let nodes = setup.informers().projected::<NodeView>();
     let (expectations, failed_pods) = (Expectations::new(), Arc::new(FailedPodBackoff::default()));
-    let selectors = Arc::new(Selectors::new(daemon_sets.lister()));
+    let selectors = Arc::new(Selectors::new(daemon_sets.lister(), NAME, invalid));
+    let stale_syncs = stale_sync_counter(setup, "daemonset_controller");
     let taint_rules = TaintRules {
         compares_numbers: options.gates.is_on(Gate::TaintTolerationComparisonOperators),
     };
@@ -100,8 +105,9 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
     let node_changes = NodeChanges::new(nodes.lister(), daemon_sets.lister(), taint_rules);
     let pod_adopters = selectors.clone();
     setup
-        .controller("daemonset-controller", reconciler)
+        .controller(NAME, reconciler)
         .workers(options.concurrent_daemonset_syncs)
+        .on_write_wait(stale_syncs)
         .reconciles(&daemon_sets)
         .owns(Source::of(&pods).with_expectations(&expectations))
         .owns(&revisions)
@@ -128,6 +134,7 @@ impl Reconciler for DaemonSetController {
             }
             Err(error) => return Err(error.into()),
         };
+        let selector = self.selectors.of(&daemon_set);
         let spec = daemon_set.spec.as_ref();
         if spec.is_some_and(|spec| selects_everything(&spec.selector)) {
             let message = "This daemon set is selecting all pods. A non-empty selector is required.";
@@ -135,7 +142,7 @@ impl Reconciler for DaemonSetController {
                 .event(&*daemon_set, EventType::Warning, "SelectingAll", message);
             return Ok(Action::await_change());
         }
-        let Some(selector) = self.selectors.of(&daemon_set) else {
+        let Some(selector) = selector else {
             return Ok(Action::await_change());
         };
         if daemon_set.metadata.deletion_timestamp.is_some() {

@@ -31,7 +31,9 @@ fn reasons(test: &Harness) -> Vec<String> {
 
 fn harness_at(now: &str) -> Harness {
     let clock = Clock::starting_at(now.parse().unwrap());
-    Harness::with_clock(clock, |setup| register(setup, &Options::default()))
+    Harness::with_clock(clock, |setup| {
+        register(setup, &Options::default(), &InvalidObjects::default());
+    })
 }
 
 #[tokio::test]

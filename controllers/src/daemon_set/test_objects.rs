@@ -9,12 +9,12 @@ use kubewright::{
 use serde_json::{Value, json};
 
 use super::{controller::register, pod_template::HASH_LABEL};
-use crate::Options;
+use crate::{Options, shared::invalid_objects::InvalidObjects};
 
 pub(super) const KEY: &str = "default/agent";
 
 pub(super) fn harness() -> Harness {
-    Harness::new(|setup| register(setup, &Options::default()))
+    Harness::new(|setup| register(setup, &Options::default(), &InvalidObjects::default()))
 }
 
 /// A harness with a DaemonSet, its revision and these nodes. Returns the revision's hash, too.

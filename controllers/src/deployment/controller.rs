@@ -21,11 +21,14 @@ use crate::{
     shared::{
         claim::{ClaimOwner, check_adopter, claim},
         ended::ended,
+        invalid_objects::InvalidObjects,
         label_matcher::{InvalidSelector, LabelMatcher, selects_everything},
         orphans::{Orphans, Selectors, Selects},
         pod::PodView,
     },
 };
+
+const NAME: &str = "deployment-controller";
 
 /// Reconciles Deployments.
 pub(super) struct DeploymentController {
@@ -41,7 +44,7 @@ pub(super) struct DeploymentController {
 }
 
 /// Registers the controller.
-pub(crate) fn register(setup: &mut Setup, options: &Options) {
+pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
     let deployments = setup.informers().of::<Deployment>();
     let replica_sets = setup.informers().of::<ReplicaSet>();
     let pods = setup.informers().projected::<PodView>();
@@ -50,7 +53,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         replica_sets: replica_sets.lister(),
         pods: pods.lister(),
     };
-    let selectors = Arc::new(Selectors::new(deployments.lister()));
+    let selectors = Arc::new(Selectors::new(deployments.lister(), NAME, invalid));
     let reconciler = DeploymentController {
         caches: caches.clone(),
         selectors: selectors.clone(),
@@ -69,7 +72,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         }
     });
     setup
-        .controller("deployment-controller", reconciler)
+        .controller(NAME, reconciler)
         .workers(options.concurrent_deployment_syncs)
         .reconciles(&deployments)
         .owns(&replica_sets)
@@ -93,11 +96,12 @@ impl Reconciler for DeploymentController {
             Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
             Err(error) => return Err(error.into()),
         };
+        let selector = self.selectors.of(&deployment);
         let spec = deployment.spec.as_ref();
         if spec.is_some_and(|spec| selects_everything(&spec.selector)) {
             return self.refuse(&deployment).await;
         }
-        let Some(selector) = self.selectors.of(&deployment) else {
+        let Some(selector) = selector else {
             return Ok(Action::await_change());
         };
         let claimed = self.claim(&deployment, &selector).await?;

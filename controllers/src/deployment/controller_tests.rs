@@ -10,7 +10,7 @@ use kubewright::cache::Change;
 const KEY: &str = "default/web";
 
 fn harness() -> Harness {
-    Harness::new(|setup| register(setup, &Options::default()))
+    Harness::new(|setup| register(setup, &Options::default(), &InvalidObjects::default()))
 }
 
 fn deployment() -> Value {

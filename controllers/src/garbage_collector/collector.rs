@@ -9,14 +9,17 @@ use kubewright::{
 use parking_lot::Mutex;
 
 use super::{
-    FOREGROUND, ORPHAN,
+    FOREGROUND, NAME, ORPHAN,
     absent_owners::AbsentOwners,
     graph::{Graph, ObjectKey, waits},
     monitors::Monitors,
     owner_state::{OwnerState, OwnerStates, UnknownOwner},
     patches,
 };
-use crate::shared::metadata_client::{MetadataClient, has_code, is_not_found};
+use crate::shared::{
+    invalid_objects::{InvalidObject, InvalidObjects},
+    metadata_client::{MetadataClient, has_code, is_not_found},
+};
 
 /// How many dependents are orphaned at once.
 const ORPHANED_AT_ONCE: usize = 20;
@@ -27,6 +30,7 @@ pub(super) struct Collector {
     pub(super) absent: AbsentOwners,
     pub(super) client: MetadataClient,
     pub(super) recorder: Recorder,
+    pub(super) invalid: InvalidObjects,
 }
 
 /// The owners of an object by their state.
@@ -98,10 +102,14 @@ impl Collector {
         let owners = match self.classify(object).await {
             // It cannot be found out, and a retry would not find out either.
             Err(error @ UnknownOwner::Namespaced(_)) => {
-                tracing::debug!(kind = %key.kind.kind, name = %key.name, %error, "object is not collected");
+                self.report(key, object, &error);
                 return Ok(());
             }
-            owners => owners?,
+            Err(error) => {
+                self.report(key, object, &error);
+                return Err(error);
+            }
+            Ok(owners) => owners,
         };
         self.report_other_namespaces(key, object, &owners);
         if owners.solid > 0 {
@@ -131,6 +139,13 @@ impl Collector {
             (false, false) => PropagationPolicy::Background,
         };
         Ok(self.delete(key, object, policy).await?)
+    }
+
+    fn report(&self, key: &ObjectKey, object: &Metadata, error: &UnknownOwner) {
+        if let Some(reason) = error.reason() {
+            let object = InvalidObject::of(&key.kind.kind, object);
+            self.invalid.report(NAME, object, reason, error);
+        }
     }
 
     async fn classify<'a>(&self, object: &'a Metadata) -> Result<Owners<'a>, UnknownOwner> {
@@ -214,6 +229,8 @@ impl Collector {
                 "ownerRef [{}/{}, namespace: {namespace}, name: {}, uid: {}] does not exist in namespace {namespace:?}",
                 owner.api_version, owner.kind, owner.name, owner.uid
             );
+            let invalid = InvalidObject::of(&key.kind.kind, object);
+            self.invalid.report(NAME, invalid, "OwnerInOtherNamespace", &note);
             let regarding = ObjectRef {
                 info: (*key.kind).clone(),
                 name: key.name.clone(),

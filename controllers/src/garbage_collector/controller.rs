@@ -8,11 +8,13 @@ use kubewright::{
     ApiResource,
     cache::{Change, Metadata},
     controller::{PermissionScope, Setup},
+    prometheus_client::metrics::counter::Counter,
     workqueue::{WorkQueue, default_limiter},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    NAME,
     absent_owners::{AbsentOwners, OwnerPlace},
     collector::Collector,
     graph::{Effect, ObjectKey},
@@ -23,11 +25,11 @@ use crate::{
     Options,
     shared::{
         discovery::{Discovered, discover},
+        invalid_objects::InvalidObjects,
         metadata_client::MetadataClient,
     },
 };
 
-const NAME: &str = "garbage-collector-controller";
 /// How often the API server is asked which resources it serves.
 const SYNC_PERIOD: Duration = Duration::from_secs(30);
 /// How long the workers wait for the first lists. After it they ask the API server for owners that no cache has.
@@ -38,11 +40,18 @@ struct GarbageCollector {
     queue: WorkQueue<ObjectKey>,
     kube_client: kube::Client,
     sync_period: Duration,
+    sync_errors: Counter,
 }
 
 /// Registers the garbage collector. It runs in the leader alone, and so do its informers.
-pub(crate) fn register(setup: &mut Setup, options: &Options) {
+pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
     let kube_client = setup.kube_client();
+    let sync_errors = Counter::default();
+    setup.metrics().register(
+        "garbagecollector_controller_resources_sync_error",
+        "Failed attempts to follow the served resources",
+        sync_errors.clone(),
+    );
     let collector = Arc::new(GarbageCollector {
         collector: Collector {
             graph: parking_lot::Mutex::default(),
@@ -50,19 +59,25 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
             absent: AbsentOwners::default(),
             client: MetadataClient::new(kube_client.clone()),
             recorder: setup.recorder(),
+            invalid: invalid.clone(),
         },
         queue: WorkQueue::new(Box::new(default_limiter())),
         kube_client,
         sync_period: options.knobs.duration("garbagecollector.syncPeriod", SYNC_PERIOD),
+        sync_errors,
     });
-    let verbs = ["get", "list", "watch", "patch", "delete"];
-    let every_resource = PolicyRule {
+    let every_resource = |verbs: &[&str]| PolicyRule {
         api_groups: Some(vec!["*".to_owned()]),
         resources: Some(vec!["*".to_owned()]),
-        verbs: verbs.map(str::to_owned).to_vec(),
+        verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
         ..PolicyRule::default()
     };
-    setup.needs_in(PermissionScope::Cluster, every_resource);
+    setup
+        .needs_in(
+            PermissionScope::Cluster,
+            every_resource(&["get", "patch", "delete"]),
+        )
+        .operator_needs_in(PermissionScope::Cluster, every_resource(&["list", "watch"]));
     let workers = options.concurrent_gc_syncs;
     setup
         .runnable(NAME, move |stop| collector.run(workers, stop))
@@ -79,6 +94,7 @@ impl GarbageCollector {
             let mut known = self.follow_resources(None).await;
             let synced = self.collector.monitors.wait_for_sync();
             if tokio::time::timeout(INITIAL_SYNC_TIMEOUT, synced).await.is_err() {
+                self.sync_errors.inc();
                 tracing::warn!(
                     controller = NAME,
                     "not all informers have synced, garbage collection begins without them"
@@ -125,6 +141,7 @@ impl GarbageCollector {
         let discovered = match discover(&self.kube_client).await {
             Ok(discovered) => discovered,
             Err(error) => {
+                self.sync_errors.inc();
                 tracing::warn!(controller = NAME, %error, "served resources are not known, the informers stay as they are");
                 return known;
             }
@@ -186,11 +203,11 @@ fn place_of(kind: &ApiResource, object: &Metadata) -> OwnerPlace {
     }
 }
 
-/// Each object once: a kind that is gone may have thousands of dependents, which are tried again and again.
+/// Each object once: its owner may not answer for long. Invalid objects are reported as such.
 fn report(key: &ObjectKey, error: &UnknownOwner, retry_in: Duration, is_first: bool) {
     let (kind, name) = (&key.kind.kind, &key.name);
     let is_conflict = matches!(error, UnknownOwner::Request(kube::Error::Api(status)) if status.code == 409);
-    if is_first && !is_conflict {
+    if is_first && !is_conflict && error.reason().is_none() {
         tracing::warn!(controller = NAME, %kind, %name, %error, ?retry_in, "object was not collected, and is tried again");
     } else {
         tracing::debug!(controller = NAME, %kind, %name, %error, ?retry_in, "object was not collected, and is tried again");

@@ -13,6 +13,7 @@ mod patches;
 
 pub(crate) use controller::register;
 
+const NAME: &str = "garbage-collector-controller";
 /// The finalizer of an owner that waits until its dependents are deleted.
 const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of an owner that waits until its dependents do not refer to it any more.

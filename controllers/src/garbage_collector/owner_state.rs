@@ -38,6 +38,17 @@ pub(super) enum UnknownOwner {
     Request(#[from] kube::Error),
 }
 
+impl UnknownOwner {
+    /// The reason with which the dependent is reported, if a request would not help.
+    pub(super) fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Kind { .. } => Some("UnknownOwnerKind"),
+            Self::Namespaced(_) => Some("NamespacedOwner"),
+            Self::Request(_) => None,
+        }
+    }
+}
+
 /// Finds owners.
 pub(super) struct OwnerStates<'a> {
     pub(super) monitors: &'a Monitors,

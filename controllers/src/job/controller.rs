@@ -29,6 +29,7 @@ use super::{
     plan::{PodStep, assess},
     progress::Progress,
     rules::{InvalidJob, JobRules, external_manager, is_managed_externally},
+    tracked_pods::TrackedPods,
 };
 use crate::{
     Options,
@@ -36,11 +37,15 @@ use crate::{
     shared::{
         ended::ended,
         finished_job::finished_condition,
+        invalid_objects::{InvalidObject, InvalidObjects},
+        metrics::stale_sync_counter,
         orphans::{Orphans, Selectors},
         pod::PodView,
         pod_control::PodControl,
     },
 };
+
+const NAME: &str = "job-controller";
 
 pub(super) struct JobController {
     jobs: Lister<Job>,
@@ -55,6 +60,7 @@ pub(super) struct JobController {
     gang: Option<GangObjects>,
     pub(super) recorder: Recorder,
     pub(super) metrics: JobMetrics,
+    invalid: InvalidObjects,
     /// The pods of finished Jobs that still have the finalizer.
     orphan_batch: KeyBatch,
     pub(super) clock: Clock,
@@ -63,7 +69,7 @@ pub(super) struct JobController {
 }
 
 /// Registers the controller of Jobs, and that of their orphan pods.
-pub(crate) fn register(setup: &mut Setup, options: &Options) {
+pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
     let (features, limits) = (Features::of(&options.gates), Limits::of(options));
     let jobs = setup.informers().of::<Job>();
     let pods = setup.informers().projected::<PodView>();
@@ -74,7 +80,12 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
     let (batch, batched_jobs) = KeyBatch::new(limits.batch_period);
     let (orphan_batch, orphan_keys) = KeyBatch::new(Duration::ZERO);
     let metrics = JobMetrics::register(setup.metrics());
-    let (expectations, selectors) = (Expectations::new(), Arc::new(Selectors::new(jobs.lister())));
+    let tracked_pods = TrackedPods::register(setup.metrics(), pods.lister());
+    let stale_syncs = stale_sync_counter(setup, "job_controller");
+    let (expectations, selectors) = (
+        Expectations::new(),
+        Arc::new(Selectors::new(jobs.lister(), NAME, invalid)),
+    );
     let reconciler = JobController {
         jobs: jobs.lister(),
         selectors: selectors.clone(),
@@ -88,6 +99,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         gang,
         recorder: setup.recorder(),
         metrics: metrics.clone(),
+        invalid: invalid.clone(),
         orphan_batch,
         clock: setup.clock(),
         features,
@@ -120,8 +132,9 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
     };
     let adopters = selectors;
     setup
-        .controller("job-controller", reconciler)
+        .controller(NAME, reconciler)
         .workers(options.concurrent_job_syncs)
+        .on_write_wait(stale_syncs)
         .rate_limiter(ItemExponential::new(
             limits.api_backoff_min,
             limits.api_backoff_max,
@@ -136,6 +149,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
                 .with_predicate(|_| false),
         );
     pods.add_sink(move |change| {
+        tracked_pods.observe(change);
         let keys = job_keys(change).chain(adopters.adopters(change));
         keys.for_each(|key| batch.add(key));
     });
@@ -202,7 +216,7 @@ impl Reconciler for JobController {
         let rules = match JobRules::of(&job, self.features) {
             Ok(rules) => rules,
             Err(error) => {
-                self.refuse(&job, &error);
+                self.refuse(key, &job, &error);
                 return Ok(Action::await_change());
             }
         };
@@ -268,12 +282,17 @@ impl JobController {
         }
     }
 
-    fn refuse(&self, job: &Job, error: &InvalidJob) {
-        tracing::warn!(job = ?job.metadata.name, namespace = ?job.metadata.namespace, "the job is ignored: {error}");
+    fn refuse(&self, key: &NamespacedName, job: &Job, error: &InvalidJob) {
+        let object = InvalidObject {
+            kind: "Job",
+            name: key,
+            uid: uid(job),
+            generation: job.metadata.generation,
+        };
+        self.invalid.report(NAME, object, error.reason(), error);
         if matches!(error, InvalidJob::CompletionMode(_)) {
             let note = "Skipped Job sync because completion mode is unknown";
-            self.recorder
-                .event(job, EventType::Warning, "UnknownCompletionMode", note);
+            self.recorder.event(job, EventType::Warning, error.reason(), note);
         }
     }
 }

@@ -16,8 +16,7 @@ use super::{
     index_set::IndexSet, plan::Assessment, plan::PodStep, progress::PodChanges, rules::JobRules,
     verdict::Verdict,
 };
-
-type Labels = Vec<(&'static str, String)>;
+use crate::shared::metrics::Labels;
 
 /// The metrics of the controller. Cloning copies pointers.
 #[derive(Clone, Debug)]

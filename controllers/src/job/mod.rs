@@ -3,7 +3,7 @@
 //! Read `rules` (what the spec asks for), `job_pod`, `plan` (what the caches say, and the next step for the pods) with its parts `indexes`
 //! of `index_set`s, `backoff`, `failure_policy`, `success_policy`, `verdict` and `removal`; then `progress` and `tracking` (the status),
 //! and `controller` with its parts `claims`, `carry_out`, `count`, `new_pod`, `finalizers`, `memory` and `batch`. `orphan_pods` is a second
-//! controller. `gang` and `gang_objects` schedule all pods of a Job together.
+//! controller, `tracked_pods` a metric. `gang` and `gang_objects` schedule all pods of a Job together.
 
 mod backoff;
 mod batch;
@@ -34,6 +34,7 @@ mod rules;
 mod success_policy;
 #[cfg(test)]
 mod test_objects;
+mod tracked_pods;
 mod tracking;
 mod verdict;
 

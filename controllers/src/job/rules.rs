@@ -45,6 +45,16 @@ pub(super) enum InvalidJob {
     NoSpec,
 }
 
+impl InvalidJob {
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::CompletionMode(_) => "UnknownCompletionMode",
+            Self::NoCompletions => "NoCompletions",
+            Self::NoSpec => "NoSpec",
+        }
+    }
+}
+
 impl<'j> JobRules<'j> {
     pub(super) fn of(job: &'j Job, features: Features) -> Result<Self, InvalidJob> {
         let spec = job.spec.as_ref().ok_or(InvalidJob::NoSpec)?;

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    metrics::PodGcMetrics,
     plan::{PodFacts, Reason, missing_nodes, plan},
     quarantine::Quarantine,
 };
@@ -40,6 +41,7 @@ struct PodGarbageCollector {
     node_client: TypedClient<Node, (Get,)>,
     threshold: usize,
     quarantine_time: Duration,
+    metrics: PodGcMetrics,
 }
 
 /// Registers the collector.
@@ -50,6 +52,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         writer: setup.client(),
         node_client: setup.client(),
         threshold: options.terminated_pod_gc_threshold,
+        metrics: PodGcMetrics::register(setup.metrics()),
         quarantine_time: options.knobs.duration("podgc.quarantineTime", QUARANTINE_TIME),
     };
     let period = options.knobs.duration("podgc.gcCheckPeriod", CHECK_PERIOD);
@@ -128,7 +131,10 @@ impl PodGarbageCollector {
             let at_once = DeleteParams::default().grace_period(0);
             self.writer.delete(pod, &at_once).await
         };
-        match deletion.await {
+        let deleted = deletion.await;
+        let is_success = deleted.as_ref().err().is_none_or(is_gone);
+        self.metrics.deleted(pod, reason, is_success);
+        match deleted {
             Ok(()) => {
                 tracing::info!(controller = NAME, %pod, reason = reason.name(), "pod was deleted by force");
             }

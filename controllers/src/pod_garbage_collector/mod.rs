@@ -3,6 +3,7 @@
 //! Read `plan` (which pods, and why), `quarantine` (nodes that are missing), `controller`.
 
 mod controller;
+mod metrics;
 mod plan;
 mod quarantine;
 

@@ -15,6 +15,7 @@ use kubewright::{
 };
 
 use super::{
+    metrics::DeletionAgeRatio,
     owner::ReplicaOwner,
     replica_pod::{ReplicaPod, is_selected, terminating},
     status::{Failure, PodCounts, ReplicaStatus},
@@ -25,7 +26,9 @@ use crate::{
     shared::{
         claim::{ClaimOwner, Claimable as _, check_adopter, claim},
         ended::ended,
+        invalid_objects::InvalidObjects,
         label_matcher::LabelMatcher,
+        metrics::stale_sync_counter,
         orphans::{Orphans, Selectors},
         pod::{PodView, next_availability_check},
         pod_control::PodControl,
@@ -36,13 +39,17 @@ use crate::{
 const BURST_REPLICAS: usize = 500;
 
 /// Registers the controller of ReplicaSets.
-pub(crate) fn register_replica_sets(setup: &mut Setup, options: &Options) {
-    register::<ReplicaSet>(setup, options);
+pub(crate) fn register_replica_sets(setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
+    register::<ReplicaSet>(setup, options, invalid);
 }
 
 /// Registers the controller of ReplicationControllers.
-pub(crate) fn register_replication_controllers(setup: &mut Setup, options: &Options) {
-    register::<ReplicationController>(setup, options);
+pub(crate) fn register_replication_controllers(
+    setup: &mut Setup,
+    options: &Options,
+    invalid: &InvalidObjects,
+) {
+    register::<ReplicationController>(setup, options, invalid);
 }
 
 pub(super) struct ReplicaController<O: ReplicaOwner> {
@@ -58,12 +65,14 @@ pub(super) struct ReplicaController<O: ReplicaOwner> {
     pub(super) burst: usize,
     pub(super) uses_deletion_cost: bool,
     counts_terminating: bool,
+    pub(super) age_ratio: DeletionAgeRatio,
 }
 
-fn register<O: ReplicaOwner>(setup: &mut Setup, options: &Options) {
+fn register<O: ReplicaOwner>(setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
     let owners = setup.informers().of::<O>();
     let pods = setup.informers().projected::<PodView>();
-    let (expectations, selectors) = (Expectations::new(), Arc::new(Selectors::new(owners.lister())));
+    let selectors = Arc::new(Selectors::new(owners.lister(), O::CONTROLLER, invalid));
+    let expectations = Expectations::new();
     let reconciler = ReplicaController {
         owners: owners.lister(),
         selectors: selectors.clone(),
@@ -78,7 +87,9 @@ fn register<O: ReplicaOwner>(setup: &mut Setup, options: &Options) {
         uses_deletion_cost: options.gates.is_on(Gate::PodDeletionCost),
         counts_terminating: O::COUNTS_TERMINATING
             && options.gates.is_on(Gate::DeploymentReplicaSetTerminatingReplicas),
+        age_ratio: DeletionAgeRatio::register(setup.metrics(), O::SUBSYSTEM),
     };
+    let stale_syncs = stale_sync_counter(setup, O::SUBSYSTEM);
     // Before the change enqueues the key: a new owner of the same name must not inherit expectations.
     let (owner_expectations, owner_selectors) = (expectations.clone(), selectors.clone());
     owners.add_sink(move |change| {
@@ -90,6 +101,7 @@ fn register<O: ReplicaOwner>(setup: &mut Setup, options: &Options) {
     setup
         .controller(O::CONTROLLER, reconciler)
         .workers(O::workers(options))
+        .on_write_wait(stale_syncs)
         .reconciles(&owners)
         .owns(Source::of(&pods).with_expectations(&expectations))
         // A source of its own, because expectations must not count orphans as created pods.

@@ -27,6 +27,31 @@ async fn nothing_is_written_where_pods_and_status_are_right() {
 }
 
 #[tokio::test]
+async fn replica_set_of_5000_pods_syncs_without_a_namespace_scan() {
+    let test = harness();
+    test.seed(&replica_set(5000));
+    for number in 0..5000 {
+        test.seed(&pod(&format!("own-{number}"), "web", Some("owner")));
+    }
+    for number in 0..100 {
+        test.seed(&pod(&format!("other-{number}"), "web", Some("other")));
+    }
+    let stats = || test.setup().informers().projected::<PodView>().stats();
+    let before = stats();
+    assert_eq!(reconcile(&test).await, Action::await_change());
+    assert_eq!(sent(&test), [""; 0]);
+    let after = stats();
+    assert_eq!(
+        (after.scans, after.decodes),
+        (before.scans, before.decodes + 5000)
+    );
+    // Proves that a scan is counted.
+    let pods = test.setup().informers().projected::<PodView>().lister();
+    assert_eq!(pods.namespace("default").list().len(), 5100);
+    assert_eq!(stats().scans, before.scans + 1);
+}
+
+#[tokio::test]
 async fn orphans_are_adopted_after_a_live_read_and_others_released() {
     let test = harness();
     test.seed(&replica_set(2));
@@ -142,7 +167,7 @@ async fn key_is_called_again_when_the_next_pod_becomes_available() {
     let now = "2026-05-01T12:00:00Z".parse().unwrap();
     let options = Options::default();
     let test = Harness::with_clock(Clock::starting_at(now), move |setup| {
-        register_replica_sets(setup, &options);
+        register_replica_sets(setup, &options, &InvalidObjects::default());
     });
     let mut owner = replica_set(4);
     owner["spec"]["minReadySeconds"] = json!(5);
@@ -237,7 +262,9 @@ async fn bad_owners_are_left_alone() {
 #[tokio::test]
 async fn replication_controllers_have_the_same_controller() {
     let options = Options::default();
-    let test = Harness::new(move |setup| register_replication_controllers(setup, &options));
+    let test = Harness::new(move |setup| {
+        register_replication_controllers(setup, &options, &InvalidObjects::default());
+    });
     let mut owner = replica_set(2);
     owner["apiVersion"] = json!("v1");
     owner["kind"] = json!("ReplicationController");

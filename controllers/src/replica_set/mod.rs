@@ -4,6 +4,7 @@
 //! its part `scale`.
 
 mod controller;
+mod metrics;
 mod owner;
 mod plan;
 mod replica_pod;

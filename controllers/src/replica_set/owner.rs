@@ -24,6 +24,8 @@ pub(super) trait ReplicaOwner:
 {
     /// The controller's name.
     const CONTROLLER: &'static str;
+    /// The first part of upstream's names of its metrics.
+    const SUBSYSTEM: &'static str;
     /// Whether the status has a count of terminating replicas.
     const COUNTS_TERMINATING: bool;
     /// Whether the pods of owners with the same controller are related, as those of a Deployment's ReplicaSets.
@@ -46,6 +48,7 @@ pub(super) trait ReplicaOwner:
 
 impl ReplicaOwner for ReplicaSet {
     const CONTROLLER: &'static str = "replicaset-controller";
+    const SUBSYSTEM: &'static str = "replicaset_controller";
     const COUNTS_TERMINATING: bool = true;
     const HAS_SIBLINGS: bool = true;
 
@@ -105,6 +108,7 @@ impl Selects for ReplicaSet {
 
 impl ReplicaOwner for ReplicationController {
     const CONTROLLER: &'static str = "replicationcontroller-controller";
+    const SUBSYSTEM: &'static str = "replication_controller";
     const COUNTS_TERMINATING: bool = false;
     const HAS_SIBLINGS: bool = false;
 

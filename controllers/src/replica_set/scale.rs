@@ -52,6 +52,11 @@ impl<O: ReplicaOwner> ReplicaController<O> {
                 let related = siblings.iter().flatten().map(|pod| &**pod);
                 let now = self.clock.now();
                 let chosen = pods_to_delete(active, related, count, self.uses_deletion_cost, now);
+                if siblings.is_some() {
+                    let views = active.iter().map(|pod| &*pod.view);
+                    self.age_ratio
+                        .observe(views, chosen.iter().map(|pod| &*pod.view), now);
+                }
                 self.delete_pods(key, owner, &chosen).await
             }
         }

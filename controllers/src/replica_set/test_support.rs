@@ -8,12 +8,12 @@ use kubewright::{
 use serde_json::{Value, json};
 
 use super::register_replica_sets;
-use crate::Options;
+use crate::{Options, shared::invalid_objects::InvalidObjects};
 
 pub(super) const KEY: &str = "default/web";
 
 pub(super) fn harness_with(options: Options) -> Harness {
-    Harness::new(move |setup| register_replica_sets(setup, &options))
+    Harness::new(move |setup| register_replica_sets(setup, &options, &InvalidObjects::default()))
 }
 
 pub(super) fn harness() -> Harness {

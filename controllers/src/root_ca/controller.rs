@@ -9,8 +9,12 @@ use kubewright::{
     client::{ClientError, Create, TypedClient, Update},
     controller::{Action, OwnEvents, ReconcileError, Reconciler, Setup},
 };
+use tokio::time::Instant;
 
-use super::plan::{CONFIG_MAP, Write, plan};
+use super::{
+    metrics::RootCaMetrics,
+    plan::{CONFIG_MAP, Write, plan},
+};
 use crate::{Options, shared::namespace::NamespaceView};
 
 struct RootCaPublisher {
@@ -18,6 +22,7 @@ struct RootCaPublisher {
     config_maps: Lister<ConfigMap>,
     writer: TypedClient<ConfigMap, (Create, Update)>,
     root_ca: Arc<str>,
+    metrics: RootCaMetrics,
 }
 
 /// Registers the controller. Its keys are namespaces. Without `--root-ca-file` it is not registered, and says so.
@@ -39,6 +44,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         namespaces: namespaces.lister(),
         config_maps: config_maps.lister(),
         writer: setup.client(),
+        metrics: RootCaMetrics::register(setup.metrics()),
         root_ca: String::from_utf8_lossy(root_ca).into(),
     };
     setup
@@ -53,9 +59,19 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
 
 impl Reconciler for RootCaPublisher {
     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
+        let start = Instant::now();
+        let written = self.publish(key).await;
+        self.metrics.synced(written.as_ref().err(), start.elapsed());
+        written.map(|()| Action::await_change())
+    }
+}
+
+impl RootCaPublisher {
+    /// Gives a namespace the ConfigMap.
+    async fn publish(&self, key: &NamespacedName) -> Result<(), ReconcileError> {
         let namespace = self.namespaces.object(key);
         if namespace.is_none_or(|namespace| namespace.metadata().is_deleting()) {
-            return Ok(Action::await_change());
+            return Ok(());
         }
         let name = NamespacedName::namespaced(key.name(), CONFIG_MAP);
         let existing = self
@@ -64,13 +80,13 @@ impl Reconciler for RootCaPublisher {
             .map(|object| object.decode())
             .transpose()?;
         let written = match plan(key.name(), existing.as_deref(), &self.root_ca) {
-            None => return Ok(Action::await_change()),
+            None => return Ok(()),
             Some(Write::Create(created)) => self.writer.create(&created).await,
             Some(Write::Update(updated)) => self.writer.update(&updated).await,
         };
         match written {
             Err(error) if !namespace_is_gone(&error) => Err(error.into()),
-            _ => Ok(Action::await_change()),
+            _ => Ok(()),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! pod may run, [`int_or_percent`] resolves limits of rollouts. A reconcile uses the others in this order: [`orphans`] (objects that may be
 //! adopted), [`label_matcher`], [`claim`] (which objects belong to an owner), [`controller_revisions`] (the owner's former pod templates; [`semantic`] with
 //! [`quantity`] compares templates, [`name_hash`] names what is made from one), [`active_pods`] (which pods to delete first), [`pod_control`] (writes pods).
+//! [`metrics`] has what several controllers count, and [`invalid_objects`] reports what they ignore.
 
 #[cfg(feature = "workloads")]
 pub(crate) mod active_pods;
@@ -17,12 +18,14 @@ pub(crate) mod ended;
 pub(crate) mod finished_job;
 #[cfg(feature = "workloads")]
 pub(crate) mod int_or_percent;
+pub(crate) mod invalid_objects;
 #[cfg(feature = "workloads")]
 pub(crate) mod label_matcher;
 #[cfg(any(feature = "gc", feature = "workloads"))]
 mod label_syntax;
 #[cfg(any(feature = "core", feature = "gc"))]
 pub(crate) mod metadata_client;
+pub(crate) mod metrics;
 #[cfg(feature = "workloads")]
 pub(crate) mod name_hash;
 #[cfg(feature = "core")]

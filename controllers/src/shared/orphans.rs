@@ -6,12 +6,15 @@ use std::{
 };
 
 use kubewright::{
-    NamespacedName, View,
+    Kind, NamespacedName, View,
     cache::{Change, IndexKey, Lister, LookupError, Metadata, Object, Owner as _, SharedInformer},
     controller::predicates::labels_changed,
 };
 
-use super::label_matcher::{InvalidSelector, LabelMatcher};
+use super::{
+    invalid_objects::{InvalidObject, InvalidObjects},
+    label_matcher::{InvalidSelector, LabelMatcher},
+};
 
 const ORPHAN_INDEX: &str = "orphans by namespace";
 
@@ -45,7 +48,7 @@ impl<K: View> Orphans<K> {
 }
 
 /// A kind that selects objects by their labels.
-pub(crate) trait Selects: View {
+pub(crate) trait Selects: Kind {
     /// Compiles the selector. An absent one is [`None`] and selects nothing.
     fn selector(&self) -> Result<Option<LabelMatcher>, InvalidSelector>;
 }
@@ -53,6 +56,8 @@ pub(crate) trait Selects: View {
 /// The compiled selectors of all owners of a kind. Each is compiled once for a generation of its owner.
 pub(crate) struct Selectors<O> {
     owners: Lister<O>,
+    controller: &'static str,
+    invalid: InvalidObjects,
     /// By the owner's uid.
     compiled: Mutex<HashMap<Box<str>, CompiledSelector>>,
 }
@@ -64,37 +69,45 @@ struct CompiledSelector {
 }
 
 impl<O: Selects> Selectors<O> {
-    pub(crate) fn new(owners: Lister<O>) -> Self {
+    /// Selectors for a controller, under whose name it reports those that are empty or invalid.
+    pub(crate) fn new(owners: Lister<O>, controller: &'static str, invalid: &InvalidObjects) -> Self {
         Self {
             owners,
+            controller,
+            invalid: invalid.clone(),
             compiled: Mutex::default(),
         }
     }
 
-    /// Returns the selector of an owner. None if it is absent, empty or invalid, which is logged: API servers refuse such owners, and their
+    /// Returns the selector of an owner. None if it is absent, empty or invalid, which is reported: API servers refuse such owners, and their
     /// controllers should do nothing.
     pub(crate) fn of(&self, owner: &O) -> Option<Arc<LabelMatcher>>
     where
         O: kube::Resource,
     {
-        let metadata = owner.meta();
-        let uid = metadata.uid.as_deref().unwrap_or_default();
-        self.look_up(uid, metadata.generation, || compile(owner, &owner.owner_name()))
+        let (info, metadata, name) = (O::info(), owner.meta(), owner.owner_name());
+        let object = InvalidObject {
+            kind: &info.kind,
+            name: &name,
+            uid: metadata.uid.as_deref().unwrap_or_default(),
+            generation: metadata.generation,
+        };
+        self.look_up(object, || self.compile(owner, object))
     }
 
     fn of_cached(&self, owner: &Object<O>) -> Option<Arc<LabelMatcher>> {
-        let metadata = owner.metadata();
+        let info = O::info();
+        let object = InvalidObject::of(&info.kind, owner.metadata());
         // The reconcile reports owners that do not decode.
-        let compile = || compile(&*owner.decode().ok()?, owner.name());
-        self.look_up(metadata.uid(), metadata.generation(), compile)
+        self.look_up(object, || self.compile(&*owner.decode().ok()?, object))
     }
 
     fn look_up(
         &self,
-        uid: &str,
-        generation: Option<i64>,
+        owner: InvalidObject<'_>,
         compile: impl FnOnce() -> Option<LabelMatcher>,
     ) -> Option<Arc<LabelMatcher>> {
+        let InvalidObject { uid, generation, .. } = owner;
         let known = self.compiled().get(uid).cloned();
         if let Some(known) = known
             && known.generation.is_some()
@@ -109,6 +122,16 @@ impl<O: Selects> Selectors<O> {
         };
         self.compiled().insert(uid.into(), selector);
         matcher
+    }
+
+    fn compile(&self, owner: &O, object: InvalidObject<'_>) -> Option<LabelMatcher> {
+        let (reason, why) = match owner.selector() {
+            Ok(Some(matcher)) if !matcher.is_empty() => return Some(matcher),
+            Ok(_) => ("EmptySelector", "its selector is empty".to_owned()),
+            Err(error) => ("InvalidSelector", error.to_string()),
+        };
+        self.invalid.report(self.controller, object, reason, &why);
+        None
     }
 
     /// Returns the owners that may adopt the changed object: those that select it, if it became an orphan, or is one with new labels.
@@ -136,20 +159,6 @@ impl<O: Selects> Selectors<O> {
 
     fn compiled(&self) -> MutexGuard<'_, HashMap<Box<str>, CompiledSelector>> {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn compile(owner: &impl Selects, name: &NamespacedName) -> Option<LabelMatcher> {
-    match owner.selector() {
-        Ok(Some(matcher)) if !matcher.is_empty() => Some(matcher),
-        Ok(_) => {
-            tracing::warn!(%name, "the owner is ignored: its selector is empty");
-            None
-        }
-        Err(error) => {
-            tracing::warn!(%name, "the owner is ignored: {error}");
-            None
-        }
     }
 }
 

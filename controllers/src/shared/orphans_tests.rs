@@ -54,7 +54,8 @@ async fn orphans_are_objects_of_the_namespace_without_a_controller() {
 async fn selectors_are_compiled_once_for_a_generation() {
     let test = harness();
     let owners = test.setup().informers().of::<ReplicationController>().lister();
-    let selectors = Selectors::new(owners.clone());
+    let invalid = InvalidObjects::default();
+    let selectors = Selectors::new(owners.clone(), "rc", &invalid);
     let name = NamespacedName::namespaced("shop", "web");
     let selector = |object: &Value| {
         test.seed(object);
@@ -73,6 +74,7 @@ async fn selectors_are_compiled_once_for_a_generation() {
     assert_eq!(selectors.compiled().len(), 1);
     assert_eq!(selector(&replication_controller("2", 3, &json!({}))), None);
     assert_eq!(selector(&replication_controller("2", 4, &json!(null))), None);
+    assert_eq!(invalid.count("rc", "EmptySelector").get(), 2);
 }
 
 #[tokio::test]
@@ -86,5 +88,10 @@ async fn invalid_selectors_select_nothing() {
     }));
     let owners = test.setup().informers().of::<ReplicaSet>().lister();
     let owner = owners.get(&NamespacedName::namespaced("shop", "web")).unwrap();
-    assert_eq!(Selectors::new(owners).of(&owner), None);
+    let invalid = InvalidObjects::default();
+    let selectors = Selectors::new(owners, "rs", &invalid);
+    for _ in 0..2 {
+        assert_eq!(selectors.of(&owner), None);
+    }
+    assert_eq!(invalid.count("rs", "InvalidSelector").get(), 1);
 }

@@ -23,6 +23,7 @@ use super::{
     claims::ClaimState,
     desired::DesiredSet,
     identity::{POD_NAME_LABEL, REVISION_LABEL, ordinal, set_of},
+    metrics::SetMetrics,
     objects::claim_templates,
     plan::{ObservedSet, SetPlan, StatefulPod, plan},
     revisions::{self, SetRevisions},
@@ -35,11 +36,15 @@ use crate::{
         claim::{ClaimOwner, check_adopter, claim},
         controller_revisions::{RevisionHistory, Unselected, oldest_unused},
         ended::ended,
+        invalid_objects::InvalidObjects,
         label_matcher::{InvalidSelector, LabelMatcher},
+        metrics::stale_sync_counter,
         orphans::{Orphans, Selectors, Selects},
         pod::{PodView, next_availability_check},
     },
 };
+
+const NAME: &str = "statefulset-controller";
 
 /// Reconciles StatefulSets.
 pub(super) struct StatefulSetController {
@@ -54,15 +59,18 @@ pub(super) struct StatefulSetController {
     clock: Clock,
     uses_max_unavailable: bool,
     compares_semantics: bool,
+    metrics: SetMetrics,
 }
 
 /// Registers the controller.
-pub(crate) fn register(setup: &mut Setup, options: &Options) {
+pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
     let sets = setup.informers().of::<StatefulSet>();
     let pods = setup.informers().projected::<PodView>();
     let claims = setup.informers().of::<PersistentVolumeClaim>();
     let revisions = setup.informers().of::<ControllerRevision>();
-    let selectors = Arc::new(Selectors::new(sets.lister()));
+    let selectors = Arc::new(Selectors::new(sets.lister(), NAME, invalid));
+    let metrics = SetMetrics::register(setup.metrics());
+    let stale_syncs = stale_sync_counter(setup, "statefulset_controller");
     let reconciler = StatefulSetController {
         sets: sets.lister(),
         selectors: selectors.clone(),
@@ -75,6 +83,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         clock: setup.clock(),
         uses_max_unavailable: options.gates.is_on(Gate::MaxUnavailableStatefulSet),
         compares_semantics: options.gates.is_on(Gate::StatefulSetSemanticRevisionComparison),
+        metrics: metrics.clone(),
     };
     // Who sets owner references must be allowed to delete the object, and to set finalizers of an owner that the object blocks: a pod whose
     // claim is deleted with it.
@@ -93,11 +102,13 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
     sets.add_sink(move |change| {
         if let Some(set) = ended(change) {
             ended_selectors.forget(set.uid());
+            metrics.forget(set.name());
         }
     });
     setup
-        .controller("statefulset-controller", reconciler)
+        .controller(NAME, reconciler)
         .workers(options.concurrent_statefulset_syncs)
+        .on_write_wait(stale_syncs)
         .reconciles(&sets)
         .owns(&pods)
         .watches(&pods, move |change| selectors.adopters(change))
@@ -258,6 +269,7 @@ impl StatefulSetController {
             update: revisions::name(&found.update),
         };
         let mut counts = ReplicaCounts::of(state.pods.values(), revisions, desired.min_ready_seconds, now);
+        self.metrics.observe(state.key, desired, counts.available);
         let (deleted, done) = self.sync_pods(state, &found, revisions, now).await;
         counts.current = counts
             .current

@@ -21,7 +21,9 @@ fn harness_with(gates: &str) -> Harness {
         gates: crate::FeatureGates::parse(gates).unwrap(),
         ..Options::default()
     };
-    Harness::with_clock(Clock::starting_at(now()), move |setup| register(setup, &options))
+    Harness::with_clock(Clock::starting_at(now()), move |setup| {
+        register(setup, &options, &InvalidObjects::default());
+    })
 }
 
 /// A set that asks for so many replicas, with these further fields of its spec.

@@ -3,7 +3,7 @@
 //! Read in this order: [`desired`] (the spec as numbers), [`identity`] (names and labels by ordinal), [`plan`] (which pods to create, update
 //! and delete), [`retention`] (who owns the claims, so that they are deleted with their owner), [`claims`] (what follows for the claims of a
 //! pod), [`revisions`] (which template is the present one, and which the former), [`objects`] (pods and claims as they are created), [`status`].
-//! [`controller`] reads the caches, [`carry_out`] does what the plan says.
+//! [`controller`] reads the caches, [`carry_out`] does what the plan says, [`metrics`] counts replicas.
 //!
 //! The names of pods are known: one that exists already is not created a second time, so that no expectations are needed.
 
@@ -12,6 +12,7 @@ mod claims;
 mod controller;
 mod desired;
 mod identity;
+mod metrics;
 mod objects;
 mod plan;
 mod retention;

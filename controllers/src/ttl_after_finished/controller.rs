@@ -6,9 +6,10 @@ use kubewright::{
     cache::{Lister, LookupError},
     client::{Delete, DeleteParams, Get, Preconditions, TypedClient},
     controller::{Action, OwnEvents, ReconcileError, Reconciler, Setup},
+    prometheus_client::metrics::histogram::{Histogram, exponential_buckets},
 };
 
-use super::plan::{Decision, decide};
+use super::plan::{Decision, decide, expiry};
 use crate::Options;
 
 const NAME: &str = "ttl-after-finished-controller";
@@ -17,15 +18,23 @@ struct TtlAfterFinished {
     jobs: Lister<Job>,
     client: TypedClient<Job, (Get, Delete)>,
     clock: Clock,
+    deletion_duration: Histogram,
 }
 
 /// Registers the controller. Its keys are Jobs.
 pub(crate) fn register(setup: &mut Setup, options: &Options) {
     let jobs = setup.informers().of::<Job>();
+    let deletion_duration = Histogram::new(exponential_buckets(0.1, 2.0, 14));
+    setup.metrics().register(
+        "ttl_after_finished_controller_job_deletion_duration_seconds",
+        "Time between the expiry of a Job and its deletion",
+        deletion_duration.clone(),
+    );
     let reconciler = TtlAfterFinished {
         jobs: jobs.lister(),
         client: setup.client(),
         clock: setup.clock(),
+        deletion_duration,
     };
     setup
         .controller(NAME, reconciler)
@@ -53,13 +62,20 @@ impl Reconciler for TtlAfterFinished {
         }
         let mut params = DeleteParams::foreground();
         params.preconditions = Some(Preconditions {
-            uid: live.metadata.uid,
+            uid: live.metadata.uid.clone(),
             resource_version: None,
         });
         match self.client.delete(key, &params).await {
-            Err(error) if !error.is_not_found() => Err(error.into()),
-            _ => Ok(Action::await_change()),
+            Err(error) if error.is_not_found() => {}
+            deleted => {
+                deleted?;
+                if let Some(expired) = expiry(&live) {
+                    let delay = self.clock.now().duration_since(expired);
+                    self.deletion_duration.observe(delay.as_secs_f64());
+                }
+            }
         }
+        Ok(Action::await_change())
     }
 }
 

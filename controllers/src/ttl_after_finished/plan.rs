@@ -43,6 +43,13 @@ pub(super) fn decide(job: &Job, now: Timestamp) -> Result<Decision, NoFinishTime
     })
 }
 
+/// Returns when the Job expires.
+pub(super) fn expiry(job: &Job) -> Option<Timestamp> {
+    let ttl = job.spec.as_ref()?.ttl_seconds_after_finished?;
+    let finished = finished_condition(job)?.last_transition_time.as_ref()?.0;
+    finished.checked_add(SignedDuration::from_secs(ttl.into())).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -94,6 +101,13 @@ mod tests {
                 "{ttl:?} {condition:?}"
             );
         }
+    }
+
+    #[test]
+    fn expiry_is_the_end_and_the_limit() {
+        let expired = expiry(&job(Some(10), Some(("Complete", "True", Some(990)))));
+        assert_eq!(expired, Some(Timestamp::from_second(1000).unwrap()));
+        assert_eq!(expiry(&job(Some(10), None)), None);
     }
 
     #[test]

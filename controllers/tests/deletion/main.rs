@@ -15,6 +15,7 @@ macro_rules! for_both_collectors {
     };
 }
 
+mod bad_input;
 mod namespaces;
 mod owners;
 mod pods;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::scenario::{Collector, Scenario, config_map, namespace, object};
 
-const COLLECTOR: &str = "garbagecollector";
+pub(crate) const COLLECTOR: &str = "garbagecollector";
 
 for_both_collectors!(
     dependents_of_a_deleted_owner_are_deleted_down_to_the_last,

@@ -13,6 +13,15 @@ async fn objects_and_namespaces_are_collected_on_the_real_api_server() {
     let mut scenario = Scenario::on_real("namespace,garbagecollector,podgc");
     scenario.cluster.create_namespace("shop").unwrap();
     scenario.set_knobs(&json!({"garbagecollector.syncPeriod": "200ms"}));
+    // The API server of this group does not answer, so that discovery of it fails.
+    let unanswered = json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1.unanswered.dev"},
+        "spec": {
+            "group": "unanswered.dev", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1, "insecureSkipTLSVerify": true,
+            "service": {"namespace": "shop", "name": "nothing"},
+        },
+    });
+    scenario.apply(&unanswered);
     scenario.start_controllers().await;
 
     // In the background, down to the last dependent.
@@ -67,6 +76,9 @@ async fn objects_and_namespaces_are_collected_on_the_real_api_server() {
         let found = scenario.cluster.get(object).unwrap().unwrap();
         assert_eq!(owner_names(&found), ["keeper"]);
     }
+
+    // A namespace stays while its content is not known.
+    scenario.cluster.delete(&unanswered).unwrap();
 
     // The namespace, with what is left and a pod.
     scenario.apply(&pod("p"));

@@ -215,7 +215,51 @@ fn is_named(flag: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::{env, fmt::Write as _, fs};
+
     use super::*;
+
+    const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    const TABLE_HEAD: &str = "| other flags of upstream's | here | why |\n|---|---|---|\n";
+
+    /// The table, with a row for the flags that have a treatment and a reason in common.
+    fn table() -> String {
+        let mut rows: Vec<(Treatment, &str, Vec<String>)> = Vec::new();
+        for (flag, treatment, reason) in FLAGS {
+            let flag = format!("`--{flag}`");
+            match rows
+                .iter_mut()
+                .find(|row| (row.0, row.1) == (*treatment, *reason))
+            {
+                Some((.., flags)) => flags.push(flag),
+                None => rows.push((*treatment, reason, vec![flag])),
+            }
+        }
+        let mut table = TABLE_HEAD.to_owned();
+        for (treatment, reason, flags) in rows {
+            let here = match treatment {
+                Ignored => "a warning",
+                Refused => "refused",
+            };
+            writeln!(table, "| {} | {here} | {reason} |", flags.join(", ")).unwrap();
+        }
+        table
+    }
+
+    /// `UPDATE_GOLDEN=1` writes the table.
+    #[test]
+    fn readme_has_the_table_of_flags() {
+        let readme = fs::read_to_string(README).unwrap();
+        let start = readme.find(TABLE_HEAD).expect("the README has the table");
+        let end = readme[start..]
+            .find("\n\n")
+            .map_or(readme.len(), |end| start + end + 1);
+        if env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(README, [&readme[..start], &table(), &readme[end..]].concat()).unwrap();
+        } else {
+            assert_eq!(&readme[start..end], table(), "run the test with UPDATE_GOLDEN=1");
+        }
+    }
 
     fn taken(arguments: &[&str]) -> (Vec<String>, Vec<String>) {
         let (rest, ignored) = take(arguments.iter().map(OsString::from)).unwrap();

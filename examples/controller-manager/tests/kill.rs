@@ -1,10 +1,27 @@
-//! The manager is killed at random moments, and is replaced by another replica: workloads end as if nothing had happened.
+//! The manager is killed at random moments, and is replaced by another replica: workloads end as if nothing had happened, and so do the
+//! scenarios.
 
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
+#[path = "scenarios/accounts.rs"]
+mod accounts;
+#[path = "scenarios/deletions.rs"]
+mod deletions;
+#[path = "scenarios/jobs.rs"]
+mod jobs;
+#[path = "scenarios/outcome.rs"]
+mod outcome;
+#[path = "scenarios/program.rs"]
+mod program;
+#[path = "scenarios/recording.rs"]
+mod recording;
+#[path = "scenarios/workloads.rs"]
+mod workloads;
+
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},
-    thread::sleep,
+    sync::atomic::{AtomicBool, Ordering},
+    thread::{self, sleep},
     time::Duration,
 };
 
@@ -12,11 +29,14 @@ use kubewright_apiserver::{ApiServer, HousekeepingTask};
 use kubewright_testkit::{
     AuditEvent, ChildProcess, Cluster, ControlPlane, Identity, SimulationOptions, eventually,
 };
+use program::FLAGS;
+use recording::compare;
+use regex::Regex;
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_controller-manager");
 const TIMEOUT: Duration = Duration::from_mins(2);
-const NAMESPACE: &str = "killed";
+const NAMESPACE: &str = "scenarios";
 const DOOMED: &str = "doomed";
 /// What these tests run: on the real API server, nothing else does it.
 const CONTROLLERS: &str = "*,-root-ca-certificate-publisher-controller,-serviceaccount-token-controller";
@@ -26,10 +46,39 @@ fn workloads_end_as_they_should_after_ten_kills() {
     run_kills(&embedded(), 10);
 }
 
+/// The objects are those of the recording, less what depends on the number of steps: generations, and events that died with the manager.
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
-fn workloads_end_as_they_should_after_fifty_kills_on_the_real_server() {
-    run_kills(&Cluster::start_real(ControlPlane::builder()).unwrap(), 50);
+fn scenarios_end_as_recorded_after_fifty_kills_on_the_real_server() {
+    const KILLS: usize = 50;
+    let plane = ControlPlane::builder().api_server_arg("--enable-admission-plugins=ServiceAccount");
+    let cluster = Cluster::start_real(plane).unwrap();
+    let launch = cluster.launch(cluster.admin(), PROGRAM).args(&*FLAGS);
+    let mut manager = launch.arg("--leader-elect=false").start().unwrap();
+    let is_over = AtomicBool::new(false);
+    let (found, kills) = thread::scope(|scope| {
+        let killer = scope.spawn(|| {
+            let mut kills = 0;
+            while kills < KILLS && !is_over.load(Ordering::Relaxed) {
+                sleep(Duration::from_millis(random(2_500)));
+                manager.restart().unwrap();
+                kills += 1;
+            }
+            kills
+        });
+        let found = outcome::of_scenarios(&cluster);
+        is_over.store(true, Ordering::Relaxed);
+        (found, killer.join().unwrap())
+    });
+    assert_eq!(kills, KILLS, "the scenarios were over before the last kill");
+    let generations = Regex::new(r#""(observedG|g)eneration":\d+,?"#).unwrap();
+    compare(&found, |line| {
+        if line.starts_with("event:") {
+            String::new()
+        } else {
+            generations.replace_all(line, "").into_owned()
+        }
+    });
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::{
     label_selector::LabelRequirements,
     object::StoredObject,
     snapshot_tree::{self, Tree},
+    stats::count,
     untyped_informer::UntypedInformer,
 };
 use crate::{NamespacedName, View};
@@ -208,15 +209,13 @@ impl<K: View> Lister<K> {
 
     /// Returns all objects, in no particular order.
     pub fn list(&self) -> Items<K> {
-        Items::all(self.untyped.store.all())
+        Items::all(self.scanned())
     }
 
     /// Returns the objects with matching labels. Visits each object's labels; for frequent lookups add an index.
     pub fn select(&self, selector: &Selector) -> Items<K> {
         let requirements = LabelRequirements::of(selector);
-        Items::filtered(&self.untyped.store.all(), |metadata| {
-            requirements.match_labels(metadata)
-        })
+        Items::filtered(&self.scanned(), |metadata| requirements.match_labels(metadata))
     }
 
     /// Returns a lister of one namespace.
@@ -306,6 +305,12 @@ impl<K: View> Lister<K> {
         })
     }
 
+    /// All objects, for a visit of each.
+    fn scanned(&self) -> Tree {
+        count(&self.untyped.counters.scans);
+        self.untyped.store.all()
+    }
+
     fn index_snapshot(&self, index: &str, value: &IndexKey) -> Result<Tree, LookupError> {
         let objects = self.untyped.store.by_index(index, value);
         objects.ok_or_else(|| self.unknown_index(index))
@@ -359,7 +364,7 @@ impl<K: View> NamespaceLister<K> {
 
     /// Returns all objects of the namespace, in no particular order.
     pub fn list(&self) -> Items<K> {
-        Items::all(self.lister.untyped.store.of_namespace(&self.namespace))
+        Items::all(self.scanned())
     }
 
     /// Returns the objects of the namespace that have `value` in the index, in no particular order.
@@ -375,9 +380,14 @@ impl<K: View> NamespaceLister<K> {
 
     /// Returns the objects of the namespace with matching labels.
     pub fn select(&self, selector: &Selector) -> Items<K> {
-        let (untyped, requirements) = (&self.lister.untyped, LabelRequirements::of(selector));
-        Items::filtered(&untyped.store.of_namespace(&self.namespace), |metadata| {
-            requirements.match_labels(metadata)
-        })
+        let requirements = LabelRequirements::of(selector);
+        Items::filtered(&self.scanned(), |metadata| requirements.match_labels(metadata))
+    }
+
+    /// All objects of the namespace, for a visit of each.
+    fn scanned(&self) -> Tree {
+        let untyped = &self.lister.untyped;
+        count(&untyped.counters.scans);
+        untyped.store.of_namespace(&self.namespace)
     }
 }

@@ -25,6 +25,8 @@ pub struct InformerStats {
     pub watches: u64,
     /// Events that were received from watches, including bookmarks.
     pub watch_events: u64,
+    /// How often a lister visited all objects, or all of a namespace: `list` and `select`, not the look-ups in an index.
+    pub scans: u64,
     /// How often an object was decoded.
     pub decodes: u64,
     /// Versions of objects that did not decode when they were read, or that have duplicate keys in their metadata. Each object is logged once,
@@ -59,6 +61,7 @@ pub(super) struct Counters {
     pub(super) failures: AtomicU64,
     pub(super) watches: AtomicU64,
     pub(super) watch_events: AtomicU64,
+    pub(super) scans: AtomicU64,
     pub(super) decodes: AtomicU64,
     pub(super) decode_errors: AtomicU64,
     pub(super) batches: AtomicU64,
@@ -76,6 +79,7 @@ impl Counters {
             failures: read(&self.failures),
             watches: read(&self.watches),
             watch_events: read(&self.watch_events),
+            scans: read(&self.scans),
             decodes: read(&self.decodes),
             decode_errors: read(&self.decode_errors),
             batches: read(&self.batches),

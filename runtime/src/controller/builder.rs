@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 
 use super::{
     BoxReconciler, ControllerSources, OwnEvents, Pause, Reconciler, RegistrationError,
+    consistency::WriteWaitObserver,
     source::{EventSource, KeyMapping, Source},
     source_target::SourcesGuard,
 };
@@ -39,6 +40,7 @@ pub struct ControllerBuilder {
     pub(super) added_sources: SourcesGuard,
     /// The index of the component that it is part of.
     pub(super) component: Option<usize>,
+    pub(super) write_wait_observer: Option<WriteWaitObserver>,
 }
 
 impl ControllerBuilder {
@@ -59,6 +61,7 @@ impl ControllerBuilder {
             clock: Clock::system(),
             added_sources: SourcesGuard(ControllerSources::new()),
             component: None,
+            write_wait_observer: None,
         }
     }
 
@@ -115,6 +118,14 @@ impl ControllerBuilder {
     /// Sets how long a key waits for the cache to show its writes. Default: 10 s; zero: keys do not wait. See [`Reconciler`].
     pub fn write_wait(&mut self, timeout: Duration) -> &mut Self {
         self.write_wait = timeout;
+        self
+    }
+
+    /// Calls `observe` when a key begins to wait for the cache, with the kind of the first object that the cache lacks. For metrics, so it is
+    /// called in line.
+    #[doc(hidden)]
+    pub fn on_write_wait(&mut self, observe: impl Fn(&str) + Send + Sync + 'static) -> &mut Self {
+        self.write_wait_observer = Some(Box::new(observe));
         self
     }
 

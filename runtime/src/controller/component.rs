@@ -4,7 +4,7 @@ use std::{mem, sync::Arc};
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-use super::Setup;
+use super::{PermissionScope, Setup};
 use crate::{
     Kind,
     cache::InformerHandle,
@@ -110,6 +110,15 @@ impl Setup {
         let client = self.client();
         self.components.current = current;
         client
+    }
+
+    /// Adds a rule to the operator's permissions, also within a component: for informers of kinds that only the running operator knows, which
+    /// act as the operator.
+    pub fn operator_needs_in(&mut self, scope: PermissionScope, rule: PolicyRule) -> &mut Self {
+        let component = self.components.current.take();
+        self.needs_in(scope, rule);
+        self.components.current = component;
+        self
     }
 
     /// Takes the components. Informers are no longer recorded afterwards.

@@ -55,6 +55,9 @@ impl ControllerRunner {
             (builder.write_wait, builder.own_events),
             &readable_informers(&builder.sources, builder.informers.as_ref()),
         );
+        if let Some(observer) = builder.write_wait_observer {
+            consistency.observe_write_waits(observer);
+        }
         let target = SourceTarget {
             controller: builder.name.clone().into(),
             primary: primary.clone(),

@@ -4,23 +4,60 @@ use kubewright_testkit::eventually;
 use serde_json::{Value, json};
 
 use crate::{
-    NAMESPACE, TIMEOUT,
+    TIMEOUT,
     outcome::normalized,
-    workloads::{Scenarios, conditions},
+    workloads::{Scenarios, conditions, named},
 };
 
 impl Scenarios<'_> {
+    /// Owners that are deleted without their dependents, and created again, adopt them.
+    pub(crate) fn adoptions(&mut self) {
+        for (kind, name) in [
+            ("Deployment", "web"),
+            ("StatefulSet", "db"),
+            ("DaemonSet", "agent"),
+        ] {
+            self.replace_owner(&named("apps/v1", kind, name));
+        }
+        let kinds = [
+            "ControllerRevision",
+            "DaemonSet",
+            "Deployment",
+            "ReplicaSet",
+            "StatefulSet",
+        ];
+        self.record("adopted", "apps/v1", &kinds);
+    }
+
+    /// Deletes an owner without its dependents, creates it again, and waits until everything has an owner.
+    pub(crate) fn replace_owner(&self, owner: &Value) {
+        let mut again = owner.clone();
+        again["spec"] = self.cluster.get(owner).unwrap().unwrap()["spec"].clone();
+        self.delete(owner, "Orphan");
+        eventually("the owner is gone", TIMEOUT, || {
+            self.cluster.get(owner).unwrap().map_or(Ok(()), Err)
+        });
+        self.cluster.apply(&again).unwrap();
+        eventually("what it left is adopted", TIMEOUT, || {
+            let pods = self.list("v1", "Pod");
+            let sets = self.list("apps/v1", "ReplicaSet");
+            let revisions = self.list("apps/v1", "ControllerRevision");
+            let objects = pods.iter().chain(&sets).chain(&revisions);
+            let name = &owner["metadata"]["name"];
+            let orphans = objects.filter(|object| {
+                object["metadata"]["ownerReferences"].is_null() && object["metadata"]["name"] != *name
+            });
+            match orphans.map(|object| &object["metadata"]["name"]).next() {
+                None => Ok(()),
+                Some(name) => Err(name.to_string()),
+            }
+        });
+    }
+
     pub(crate) fn cascades(&mut self) {
-        let delete = |kind: &str, name: &str, policy: &str| {
-            let path =
-                format!("/apis/apps/v1/namespaces/{NAMESPACE}/{kind}/{name}?propagationPolicy={policy}");
-            self.cluster
-                .request(http::Method::DELETE, &path, "application/json", None)
-                .unwrap();
-        };
-        delete("deployments", "web", "Foreground");
-        delete("statefulsets", "db", "Orphan");
-        delete("daemonsets", "agent", "Background");
+        self.delete(&named("apps/v1", "Deployment", "web"), "Foreground");
+        self.delete(&named("apps/v1", "StatefulSet", "db"), "Orphan");
+        self.delete(&named("apps/v1", "DaemonSet", "agent"), "Background");
         eventually("the pods of both are gone", TIMEOUT, || {
             let pods = self.list("v1", "Pod");
             let app = |pod: &Value| {

@@ -9,47 +9,54 @@ use crate::{
 };
 
 impl Scenarios<'_> {
-    /// Jobs that complete, that fail, indexed ones, and those of a CronJob.
+    /// Jobs with each end, one that expires, and those of a CronJob that is suspended and deleted.
     pub(crate) fn jobs(&mut self) {
-        let job = |name: &str, spec: Value, exit_code: u64| {
-            let mut job = named("batch/v1", "Job", name);
-            job["spec"] = json!({"template": template(name, 1, "Never")});
-            job["spec"]["template"]["metadata"] =
-                json!({"annotations": {"simulation.kubewright.dev/exit-code": exit_code.to_string()}});
-            merge(&mut job["spec"], spec);
-            job
-        };
-        let ended = |found: &Value| {
-            found["status"]["conditions"]
-                .as_array()
-                .is_some_and(|conditions| {
-                    conditions
-                        .iter()
-                        .any(|condition| condition["type"] == "Complete" || condition["type"] == "Failed")
-                })
-        };
-        for object in [
-            job("good", json!({"completions": 4, "parallelism": 2}), 0),
-            job("bad", json!({"backoffLimit": 0}), 3),
-            job(
-                "indexed",
-                json!({"completions": 3, "parallelism": 3, "completionMode": "Indexed"}),
-                0,
-            ),
-            job("suspended", json!({"suspend": true}), 0),
-        ] {
-            let is_suspended = object["spec"]["suspend"] == true;
-            self.apply_and_wait(&object, |found| {
-                ended(found) || is_suspended && !found["status"]["conditions"].is_null()
-            });
-        }
-        self.record("jobs", "batch/v1", &["Job"]);
+        // It deletes an old Job when the second minute begins.
         let mut burst = named("batch/v1", "CronJob", "burst");
         burst["spec"] = json!({
             "schedule": "@every 1s", "successfulJobsHistoryLimit": 1,
             "jobTemplate": {"spec": {"template": template("burst", 1, "Never")}},
         });
-        self.cluster.apply(&burst).unwrap();
+        // It fails again after the backoff of 10 s.
+        let retried = job("retried", json!({"backoffLimit": 1}), 3);
+        for object in [&burst, &retried] {
+            self.cluster.apply(object).unwrap();
+        }
+        for object in [
+            job("good", json!({"completions": 4, "parallelism": 2}), 0),
+            job("bad", json!({"backoffLimit": 0}), 3),
+            job("indexed", indexed(json!({})), 0),
+            job("per-index", indexed(json!({"backoffLimitPerIndex": 0})), 3),
+            job("policy", failure_policy(), 3),
+            job("kept", json!({"ttlSecondsAfterFinished": 3600}), 0),
+        ] {
+            self.apply_and_wait(&object, has_ended);
+        }
+        self.apply_and_wait(&job("suspended", json!({"suspend": true}), 0), |found| {
+            !found["status"]["conditions"].is_null()
+        });
+        self.wait(&retried, has_ended);
+        let expiring = job("expiring", json!({"ttlSecondsAfterFinished": 1}), 0);
+        self.cluster.apply(&expiring).unwrap();
+        eventually("the finished job has expired", TIMEOUT, || {
+            match self.cluster.get(&expiring).unwrap() {
+                None => Ok(()),
+                Some(job) => Err(job["status"].to_string()),
+            }
+        });
+        self.suspend(&burst);
+        self.record("jobs", "batch/v1", &["CronJob", "Job"]);
+        self.cluster.delete(&burst).unwrap();
+        eventually("the jobs of the CronJob are gone", TIMEOUT, || {
+            match self.jobs_of_cron_job().len() {
+                0 => Ok(()),
+                left => Err(left),
+            }
+        });
+    }
+
+    /// Suspends the CronJob when it has deleted an old Job.
+    fn suspend(&self, cron_job: &Value) {
         let events = named("v1", "Event", "");
         eventually("an old job is deleted", TIMEOUT, || {
             let events = self.cluster.list(&events).unwrap();
@@ -58,17 +65,53 @@ impl Scenarios<'_> {
             };
             events.iter().any(is_deletion).then_some(())
         });
-        self.cluster.delete(&burst).unwrap();
-        eventually("the jobs of the CronJob are gone", TIMEOUT, || {
-            let jobs = self.list("batch/v1", "Job");
-            let left = jobs
-                .iter()
-                .filter(|job| !job["metadata"]["ownerReferences"].is_null());
-            if left.count() == 0 {
+        self.cluster
+            .merge_patch(cron_job, &json!({"spec": {"suspend": true}}))
+            .unwrap();
+        eventually("one job is kept, and none is active", TIMEOUT, || {
+            let jobs = self.jobs_of_cron_job();
+            let found = self.cluster.get(cron_job).unwrap().unwrap();
+            let active = &found["status"]["active"];
+            if active.is_null() && jobs.len() == 1 && jobs.iter().all(has_ended) {
                 Ok(())
             } else {
-                Err("some are left".to_owned())
+                Err(format!("{} jobs, active: {active}", jobs.len()))
             }
         });
     }
+
+    fn jobs_of_cron_job(&self) -> Vec<Value> {
+        let mut jobs = self.list("batch/v1", "Job");
+        jobs.retain(|job| !job["metadata"]["ownerReferences"].is_null());
+        jobs
+    }
+}
+
+/// Returns a Job whose pods end with this code.
+fn job(name: &str, spec: Value, exit_code: u64) -> Value {
+    let mut job = named("batch/v1", "Job", name);
+    job["spec"] = json!({"template": template(name, 1, "Never")});
+    job["spec"]["template"]["metadata"] =
+        json!({"annotations": {"simulation.kubewright.dev/exit-code": exit_code.to_string()}});
+    merge(&mut job["spec"], spec);
+    job
+}
+
+fn indexed(more: Value) -> Value {
+    let mut spec = json!({"completions": 3, "parallelism": 3, "completionMode": "Indexed"});
+    merge(&mut spec, more);
+    spec
+}
+
+/// The first pod that ends with the code 3 fails the Job.
+fn failure_policy() -> Value {
+    let exit_codes = json!({"operator": "In", "values": [3]});
+    json!({"podFailurePolicy": {"rules": [{"action": "FailJob", "onExitCodes": exit_codes}]}})
+}
+
+fn has_ended(job: &Value) -> bool {
+    let conditions = job["status"]["conditions"].as_array().into_iter().flatten();
+    conditions
+        .into_iter()
+        .any(|condition| condition["type"] == "Complete" || condition["type"] == "Failed")
 }

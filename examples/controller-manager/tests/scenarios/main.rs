@@ -1,39 +1,34 @@
 //! Scenarios with this program, on both API servers, end as they end with kube-controller-manager, which is recorded: the objects at several
-//! moments, and the reasons of the events. Read `workloads`, `jobs` and `deletions` (what happens),
+//! moments, and the reasons of the events. Read `workloads`, `jobs`, `accounts` and `deletions` (what happens),
 //! then `outcome` (what is compared).
 //!
+//! The program runs with exactly the permissions that it prints, and `permissions` checks that it uses them.
+//!
 //! `SCENARIOS_OF=kube-controller-manager` compares kube-controller-manager itself with the recording, as `.ci/nightly` does; with
-//! `UPDATE_RECORDED=1` it is recorded again.
+//! `UPDATE_RECORDED=1` it is recorded again. `tests/kill.rs` runs the scenarios while the program is killed.
 
 #![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
+mod accounts;
 mod deletions;
 mod jobs;
 mod outcome;
+mod permissions;
+mod program;
+mod recording;
 mod workloads;
 
-use std::{collections::BTreeSet, env, fs, time::Duration};
+use std::{env, fs, time::Duration};
 
 use kubewright_apiserver::{AdmissionPlugin, ApiServer, HousekeepingTask};
 use kubewright_testkit::{Cluster, ControlPlane};
+use permissions::Permissions;
+use program::{CONTROLLERS, FLAGS};
+use recording::{RECORDED, compare};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_controller-manager");
-const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios/recorded.txt");
 const TIMEOUT: Duration = Duration::from_mins(2);
 const NAMESPACE: &str = "scenarios";
-const CONTROLLERS: [&str; 11] = [
-    "serviceaccount-controller",
-    "namespace-controller",
-    "garbage-collector-controller",
-    "replicaset-controller",
-    "deployment-controller",
-    "statefulset-controller",
-    "daemonset-controller",
-    "job-controller",
-    "cronjob-controller",
-    "ttl-after-finished-controller",
-    "pod-garbage-collector-controller",
-];
 
 #[test]
 fn scenarios_end_as_recorded() {
@@ -44,7 +39,8 @@ fn scenarios_end_as_recorded() {
     let server = ApiServer::builder()
         .admission_plugins(&plugins)
         .housekeeping(&HousekeepingTask::BESIDE_CONTROLLER_MANAGER);
-    compare(&of_this_program(&Cluster::start_embedded(server).unwrap()));
+    let cluster = Cluster::start_embedded(server).unwrap();
+    check_this_program(&cluster);
 }
 
 #[test]
@@ -54,7 +50,8 @@ fn scenarios_end_as_recorded_on_the_real_server() {
     match subject.as_str() {
         "controller-manager" => {
             let plane = ControlPlane::builder().api_server_arg("--enable-admission-plugins=ServiceAccount");
-            compare(&of_this_program(&Cluster::start_real(plane).unwrap()));
+            let cluster = Cluster::start_real(plane).unwrap();
+            check_this_program(&cluster);
         }
         "kube-controller-manager" => {
             let plane = ControlPlane::builder().controller_manager(&CONTROLLERS);
@@ -62,35 +59,17 @@ fn scenarios_end_as_recorded_on_the_real_server() {
             if env::var_os("UPDATE_RECORDED").is_some() {
                 fs::write(RECORDED, found.join("\n") + "\n").unwrap();
             }
-            compare(&found);
+            compare(&found, str::to_owned);
         }
         _ => panic!("SCENARIOS_OF is controller-manager or kube-controller-manager, not {subject:?}"),
     }
 }
 
-fn of_this_program(cluster: &Cluster) -> Vec<String> {
-    let _manager = cluster
-        .launch(cluster.admin(), PROGRAM)
-        .arg(format!("--controllers={}", CONTROLLERS.join(",")))
-        .args(["--leader-elect=false", "--secure-port=0"])
-        .start()
-        .unwrap();
-    outcome::of_scenarios(cluster)
-}
-
-/// Compares with the recording, line by line.
-fn compare(found: &[String]) {
-    let recorded = fs::read_to_string(RECORDED).unwrap();
-    let recorded: BTreeSet<&str> = recorded.lines().collect();
-    let found: BTreeSet<&str> = found.iter().map(String::as_str).collect();
-    let missing = recorded
-        .difference(&found)
-        .map(|line| format!("recorded: {line}"));
-    let more = found
-        .difference(&recorded)
-        .map(|line| format!("found:    {line}"));
-    let mut report: Vec<_> = missing.chain(more).collect();
-    // The two lines about one object, one below the other.
-    report.sort_by_key(|line| line[10..].chars().take(40).collect::<String>());
-    assert!(report.is_empty(), "{}", report.join("\n"));
+/// Runs the scenarios with this program, which has exactly the permissions that it prints.
+fn check_this_program(cluster: &Cluster) {
+    let permissions = Permissions::printed(&FLAGS);
+    let identity = permissions.grant(cluster);
+    let _manager = cluster.launch(&identity, PROGRAM).args(&*FLAGS).start().unwrap();
+    compare(&outcome::of_scenarios(cluster), str::to_owned);
+    permissions.check(cluster, &identity);
 }

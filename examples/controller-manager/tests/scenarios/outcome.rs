@@ -75,11 +75,11 @@ impl Scenarios<'_> {
         let revisions = self.list("apps/v1", "ControllerRevision");
         let hashes: Vec<(String, String)> = replica_sets
             .iter()
-            .map(|set| {
+            .filter_map(|set| {
                 let image = &set["spec"]["template"]["spec"]["containers"][0]["image"];
                 let waits = &set["spec"]["template"]["metadata"]["annotations"];
-                let hash = set["metadata"]["labels"]["pod-template-hash"].as_str().unwrap();
-                (hash.to_owned(), format!("<{image}{waits}>").replace('"', ""))
+                let hash = set["metadata"]["labels"]["pod-template-hash"].as_str()?;
+                Some((hash.to_owned(), format!("<{image}{waits}>").replace('"', "")))
             })
             .chain(revisions.iter().map(|revision| {
                 let name = revision["metadata"]["name"].as_str().unwrap();
@@ -101,7 +101,7 @@ impl Scenarios<'_> {
     }
 }
 
-/// Returns the object's text without uids, versions, times, addresses, nodes and generated names.
+/// Returns the object's text without uids, versions, times, addresses, data and generated names.
 pub(crate) fn normalized(object: &Value, hashes: &[(String, String)]) -> String {
     let mut object = object.clone();
     for field in ["managedFields", "resourceVersion", "uid", "creationTimestamp"] {
@@ -109,9 +109,12 @@ pub(crate) fn normalized(object: &Value, hashes: &[(String, String)]) -> String 
             .as_object_mut()
             .map(|metadata| metadata.remove(field));
     }
-    let is_daemon = object["metadata"]["labels"]["app"] == "agent";
-    if object["kind"] == "Pod" && !is_daemon {
-        object["spec"]["nodeName"] = json!("~");
+    // Certificates and tokens.
+    let data = object.get_mut("data").and_then(Value::as_object_mut);
+    for value in data.into_iter().flat_map(serde_json::Map::values_mut) {
+        if value.as_str().is_some_and(|text| !text.is_empty()) {
+            *value = json!("~");
+        }
     }
     let mut text = object.to_string();
     for (hash, name) in hashes {
@@ -123,6 +126,9 @@ pub(crate) fn normalized(object: &Value, hashes: &[(String, String)]) -> String 
     // Five letters that the API server chose, also those of the token's volume.
     let generated =
         Regex::new(r"(kube-api-access-|>-|[a-z]-|\d-)[bcdfghjklmnpqrstvwxz2456789]{5}\b").unwrap();
+    // The minute in the name of a CronJob's Job.
+    let minutes = Regex::new(r"\bburst-\d+\b").unwrap();
+    let text = minutes.replace_all(&text, "burst-~");
     let text = uids.replace_all(&text, "~");
     let text = times.replace_all(&text, "~");
     let text = addresses.replace_all(&text, "~");

@@ -16,8 +16,11 @@ impl Scenarios<'_> {
         self.deployments();
         self.stateful_sets();
         self.daemon_sets();
+        self.replicas();
         self.drain(node_to_drain);
         self.jobs();
+        self.accounts();
+        self.adoptions();
         self.cascades();
         self.namespaces();
     }
@@ -88,6 +91,37 @@ impl Scenarios<'_> {
         }
     }
 
+    /// Each is scaled down, replaced by one that adopts its pods, and deleted with them.
+    fn replicas(&mut self) {
+        let selectors = [
+            ("v1", "ReplicationController", json!({"app": "old"})),
+            ("apps/v1", "ReplicaSet", selector("bare")),
+        ];
+        for (api_version, kind, selector) in selectors {
+            let app = if api_version == "v1" { "old" } else { "bare" };
+            let owner = named(api_version, kind, app);
+            for replicas in [3, 2] {
+                let mut scaled = owner.clone();
+                scaled["spec"] = json!({"replicas": replicas, "selector": selector, "template": template(app, 1, "Always")});
+                self.apply_and_wait(&scaled, |found| {
+                    let status = &found["status"];
+                    status["replicas"] == replicas && status["availableReplicas"] == replicas
+                });
+            }
+            self.replace_owner(&owner);
+            self.record("replaced", api_version, &[kind]);
+            self.delete(&owner, "Background");
+            eventually("the pods are gone", TIMEOUT, || {
+                let pods = self.list("v1", "Pod");
+                let left = pods.iter().filter(|pod| pod["metadata"]["labels"]["app"] == app);
+                match left.count() {
+                    0 => Ok(()),
+                    left => Err(left),
+                }
+            });
+        }
+    }
+
     /// All pods of a node but the daemons go to the other.
     fn drain(&mut self, node: &str) {
         let cordoned = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}});
@@ -149,6 +183,20 @@ impl Scenarios<'_> {
                 Err(found["status"].to_string())
             }
         });
+    }
+
+    pub(crate) fn delete(&self, object: &Value, policy: &str) {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let root = match text(&object["apiVersion"]).as_str() {
+            "v1" => "/api/v1".to_owned(),
+            group => format!("/apis/{group}"),
+        };
+        let plural = text(&object["kind"]).to_lowercase() + "s";
+        let name = text(&object["metadata"]["name"]);
+        let path = format!("{root}/namespaces/{NAMESPACE}/{plural}/{name}?propagationPolicy={policy}");
+        self.cluster
+            .request(http::Method::DELETE, &path, "application/json", None)
+            .unwrap();
     }
 
     pub(crate) fn list(&self, api_version: &str, kind: &str) -> Vec<Value> {

@@ -19,7 +19,7 @@ mod wait_list;
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -49,11 +49,15 @@ use crate::{
 /// After so many timed-out waits in a row, a key is reconciled with an old cache.
 const MAX_TIMED_OUT_WAITS: u32 = 3;
 
+/// Called with the kind of an object for which a key begins to wait.
+pub(super) type WriteWaitObserver = Box<dyn Fn(&str) + Send + Sync>;
+
 /// Shared by the workers, the enqueue handlers and the informers' batch hooks of one controller.
 pub(super) struct ConsistencyStore {
     controller: Box<str>,
     queue: Arc<WorkQueue>,
     metrics: Arc<dyn ControllerMetrics>,
+    write_wait_observer: OnceLock<WriteWaitObserver>,
     /// How long a key waits for the cache; zero: it does not wait.
     write_wait: Duration,
     own_events: OwnEvents,
@@ -100,6 +104,7 @@ impl ConsistencyStore {
             controller: controller.into(),
             queue,
             metrics,
+            write_wait_observer: OnceLock::new(),
             write_wait,
             own_events,
             slots: InformerSlots::default(),
@@ -112,6 +117,11 @@ impl ConsistencyStore {
             store.add_informer(informer);
         }
         store
+    }
+
+    /// Sets what is called when a key begins to wait. Only the first call counts.
+    pub(super) fn observe_write_waits(&self, observer: WriteWaitObserver) {
+        let _ = self.write_wait_observer.set(observer);
     }
 
     fn is_off(&self) -> bool {
@@ -141,9 +151,14 @@ impl ConsistencyStore {
             record.parked_until = Some(deadline);
             // While the lock is held: otherwise the key could be unparked before it is parked.
             let is_parked = self.queue.park(key, deadline);
+            let is_first = is_parked && parked_until.is_none();
+            let kind = is_first.then(|| self.unshown_kind(record)).flatten();
             drop(state);
-            if is_parked && parked_until.is_none() {
+            if is_first {
                 self.metrics.write_wait_started();
+            }
+            if let (Some(observe), Some(kind)) = (self.write_wait_observer.get(), kind) {
+                observe(&kind);
             }
             return Readiness::Parked;
         }
@@ -237,6 +252,11 @@ impl ConsistencyStore {
 
     fn is_waiting(&self, record: &KeyRecord) -> bool {
         !self.write_wait.is_zero() && !record.writes.is_empty() && record.is_waiting(&self.slots.current())
+    }
+
+    fn unshown_kind(&self, record: &KeyRecord) -> Option<Box<str>> {
+        let slots = self.slots.current();
+        record.unshown(&slots).next().map(|write| write.kind.clone())
     }
 
     /// Ends the wait of a parked key if the cache shows its writes. Returns whether the key must be unparked.

@@ -1,6 +1,9 @@
 //! Reading own writes: a key is reconciled only after the cache shows its writes.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::Secret;
@@ -28,7 +31,7 @@ fn seconds(seconds: u64) -> Duration {
 macro_rules! writes_first {
     ($world:expr, $write:expr) => {{
         let (client, lister) = ($world.client.clone(), $world.lister());
-        let seen = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::new(Mutex::new(Vec::new()));
         let calls = seen.clone();
         let script = move |key: String, call: usize| {
             let (client, name) = (client.clone(), key.parse().unwrap());
@@ -57,10 +60,16 @@ async fn key_is_parked_until_the_cache_shows_its_writes() {
     world.factory.start();
     world.factory.wait_for_cache_sync().await;
     world.server.hold();
-    let controller = world.run(|_| {}, script).await;
+    let kinds = Arc::new(Mutex::new(Vec::new()));
+    let observed = kinds.clone();
+    let register = |builder: &mut ControllerBuilder| {
+        builder.on_write_wait(move |kind| observed.lock().push(kind.to_owned()));
+    };
+    let controller = world.run(register, script).await;
     sleep(seconds(9)).await;
     assert_eq!(controller.count("a"), 1, "the cache shows nothing yet");
     assert_eq!(controller.counts.waits.load(Ordering::Relaxed), 1);
+    assert_eq!(*kinds.lock(), ["ConfigMap"]);
     controller.add("b");
     sleep(millis(1)).await;
     assert_eq!(controller.count("b"), 2, "the only worker is free");

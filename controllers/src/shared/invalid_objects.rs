@@ -1,0 +1,128 @@
+//! Invalid objects, about which a controller can do nothing: each is logged once for its generation, and counted.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use kubewright::{
+    NamespacedName,
+    cache::Metadata,
+    prometheus_client::{
+        metrics::{counter::Counter, family::Family},
+        registry::Registry,
+    },
+};
+use parking_lot::Mutex;
+
+use super::metrics::Labels;
+
+/// Objects that are remembered. When there are more, all are forgotten, and may be reported again.
+const MAX_OBJECTS: usize = 10_000;
+
+/// The reports of all controllers. Cloning copies pointers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InvalidObjects {
+    counts: Family<Labels, Counter>,
+    /// The reported generation, by controller and uid.
+    reported: Arc<Mutex<Reported>>,
+}
+
+type Reported = HashMap<(&'static str, Box<str>), Option<i64>>;
+
+/// An object, as a controller reports it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InvalidObject<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) name: &'a NamespacedName,
+    pub(crate) uid: &'a str,
+    pub(crate) generation: Option<i64>,
+}
+
+impl<'a> InvalidObject<'a> {
+    pub(crate) fn of(kind: &'a str, metadata: &'a Metadata) -> Self {
+        Self {
+            kind,
+            name: metadata.name(),
+            uid: metadata.uid(),
+            generation: metadata.generation(),
+        }
+    }
+}
+
+impl InvalidObjects {
+    pub(crate) fn register(registry: &mut Registry) -> Self {
+        let objects = Self::default();
+        registry.register(
+            "controllers_invalid_objects",
+            "Invalid objects, each once for a generation, by controller and reason",
+            objects.counts.clone(),
+        );
+        objects
+    }
+
+    /// Logs and counts an object, unless this generation of it was reported before.
+    pub(crate) fn report(
+        &self,
+        controller: &'static str,
+        object: InvalidObject<'_>,
+        reason: &'static str,
+        why: &dyn fmt::Display,
+    ) {
+        let mut reported = self.reported.lock();
+        if reported.len() >= MAX_OBJECTS {
+            reported.clear();
+        }
+        let known = reported.insert((controller, object.uid.into()), object.generation);
+        drop(reported);
+        if known == Some(object.generation) {
+            return;
+        }
+        let InvalidObject { kind, name, .. } = object;
+        tracing::warn!(controller, kind, %name, reason, "the object is invalid: {why}");
+        self.count(controller, reason).inc();
+    }
+
+    /// Returns the count of a controller's objects that are invalid for this reason.
+    pub(crate) fn count(&self, controller: &str, reason: &str) -> Counter {
+        let labels = vec![
+            ("controller", controller.to_owned()),
+            ("reason", reason.to_owned()),
+        ];
+        self.counts.get_or_create_owned(&labels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn object_is_counted_once_for_each_generation_and_controller() {
+        let (objects, name) = (
+            InvalidObjects::default(),
+            NamespacedName::namespaced("shop", "web"),
+        );
+        let report = |controller: &'static str, uid: &str, generation: i64| {
+            let object = InvalidObject {
+                kind: "Foo",
+                name: &name,
+                uid,
+                generation: Some(generation),
+            };
+            objects.report(controller, object, "EmptySelector", &"why");
+        };
+        for (controller, uid, generation) in [
+            ("a", "1", 1),
+            ("a", "1", 1),
+            ("b", "1", 1),
+            ("a", "1", 2),
+            ("a", "2", 1),
+        ] {
+            report(controller, uid, generation);
+        }
+        let count = |controller| objects.count(controller, "EmptySelector").get();
+        assert_eq!((count("a"), count("b")), (3, 1));
+        for uid in 0..2 * MAX_OBJECTS {
+            report("a", &uid.to_string(), 3);
+        }
+        assert!(objects.reported.lock().len() <= MAX_OBJECTS);
+    }
+}
