@@ -38,6 +38,7 @@ pub mod schema_diff;
 mod schema_type;
 mod similar;
 pub mod source;
+pub mod version_conversion;
 pub mod versions;
 pub mod yaml;
 

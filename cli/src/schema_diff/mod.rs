@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, fmt};
 
 use serde_json::Value;
 
-use crate::{manifests::VersionConversion, schema_type::type_name};
+use crate::{schema_type::type_name, version_conversion::VersionConversion};
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, mem};
 use serde_json::{Map, Value, json};
 
 use super::{Impact, SchemaDiff};
-use crate::manifests::{FieldRule, VersionConversion};
+use crate::version_conversion::{FieldRule, VersionConversion};
 
 impl SchemaDiff {
     /// Reports the version, and where it is stricter than the versions before.
