@@ -21,11 +21,11 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     let sources = source::read_files(&project.root)?;
     let imported = remove_import::find(&sources, &args.kind)?;
     let is_imported = imported.is_some();
-    let crate_name = source_edits::crate_name(&project)?;
     let kind = match imported {
         Some(kind) => kind,
         None => VersionedKind::find(&project, &sources, &args.kind)?,
     };
+    let crate_name = source_edits::crate_name(&project)?;
     let items = ProjectItems {
         crate_name: &crate_name,
         with_imported: is_imported,
@@ -51,13 +51,9 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     let plural = plural(&kind.kind.to_lowercase());
     let words = BTreeSet::from([&*kind.kind, &*plural]);
     let tree = ModuleTree::read(&project.root, &crate_name)?;
-    let items = ProjectItems {
-        tree: Some(&tree),
-        ..items
-    };
     let lines = |path: &Path, text: &str| {
         let mut lines = source::word_lines(text, &words);
-        lines.extend(source::undecided_lines(text, items.in_file(path), &module));
+        lines.extend(source::undecided_lines(text, tree.items().in_file(path), &module));
         lines
     };
     let kept = leftover_names::places(&project, &plan, &Path::to_owned, &lines)?;
@@ -123,14 +119,12 @@ impl KindRemoval<'_, '_> {
     /// Plans the deletion of the kind's samples. Returns the places of those in files with other objects.
     fn remove_samples(&self, plan: &mut Plan) -> Result<Vec<String>, Error> {
         let mut places = Vec::new();
-        let prefix = format!("{}/", self.kind.group);
         for file in samples::read(&self.removal.project.root)? {
             // `generate` reports what does not parse.
             let documents = file.documents.unwrap_or_default();
-            let (samples, others): (Vec<_>, Vec<_>) = documents.iter().partition(|document| {
-                let version = document.value["apiVersion"].as_str().unwrap_or_default();
-                document.value["kind"] == *self.kind.kind && version.starts_with(&prefix)
-            });
+            let (samples, others): (Vec<_>, Vec<_>) = documents
+                .iter()
+                .partition(|document| self.kind.is_of(&document.value));
             if others.is_empty() && !samples.is_empty() {
                 self.removal.delete(plan, file.path)?;
             } else {

@@ -13,7 +13,7 @@ use crate::{
     plan::{self, Plan, slashed},
     project::Project,
     samples,
-    source::{self, ModuleTree, ProjectItems},
+    source::{self, ModuleTree},
     versions::{VersionedKind, in_file},
     yaml,
 };
@@ -113,16 +113,10 @@ fn plan(
 /// Returns the places that name the version after the plan was applied.
 fn uses(kind: &VersionedKind, version: &str, project: &Project, plan: &Plan) -> Result<Vec<String>, Error> {
     let module = kind.module();
-    let crate_name = source_edits::crate_name(project)?;
-    let mut tree = ModuleTree::read(&project.root, &crate_name)?;
+    let mut tree = ModuleTree::read(&project.root, &source_edits::crate_name(project)?)?;
     tree.select(&kind.path_of(version));
-    let items = ProjectItems {
-        crate_name: &crate_name,
-        tree: Some(&tree),
-        ..ProjectItems::default()
-    };
     let mut places = uses::in_code(project, plan, &|path, text| {
-        let items = items.in_file(path);
+        let items = tree.items().in_file(path);
         if path.starts_with(&kind.folder) {
             source::module_lines(text, items, None, version)
         } else if path == kind.test_path() {

@@ -5,8 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::Value;
-
 use super::{
     cluster_steps::{self, MovedKind},
     leftover_names,
@@ -23,7 +21,7 @@ use crate::{
     plan::{Plan, slashed},
     project::Project,
     samples,
-    source::{self, FileRole, ModuleTree, ProjectItems, Renaming, SourceFile},
+    source::{self, FileRole, ModuleTree, Renaming, SourceFile},
     versions::{VersionedKind, in_file},
 };
 
@@ -97,7 +95,7 @@ impl Rename<'_, '_> {
             let after = if path.starts_with(imports::MODULES) {
                 before.clone()
             } else {
-                let after = renaming.apply(before, self.role(path), self.items(tree, path));
+                let after = renaming.apply(before, self.role(path), tree.items().in_file(path));
                 after.map_err(|error| in_file(path, error))?
             };
             renamed.insert(self.target(path), after);
@@ -111,7 +109,7 @@ impl Rename<'_, '_> {
             }
             let target = self.target(path);
             let after = renamed.remove(&target).unwrap_or_default();
-            let items = self.items(&renamed_tree, &target);
+            let items = renamed_tree.items().in_file(&target);
             let lines = renaming.clashes(before, &after, self.role(path), items);
             let lines = lines.map_err(|error| in_file(path, error))?;
             clashes.extend(lines.into_iter().map(|line| format!("{}:{line}", slashed(path))));
@@ -164,25 +162,11 @@ impl Rename<'_, '_> {
         tree
     }
 
-    fn items<'t>(&'t self, tree: &'t ModuleTree, path: &Path) -> ProjectItems<'t> {
-        let items = ProjectItems {
-            crate_name: &self.crate_name,
-            tree: Some(tree),
-            ..ProjectItems::default()
-        };
-        items.in_file(path)
-    }
-
     fn plan_samples(&self, plan: &mut Plan) -> Result<(), Error> {
-        let prefix = format!("{}/", self.kind.group);
         for file in samples::read(&self.project.root)? {
             let before = self.project.read(&file.path)?.unwrap_or_default();
-            let is_of_kind = |object: &Value| {
-                let version = object["apiVersion"].as_str().unwrap_or_default();
-                object["kind"] == *self.kind.kind && version.starts_with(&prefix)
-            };
             let names = (&*self.kind.kind, self.new);
-            let after = file.with_field_renamed(&before, "kind", names, is_of_kind);
+            let after = file.with_field_renamed(&before, "kind", names, |object| self.kind.is_of(object));
             if after != before {
                 let target = self.target(&file.path);
                 self.write(plan, &file.path, &target, before, after)?;
@@ -301,7 +285,7 @@ impl Rename<'_, '_> {
                 _ => &words,
             };
             let mut lines = source::word_lines(text, words);
-            let items = self.items(tree, path);
+            let items = tree.items().in_file(path);
             lines.extend(source::undecided_lines(text, items, &renaming.module[0]));
             lines
         };

@@ -71,12 +71,11 @@ pub(super) fn of_deleted(
     for file in &deleted {
         tree.select(&file.path);
     }
-    let items = ProjectItems {
-        tree: Some(&tree),
-        ..items
-    };
     in_code(project, plan, &|path, text| {
-        let items = items.in_file(path);
+        let items = ProjectItems {
+            with_imported: items.with_imported,
+            ..tree.items().in_file(path)
+        };
         if modules.iter().any(|module| path.starts_with(module)) {
             return vec![1];
         }

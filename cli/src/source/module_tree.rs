@@ -7,7 +7,7 @@ use std::{
 
 use syn::{Expr, ExprLit, File, Item, ItemMod, ItemUse, Lit, Meta, visit::Visit};
 
-use super::{files::package_texts, items::flatten, kinds::visible_names};
+use super::{files::package_texts, imported_names::ProjectItems, items::flatten, kinds::visible_names};
 use crate::plan::{IoError, slashed};
 
 /// A module. The first segment is its crate: the name of the library, or the path of another root.
@@ -61,6 +61,15 @@ impl ModuleTree {
             tree.add_file(&parsed, root, vec![slashed(root)]);
         }
         tree
+    }
+
+    /// Returns the project's items by this tree, without imported kinds.
+    pub fn items(&self) -> ProjectItems<'_> {
+        ProjectItems {
+            crate_name: &self.crate_name,
+            tree: Some(self),
+            ..ProjectItems::default()
+        }
     }
 
     /// Selects the module of a file.

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use kube::core::Version;
+use serde_json::Value;
 
 use crate::{
     error::VersionError,
@@ -110,6 +111,13 @@ impl VersionedKind {
             folder: found.path.with_extension(""),
             has_folder: false,
         }
+    }
+
+    /// Whether an object is one of the kind, in any version.
+    pub fn is_of(&self, object: &Value) -> bool {
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        let group = version.split_once('/').map(|(group, _)| group);
+        object["kind"] == *self.kind && group == Some(&self.group)
     }
 
     /// Returns a version's file, if it exists.
