@@ -22,9 +22,9 @@ use crate::{
     Error, dev,
     dev::ClusterError,
     generation,
-    manifests::{KindManifest, Manifests, Permission, PermissionScope, VersionConversion, crds},
+    manifests::{KindManifest, Manifests, Permission, PermissionScope, crds},
     project::Project,
-    schema_diff,
+    schema_diff::{self, VersionConversion},
 };
 
 /// The fix of what is missing in a cluster.

@@ -10,12 +10,14 @@ mod constraints;
 mod new_version;
 #[cfg(test)]
 mod tests;
+mod version_conversion;
 
 use std::{collections::BTreeSet, fmt};
 
 use serde_json::Value;
 
-use crate::{manifests::VersionConversion, schema_type::type_name};
+use crate::schema_type::type_name;
+pub use version_conversion::{FieldRule, VersionConversion};
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]

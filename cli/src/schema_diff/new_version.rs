@@ -8,8 +8,7 @@ use std::{collections::BTreeMap, mem};
 
 use serde_json::{Map, Value, json};
 
-use super::{Impact, SchemaDiff};
-use crate::manifests::{FieldRule, VersionConversion};
+use super::{FieldRule, Impact, SchemaDiff, VersionConversion};
 
 impl SchemaDiff {
     /// Reports the version, and where it is stricter than the versions before.
