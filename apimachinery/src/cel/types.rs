@@ -148,6 +148,7 @@ impl<'a> Scope<'a> {
         {
             let name = in_text.to_owned();
             self.report(Invalid::Call { name, number, why });
+            return Type::Unknown;
         }
         if let (operators::OPT_SELECT, [operand, _]) = (name, &args[..])
             && let Some(Expr::Literal(LiteralValue::String(field))) =
