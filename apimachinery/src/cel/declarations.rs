@@ -4,7 +4,7 @@
 use super::cost::Cost;
 use super::syntax::syntax_error;
 use super::types::{self, Invalid, Type};
-use super::{cost, expression, library, lowering, schema_types};
+use super::{cost, expression, library, lowering, macros, schema_types};
 use kube_cel::cel::common::ast::operators;
 use regex::{Captures, Regex};
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub(crate) struct Declarations<'a> {
     pub(crate) variables: Option<&'a VariableTypes>,
     /// The variables of a rule, which has no others.
     pub(crate) rule: Option<RuleVariables<'a>>,
+    /// Whether the only variable is a device.
+    pub(crate) is_device: bool,
 }
 
 /// The types of the variables `self` and `oldSelf` of a rule.
@@ -47,7 +49,7 @@ pub(crate) fn check_rule(rule: &Value, key: &str, schema: &Value, is_object: boo
         return Err(format!("compilation failed: {why}"));
     }
     // Syntax that only kube-apiserver can parse: the validation of an object refuses it.
-    let Ok(parsed) = expression::parse(expression) else {
+    let Ok(parsed) = expression::parse(expression).map(macros::expand) else {
         return Ok(Cost::default());
     };
     let Some(of_self) = schema_types::of_schema(schema, is_object) else {
@@ -74,6 +76,42 @@ pub(crate) fn check_rule(rule: &Value, key: &str, schema: &Value, is_object: boo
     Ok(cost::estimate(&parsed, &types, schema, is_object))
 }
 
+/// True if rules can use the values of a schema; `is_object` marks the schema of a whole object.
+pub(crate) fn has_rule_type(schema: &Value, is_object: bool) -> bool {
+    schema_types::of_schema(schema, is_object).is_some()
+}
+
+/// Returns the estimated cost of the expression with which a request for a device selects it.
+///
+/// # Errors
+///
+/// Returns kube-apiserver's message if the expression cannot be compiled, or is of a wrong type.
+pub(crate) fn check_device_selector(expression: &str) -> Result<u64, String> {
+    let compilation_failed = |why: String| format!("compilation failed: {why}");
+    if let Some(mut why) = syntax_error(expression) {
+        if expression.is_empty() {
+            // cel-go counts the characters before the end.
+            why = why.replace("<input>:1:1:", "<input>:1:0:");
+        }
+        return Err(compilation_failed(why));
+    }
+    let Ok(parsed) = expression::parse(expression).map(macros::expand_with_bindings) else {
+        return Ok(0);
+    };
+    let declared = Declarations {
+        is_device: true,
+        ..Declarations::default()
+    };
+    let (ty, types, invalid) = types::check(&parsed, &declared);
+    if !invalid.is_empty() {
+        return Err(compilation_failed(describe(expression, &invalid)));
+    }
+    if ![types::BOOL, Type::Any, Type::Unknown].contains(&ty) {
+        return Err(format!("must evaluate to bool or the unknown type, not {ty}"));
+    }
+    Ok(cost::estimate_of_device(&parsed, &types))
+}
+
 /// Returns the type of an expression.
 ///
 /// # Errors
@@ -92,7 +130,7 @@ pub(crate) fn check_expression(
     let cannot_evaluate = |what: String| format!("this API server cannot evaluate {what}");
     // What only kube-apiserver can parse.
     let parsed = expression::parse(expression).map_err(|_| cannot_evaluate("its syntax".to_owned()))?;
-    let (ty, _, invalid) = types::check(&parsed, declared);
+    let (ty, _, invalid) = types::check(&macros::expand(parsed.clone()), declared);
     if !invalid.is_empty() {
         return Err(compilation_failed(describe(expression, &invalid)));
     }
@@ -116,13 +154,13 @@ fn describe(expression: &str, invalid: &[Invalid]) -> String {
         let (pattern, number, why) = match invalid {
             Invalid::UndeclaredName(name) => (format!(r"(?:^|[^.\w]\s*)({name})\b"), None, undeclared(name)),
             Invalid::UndeclaredFunction(name) => (call_pattern(name), None, undeclared(name)),
-            Invalid::UndefinedField { name, is_tested } => {
+            Invalid::Field { name, is_tested, why } => {
                 let pattern = if *is_tested {
                     format!(r"\bhas\s*(\()[^()]*\.\s*{name}\s*\)")
                 } else {
                     format!(r"(\.)\??\s*{name}\b")
                 };
-                (pattern, None, format!("undefined field '{name}'"))
+                (pattern, None, why.clone())
             }
             Invalid::Call { name, number, why } => (call_pattern(name), Some(*number), why.clone()),
         };
@@ -132,14 +170,15 @@ fn describe(expression: &str, invalid: &[Invalid]) -> String {
             .filter_map(|found| found.get(1))
             .map(|found| found.start())
             .collect();
-        if matches!(invalid, Invalid::UndefinedField { is_tested: false, .. }) {
+        if matches!(invalid, Invalid::Field { is_tested: false, .. }) {
             // The argument of `has` may be another error about this field.
             places.sort_by_key(|at| is_within_has(&plain[..*at]));
         }
         let is_new = |at: &&usize| !errors.iter().any(|(known, other)| known == *at && *other == why);
         let at = match number {
             Some(number) => places.get(number),
-            None => places.iter().find(is_new),
+            // A macro may repeat the place.
+            None => places.iter().find(is_new).or(places.first()),
         };
         errors.push((at.copied().unwrap_or_default(), why));
     }

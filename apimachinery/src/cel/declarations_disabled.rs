@@ -34,6 +34,17 @@ pub(crate) fn check_rule(_: &Value, _: &str, _: &Value, _: bool) -> Result<Cost,
     }
 }
 
+/// True: all rules are refused for another reason.
+pub(crate) fn has_rule_type(_: &Value, _: bool) -> bool {
+    true
+}
+
+/// Accepts all expressions.
+#[expect(clippy::unnecessary_wraps, reason = "as where expressions are checked")]
+pub(crate) fn check_device_selector(_: &str) -> Result<u64, String> {
+    Ok(0)
+}
+
 /// Accepts all expressions.
 #[expect(clippy::unnecessary_wraps, reason = "as where expressions are checked")]
 pub(crate) fn check_expression(_: &str, _: &Declarations<'_>, _: &[&str]) -> Result<bool, String> {

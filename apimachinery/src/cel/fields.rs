@@ -1,4 +1,4 @@
-//! The fields of the objects that expressions see with their types: `request` and `namespaceObject`.
+//! The fields of the objects that expressions see with their types: `request`, `namespaceObject` and `device`.
 
 use super::types::Type;
 
@@ -10,6 +10,9 @@ const OBJECTS: &[(&str, &[(&str, &str)])] = &[
         ("requestKind", "kubernetes.GroupVersionKind"), ("requestResource", "kubernetes.GroupVersionResource"),
         ("requestSubResource", "string"), ("name", "string"), ("namespace", "string"), ("operation", "string"),
         ("userInfo", "kubernetes.UserInfo"), ("dryRun", "bool"), ("options", "dyn"),
+    ]),
+    ("kubernetes.DRADevice", &[
+        ("driver", "string"), ("allowMultipleAllocations", "bool"), ("attributes", "attributes"), ("capacity", "capacity"),
     ]),
     ("kubernetes.GroupVersionKind", &[("group", "string"), ("version", "string"), ("kind", "string")]),
     ("kubernetes.GroupVersionResource", &[("group", "string"), ("version", "string"), ("resource", "string")]),
@@ -38,10 +41,14 @@ pub(super) fn field(object: &str, field: &str) -> Option<Type> {
     let fields = OBJECTS.iter().find(|(name, _)| *name == object)?.1;
     let (_, ty) = fields.iter().find(|(name, _)| *name == field)?;
     let string = || Box::new(Type::Simple("string"));
+    // By domain, then by name.
+    let qualified = |ty| Type::Map(string(), Box::new(Type::Map(string(), Box::new(ty))));
     Some(match *ty {
         "dyn" => Type::Dyn,
         "strings" => Type::List(string()),
         "labels" => Type::Map(string(), string()),
+        "attributes" => qualified(Type::Any),
+        "capacity" => qualified(Type::Simple("kubernetes.Quantity")),
         "extra" => Type::Map(string(), Box::new(Type::List(string()))),
         "conditions" => Type::List(Box::new(Type::Object("kubernetes.NamespaceCondition"))),
         name if OBJECTS.iter().any(|(object, _)| *object == name) => Type::Object(name),

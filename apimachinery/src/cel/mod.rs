@@ -1,8 +1,8 @@
 //! CEL expressions: their syntax, and those about admission requests. kube-cel parses and evaluates them; the rules of custom resources
-//! are in [`crate::schema`].
+//! are in [`crate::schema`]. Selectors of devices are only checked: the scheduler evaluates them.
 //!
 //! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions` and `authorizer` (what it calls), `activation` (its
-//! variables, and its evaluation), `declarations`, `value_type`, `types`, `overloads`, `fields`
+//! variables, and its evaluation), `declarations`, `macros`, `value_type`, `types`, `overloads`, `fields`
 //! and `schema_types` (which expressions are valid), `cost` (which rules are too expensive).
 
 mod access;
@@ -34,6 +34,8 @@ mod library;
 #[cfg(feature = "cel")]
 mod lowering;
 #[cfg(feature = "cel")]
+mod macros;
+#[cfg(feature = "cel")]
 mod messages;
 mod outcome;
 #[cfg(feature = "cel")]
@@ -52,7 +54,9 @@ mod value_type;
 
 pub use access::{AccessCheck, Authorize};
 pub use activation::{Activation, Variable};
-pub(crate) use declarations::{ANY_TYPE, Declarations, VariableTypes, check_expression, check_rule};
+pub(crate) use declarations::{
+    ANY_TYPE, Declarations, VariableTypes, check_device_selector, check_expression, check_rule, has_rule_type,
+};
 pub use expression::Expression;
 #[cfg(feature = "cel")]
 pub(crate) use messages::rule_message;

@@ -3,6 +3,7 @@
 //! A call is invalid only if the types that are known exclude each overload. Of the functions, those of strings are checked that have one
 //! overload, the receivers of those of lists, `check` of an authorizer, and alternatives to optional values.
 
+use super::macros;
 use super::types::Type;
 use kube_cel::cel::common::ast::operators;
 
@@ -23,6 +24,10 @@ const LIST_METHODS: [&str; 9] = [
     "distinct", "flatten", "isSorted", "max", "min", "reverse", "slice", "sort", "sum",
 ];
 const NUMBERS: [&str; 3] = ["int", "uint", "double"];
+/// The types whose values can be compared.
+const ORDERED: [&str; 8] = [
+    "bool", "int", "uint", "double", "string", "bytes", DURATION, TIMESTAMP,
+];
 /// The types without a size.
 pub(super) const SIZELESS: [&str; 7] = ["bool", "int", "uint", "double", "null_type", DURATION, TIMESTAMP];
 const DURATION: &str = "google.protobuf.Duration";
@@ -30,6 +35,10 @@ const TIMESTAMP: &str = "google.protobuf.Timestamp";
 
 /// Returns why a call is invalid.
 pub(super) fn check(name: &str, receiver: Option<&Type>, args: &[Type]) -> Option<String> {
+    if let (macros::SORT_BY_KEYS, None, [list, keys @ ..]) = (name, receiver, args) {
+        // cel-go expands `sortBy` to a method.
+        return check(name, Some(list), keys);
+    }
     if matches!(name, operators::LOGICAL_AND | operators::LOGICAL_OR) {
         let other = args.iter().find(|ty| !is(ty, &["bool"]))?;
         return Some(format!("expected type 'bool' but found '{}'", described(other)));
@@ -37,7 +46,10 @@ pub(super) fn check(name: &str, receiver: Option<&Type>, args: &[Type]) -> Optio
     let is_valid = match receiver {
         _ if name == "size" => {
             let sized = receiver.or(args.first());
-            sized.is_none_or(|ty| is_any(ty) || !(is(ty, &SIZELESS) || matches!(ty, Type::Optional(_))))
+            let is_sizeless = |ty: &Type| {
+                is(ty, &SIZELESS) || matches!(ty, Type::Optional(_) | Type::Object(_) | Type::Schema(_))
+            };
+            sized.is_none_or(|ty| is_any(ty) || !is_sizeless(ty))
         }
         Some(receiver) => is_valid_method(name, receiver, args),
         None => is_valid_operator(name, args),
@@ -57,6 +69,7 @@ fn is_valid_method(name: &str, receiver: &Type, args: &[Type]) -> bool {
     match (name, receiver, args) {
         ("or", Type::Optional(_), [other]) => return is_same(receiver, other),
         ("orValue", Type::Optional(value), [other]) => return is_same(value, other),
+        (macros::SORT_BY_KEYS, _, [Type::List(key)]) => return is(key, &ORDERED),
         (name, receiver, _) if LIST_METHODS.contains(&name) => {
             return is_any(receiver) || matches!(receiver, Type::List(_));
         }
@@ -78,16 +91,8 @@ fn is_valid_operator(name: &str, args: &[Type]) -> bool {
             operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS,
             [left, right],
         ) => {
-            let is_ordered = |ty: &Type| {
-                is(
-                    ty,
-                    &[
-                        "bool", "int", "uint", "double", "string", "bytes", DURATION, TIMESTAMP,
-                    ],
-                )
-            };
             let are_numbers = is(left, &NUMBERS) && is(right, &NUMBERS);
-            is_ordered(left) && is_ordered(right) && (are_numbers || is_same(left, right))
+            is(left, &ORDERED) && is(right, &ORDERED) && (are_numbers || is_same(left, right))
         }
         (operators::ADD, [left, right]) => {
             let of_time = [DURATION, TIMESTAMP];
@@ -128,7 +133,7 @@ fn is_valid_index(collection: &Type, index: &Type) -> bool {
 
 /// True if the type may be any.
 fn is_any(ty: &Type) -> bool {
-    matches!(ty, Type::Dyn | Type::Empty | Type::Unknown)
+    matches!(ty, Type::Dyn | Type::Any | Type::Empty | Type::Unknown)
 }
 
 /// True if the type may be one of these.
@@ -174,8 +179,9 @@ fn is_same(left: &Type, right: &Type) -> bool {
 }
 
 /// Returns a type as cel-go prints it in errors.
-fn described(ty: &Type) -> String {
+pub(super) fn described(ty: &Type) -> String {
     match ty {
+        Type::Any => "any".to_owned(),
         Type::Simple("null_type") => "null".to_owned(),
         Type::Simple(TIMESTAMP) => "timestamp".to_owned(),
         Type::Simple(DURATION) => "duration".to_owned(),

@@ -3,7 +3,7 @@
 
 use super::declarations::Declarations;
 pub(crate) use super::value_type::Type;
-use super::{fields, library, overloads, schema_types};
+use super::{fields, library, macros, overloads, schema_types};
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
 };
@@ -24,10 +24,12 @@ pub(super) type Types = HashMap<u64, Type>;
 pub(super) enum Invalid {
     UndeclaredName(String),
     UndeclaredFunction(String),
-    UndefinedField {
+    /// A selected field.
+    Field {
         name: String,
         /// Whether it is the argument of `has`.
         is_tested: bool,
+        why: String,
     },
     Call {
         /// The function, or the name of an operator.
@@ -77,8 +79,8 @@ struct Scope<'a> {
     bound: Vec<(&'a str, Type)>,
     types: &'a RefCell<Types>,
     invalid: &'a RefCell<Vec<Invalid>>,
-    /// How many calls of each function were found.
-    calls: &'a RefCell<HashMap<&'a str, usize>>,
+    /// The calls of each function that were found, by their ids, with their numbers.
+    calls: &'a RefCell<HashMap<&'a str, HashMap<u64, usize>>>,
 }
 
 impl<'a> Scope<'a> {
@@ -107,18 +109,18 @@ impl<'a> Scope<'a> {
                     EntryExpr::StructField(_) => None,
                 });
                 let joined = entries.reduce(|(key, value), (k, v)| (common(key, k), common(value, v)));
-                let (key, value) = joined.unwrap_or((Type::Dyn, Type::Dyn));
+                let (key, value) = joined.unwrap_or((Type::Empty, Type::Empty));
                 Type::Map(Box::new(key), Box::new(value))
             }
             Expr::Call(call) if library::is_missing_macro(&call.func_name, call.args.len()) => Type::Unknown,
-            Expr::Call(call) => self.call(call),
+            Expr::Call(call) => self.call(expression, call),
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::Struct(_) | Expr::Unspecified => Type::Unknown,
         }
     }
 
     /// Infers in the order of the text, so that calls of one function can be told apart by their number.
-    fn call(&self, call: &'a CallExpr) -> Type {
+    fn call(&self, expression: &'a IdedExpr, call: &'a CallExpr) -> Type {
         let name = &*call.func_name;
         let (qualified, target) = library::qualified(call);
         if qualified != name {
@@ -130,15 +132,23 @@ impl<'a> Scope<'a> {
             library::is_operator(name) && !matches!(name, operators::LOGICAL_NOT | operators::NEGATE);
         let before = usize::from(is_infix).min(call.args.len());
         let mut args: Vec<Type> = call.args[..before].iter().map(|arg| self.infer(arg)).collect();
-        // Macros expand to calls about what they accumulate, which are not in the text.
+        // Macros expand to calls that are not in the text; those of kube-cel's macros are about what they accumulate.
         let is_accumulated = |arg: &IdedExpr| matches!(&arg.expr, Expr::Ident(name) if name.starts_with('@'));
-        let number = (!call.args.iter().any(is_accumulated)).then(|| self.count(name));
+        let in_text = match name {
+            macros::SORT_BY_KEYS => Some("sortBy"),
+            name => (!call.args.iter().any(is_accumulated)).then_some(name),
+        };
+        let place = in_text.zip(macros::id_in_text(expression));
+        let place = place.map(|(name, id)| (name, self.number(name, id)));
         args.extend(call.args[before..].iter().map(|arg| self.infer(arg)));
         if !library::is_declared(name) {
             self.report(Invalid::UndeclaredFunction(name.to_owned()));
-        } else if let (Some(number), Some(why)) = (number, overloads::check(name, receiver.as_ref(), &args)) {
-            let name = name.to_owned();
+        } else if let Some((in_text, number)) = place
+            && let Some(why) = overloads::check(name, receiver.as_ref(), &args)
+        {
+            let name = in_text.to_owned();
             self.report(Invalid::Call { name, number, why });
+            return Type::Unknown;
         }
         if let (operators::OPT_SELECT, [operand, _]) = (name, &args[..])
             && let Some(Expr::Literal(LiteralValue::String(field))) =
@@ -146,15 +156,22 @@ impl<'a> Scope<'a> {
         {
             return self.field(operand, field.inner(), false).optional();
         }
+        if let (operators::CONDITIONAL, [_, left, right]) = (name, &args[..])
+            && let ty @ Type::Optional(_) = common(left.clone(), right.clone())
+        {
+            // A missing value has the type of the other one.
+            let mut types = self.types.borrow_mut();
+            types.extend(call.args[1..].iter().map(|arg| (arg.id, ty.clone())));
+        }
         of_call(name, receiver, args)
     }
 
-    /// Returns how many calls of a function came before.
-    fn count(&self, name: &'a str) -> usize {
+    /// Returns how many calls of a function come before the one with this id. A macro may repeat a call.
+    fn number(&self, name: &'a str, id: u64) -> usize {
         let mut calls = self.calls.borrow_mut();
-        let count = calls.entry(name).or_default();
-        *count += 1;
-        *count - 1
+        let of_function = calls.entry(name).or_default();
+        let next = of_function.len();
+        *of_function.entry(id).or_insert(next)
     }
 
     fn report(&self, invalid: Invalid) {
@@ -166,6 +183,12 @@ impl<'a> Scope<'a> {
             return bound.clone();
         }
         let declared = self.declared;
+        if declared.is_device {
+            return match name {
+                "device" => Type::Object("kubernetes.DRADevice"),
+                name => self.type_name(name),
+            };
+        }
         if let Some(rule) = declared.rule {
             return match name {
                 "oldSelf" if rule.has_optional_old => rule.of_self.clone().optional(),
@@ -194,8 +217,15 @@ impl<'a> Scope<'a> {
 
     fn field(&self, operand: &Type, field: &str, is_tested: bool) -> Type {
         self.find_field(operand, field).unwrap_or_else(|| {
+            let why = match operand {
+                Type::List(_) | Type::Simple(_) => {
+                    let ty = overloads::described(operand);
+                    format!("type '{ty}' does not support field selection")
+                }
+                _ => format!("undefined field '{field}'"),
+            };
             let name = field.to_owned();
-            self.report(Invalid::UndefinedField { name, is_tested });
+            self.report(Invalid::Field { name, is_tested, why });
             Type::Unknown
         })
     }
@@ -203,7 +233,7 @@ impl<'a> Scope<'a> {
     /// Returns the type of a field; None if there is no such field.
     fn find_field(&self, operand: &Type, field: &str) -> Option<Type> {
         match operand {
-            Type::Dyn => Some(Type::Dyn),
+            Type::Dyn | Type::Any => Some(Type::Dyn),
             Type::Map(_, value) => Some((**value).clone()),
             Type::Object(VARIABLES) => self
                 .declared
@@ -213,21 +243,37 @@ impl<'a> Scope<'a> {
             Type::Object(object) => fields::field(object, field),
             Type::Schema(schema) => schema_types::field(schema, field),
             Type::Optional(value) => self.find_field(value, field).map(Type::optional),
+            Type::List(_) | Type::Simple("bool" | "bytes" | "double" | "int" | "string" | "uint") => None,
             _ => Some(Type::Unknown),
         }
     }
 
     fn comprehension(&self, comprehension: &'a ComprehensionExpr) -> Type {
-        let item = match self.infer(&comprehension.iter_range) {
-            Type::Dyn => Type::Dyn,
-            Type::List(item) => *item,
-            Type::Map(key, _) => *key,
-            _ => Type::Unknown,
+        let range = self.infer(&comprehension.iter_range);
+        if let (Expr::Select(select), Type::Any | Type::Simple(_)) = (&comprehension.iter_range.expr, &range)
+        {
+            let ty = overloads::described(&range);
+            let why = format!(
+                "expression of type '{ty}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            );
+            let (name, is_tested) = (select.field.clone(), select.test);
+            self.report(Invalid::Field { name, is_tested, why });
+        }
+        let is_list = matches!(range, Type::List(_));
+        let (key, value) = match range {
+            Type::Dyn => (Type::Dyn, Type::Dyn),
+            Type::List(item) => (INT, *item),
+            Type::Map(key, value) => (*key, *value),
+            _ => (Type::Unknown, Type::Unknown),
+        };
+        let items = match &comprehension.iter_var2 {
+            Some(second) => vec![(&*comprehension.iter_var, key), (&**second, value)],
+            None => vec![(&*comprehension.iter_var, if is_list { value } else { key })],
         };
         let with = |accumulated: Type| {
             let mut bound = self.bound.clone();
             bound.push((&comprehension.accu_var, accumulated));
-            bound.push((&comprehension.iter_var, item.clone()));
+            bound.extend(items.iter().cloned());
             Scope { bound, ..*self }
         };
         let initial = self.infer(&comprehension.accu_init);
@@ -252,7 +298,13 @@ fn of_call(name: &str, receiver: Option<Type>, args: Vec<Type>) -> Type {
     if let Some(ty) = receiver.and_then(|receiver| of_method(name, receiver, &args)) {
         return ty;
     }
-    let mut args = args.into_iter();
+    if let (operators::CONDITIONAL, [_, left, right]) = (name, &args[..])
+        && (*left == Type::Any || *right == Type::Any)
+    {
+        return Type::Any;
+    }
+    let as_dyn = |ty: Type| if ty == Type::Any { Type::Dyn } else { ty };
+    let mut args = args.into_iter().map(as_dyn);
     let mut next = || args.next().unwrap_or(Type::Unknown);
     match name {
         operators::LOGICAL_AND
@@ -271,9 +323,10 @@ fn of_call(name: &str, receiver: Option<Type>, args: Vec<Type>) -> Type {
             match (next(), next()) {
                 (left, right) if left == right => left,
                 (Type::Dyn, _) | (_, Type::Dyn) => Type::Dyn,
-                (left @ (Type::List(_) | Type::Optional(_)), right @ (Type::List(_) | Type::Optional(_))) => {
-                    common(left, right)
-                }
+                (
+                    left @ (Type::List(_) | Type::Map(..) | Type::Optional(_)),
+                    right @ (Type::List(_) | Type::Map(..) | Type::Optional(_)),
+                ) => common(left, right),
                 _ => Type::Unknown,
             }
         }
@@ -288,9 +341,16 @@ fn of_call(name: &str, receiver: Option<Type>, args: Vec<Type>) -> Type {
             (Type::List(left), Type::List(right)) => Type::List(Box::new(common(*left, *right))),
             _ => Type::Unknown,
         },
-        operators::NEGATE => next(),
+        operators::NEGATE | macros::SORT_BY_KEYS => next(),
         operators::INDEX => next().entry(),
         operators::OPT_INDEX => next().entry().optional(),
+        macros::MAP_INSERT => match (next(), next(), args.next()) {
+            (known @ Type::Map(..), key, Some(value)) => {
+                common(known, Type::Map(Box::new(key), Box::new(value)))
+            }
+            (known @ Type::Map(..), entries @ Type::Map(..), None) => common(known, entries),
+            _ => Type::Unknown,
+        },
         "dyn" => Type::Dyn,
         "optional.of" | "optional.ofNonZeroValue" => Type::Optional(Box::new(next())),
         "optional.none" => Type::Optional(Box::new(Type::Empty)),
@@ -331,6 +391,10 @@ fn common(left: Type, right: Type) -> Type {
         (left, right) if left == right => left,
         (Type::Empty, other) | (other, Type::Empty) => other,
         (Type::List(left), Type::List(right)) => Type::List(Box::new(common(*left, *right))),
+        (Type::Map(key, value), Type::Map(other_key, other_value)) => Type::Map(
+            Box::new(common(*key, *other_key)),
+            Box::new(common(*value, *other_value)),
+        ),
         (Type::Optional(left), Type::Optional(right)) => Type::Optional(Box::new(common(*left, *right))),
         (Type::Unknown, _) | (_, Type::Unknown) => Type::Unknown,
         _ => Type::Dyn,

@@ -10,6 +10,7 @@ fn check(expression: &str) -> (Type, Vec<Invalid>) {
         ..Declarations::default()
     };
     let parsed = super::super::expression::parse(expression).unwrap();
+    let parsed = super::macros::expand(parsed);
     let (ty, _, invalid) = super::check(&parsed, &declared);
     (ty, invalid)
 }
@@ -32,6 +33,13 @@ fn results_have_types() {
         ("[1].map(x, x + 1)", "list(int)"),
         ("object.a.filter(x, x > 1)", "list(dyn)"),
         ("object.a.all(x, x > 1)", "bool"),
+        ("object.a.all(i, x, i > x)", "bool"),
+        ("['a'].transformList(i, x, i)", "list(int)"),
+        ("['a'].transformMap(i, x, x != '', [x])", "map(int, list(string))"),
+        ("{'a': 1}.transformMapEntry(k, v, {v: k})", "map(int, string)"),
+        ("['a'].sortBy(x, x.size())", "list(string)"),
+        ("optional.of('a').optMap(x, x.size())", "optional_type(int)"),
+        ("optional.of(['a']).optFlatMap(x, x[?0])", "optional_type(string)"),
         ("object.a.exists_one(x, x > 1)", "bool"),
         ("has(object.x) ? object.x : null", "dyn"),
         ("object.x ? 'a' : 'b'", "string"),
@@ -77,9 +85,10 @@ fn results_have_types() {
 #[test]
 fn names_must_be_declared() {
     let name = |name: &str| Invalid::UndeclaredName(name.to_owned());
-    let field = |name: &str| Invalid::UndefinedField {
+    let field = |name: &str| Invalid::Field {
         name: name.to_owned(),
         is_tested: name == "none",
+        why: format!("undefined field '{name}'"),
     };
     let function = |name: &str| Invalid::UndeclaredFunction(name.to_owned());
     for (expression, undeclared) in [

@@ -10,6 +10,8 @@ use std::sync::Arc;
 pub(crate) enum Type {
     /// Known when the expression is evaluated, as for kube-apiserver.
     Dyn,
+    /// As [`Type::Dyn`], for kube-apiserver under another name: an attribute of a device.
+    Any,
     /// A type without parameters, by its name.
     Simple(&'static str),
     /// An object with fields: the path of its fields in [`super::fields`].
@@ -30,6 +32,7 @@ impl fmt::Display for Type {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dyn | Self::Empty | Self::Unknown => formatter.write_str("dyn"),
+            Self::Any => formatter.write_str("google.protobuf.Any"),
             Self::Simple(name) | Self::Object(name) => formatter.write_str(name),
             Self::Schema(_) => formatter.write_str("object"),
             Self::List(item) => write!(formatter, "list({item})"),
@@ -57,7 +60,7 @@ impl Type {
     /// The type of the items of a list, and of the values of a map.
     pub(super) fn entry(self) -> Self {
         match self {
-            Self::Dyn => Self::Dyn,
+            Self::Dyn | Self::Any => Self::Dyn,
             Self::List(item) => *item,
             Self::Map(_, value) => *value,
             Self::Optional(entries) => entries.entry().optional(),

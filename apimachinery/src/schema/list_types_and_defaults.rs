@@ -23,12 +23,10 @@ pub(super) fn check_lists(schema: &Value, path: &str, errors: &mut Vec<FieldErro
                 list_type,
                 ["atomic", "set", "map"],
             ));
-        } else if ty != "array" {
-            errors.push(FieldError::invalid(
-                &at("type"),
-                ty,
-                "must be array if x-kubernetes-list-type is specified",
-            ));
+        }
+        if ty != "array" {
+            let detail = "must be array if x-kubernetes-list-type is specified";
+            errors.push(wrong_type(&at("type"), ty, detail));
         }
     }
     if !keys.is_empty() && list_type != Some("map") {
@@ -40,9 +38,15 @@ pub(super) fn check_lists(schema: &Value, path: &str, errors: &mut Vec<FieldErro
         ));
     }
     match list_type {
-        Some("set") => check_set(items, path, errors),
+        Some("set") if ty == "array" => check_set(items, path, errors),
         Some("map") => check_map(items, &keys, schema, path, errors),
         _ => {}
+    }
+    if let Some(list_type @ ("set" | "map")) = list_type
+        && items["nullable"] == true
+    {
+        let detail = format!("cannot be nullable when x-kubernetes-list-type is {list_type}");
+        errors.push(FieldError::forbidden(&at("items.nullable"), detail));
     }
     if let Some(map_type) = schema["x-kubernetes-map-type"].as_str() {
         if !["atomic", "granular"].contains(&map_type) {
@@ -53,22 +57,21 @@ pub(super) fn check_lists(schema: &Value, path: &str, errors: &mut Vec<FieldErro
             ));
         }
         if ty != "object" {
-            errors.push(FieldError::invalid(
-                &at("type"),
-                ty,
-                "must be object if x-kubernetes-map-type is specified",
-            ));
+            let detail = "must be object if x-kubernetes-map-type is specified";
+            errors.push(wrong_type(&at("type"), ty, detail));
         }
     }
 }
 
-fn check_set(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    if items["nullable"] == true {
-        errors.push(FieldError::forbidden(
-            &format!("{path}.items.nullable"),
-            "cannot be nullable when x-kubernetes-list-type is set",
-        ));
+fn wrong_type(path: &str, ty: &str, detail: &str) -> FieldError {
+    if ty.is_empty() {
+        FieldError::required(path, detail)
+    } else {
+        FieldError::invalid(path, ty, detail)
     }
+}
+
+fn check_set(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let (kind, field) = match items["type"].as_str() {
         Some("object") => (&items["x-kubernetes-map-type"], "x-kubernetes-map-type"),
         Some("array") => (&items["x-kubernetes-list-type"], "x-kubernetes-list-type"),
@@ -94,38 +97,52 @@ fn check_map(items: &Value, keys: &[&str], schema: &Value, path: &str, errors: &
             "must not be empty if x-kubernetes-list-type is map",
         ));
     }
-    if items["type"] != "object" {
+    if items.is_null() {
+        let detail = "must have a schema if x-kubernetes-list-type is map";
+        errors.push(FieldError::required(&format!("{path}.items"), detail));
+        return;
+    }
+    if items.is_array() {
+        let detail = "must only have a single schema if x-kubernetes-list-type is map";
+        errors.push(FieldError::invalid(
+            &format!("{path}.items"),
+            items.clone(),
+            detail,
+        ));
+        return;
+    }
+    let is_object = items["type"] == "object";
+    if !is_object {
         let ty = items["type"].as_str().unwrap_or_default();
         let detail = "must be object if parent array's x-kubernetes-list-type is map";
         errors.push(FieldError::invalid(&format!("{path}.items.type"), ty, detail));
     }
-    let shown = || schema["x-kubernetes-list-map-keys"].clone();
-    if keys.iter().any(|key| items["properties"].get(*key).is_none()) {
-        errors.push(FieldError::invalid(
-            &field,
-            shown(),
-            "entries must all be names of item properties",
-        ));
+    let mut refuse_keys = |detail| {
+        let keys = schema["x-kubernetes-list-map-keys"].clone();
+        errors.push(FieldError::invalid(&field, keys, detail));
+    };
+    if is_object && keys.iter().any(|key| items["properties"].get(*key).is_none()) {
+        refuse_keys("entries must all be names of item properties");
     }
-    if keys
-        .iter()
-        .enumerate()
-        .any(|(index, key)| keys[..index].contains(key))
-    {
-        errors.push(FieldError::invalid(
-            &field,
-            shown(),
-            "must not contain duplicate entries",
-        ));
+    let mut earlier = keys.iter().enumerate();
+    if is_object && earlier.any(|(index, key)| keys[..index].contains(key)) {
+        refuse_keys("must not contain duplicate entries");
     }
     for key in keys {
         let Some(property) = items["properties"].get(*key) else {
             continue;
         };
         let property_path = format!("{path}.items.properties[{key}]");
-        if let Some(ty @ ("object" | "array")) = property["type"].as_str() {
+        if let Some("object" | "array") = property["type"].as_str()
+            && is_object
+        {
             let detail = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-            errors.push(FieldError::invalid(&format!("{property_path}.type"), ty, detail));
+            // As on the real server, this shows the type of the item.
+            errors.push(FieldError::invalid(
+                &format!("{property_path}.type"),
+                "object",
+                detail,
+            ));
         }
         let required = items["required"]
             .as_array()
@@ -133,6 +150,13 @@ fn check_map(items: &Value, keys: &[&str], schema: &Value, path: &str, errors: &
         if !required && property["default"].is_null() {
             let detail = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
             errors.push(FieldError::required(&format!("{property_path}.default"), detail));
+        }
+        if property["nullable"] == true {
+            let detail = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable";
+            errors.push(FieldError::forbidden(
+                &format!("{property_path}.nullable"),
+                detail,
+            ));
         }
     }
 }

@@ -17,6 +17,7 @@ mod rules;
 #[cfg(not(feature = "cel"))]
 #[path = "rules_disabled.rs"]
 mod rules;
+mod schema_checks;
 mod schema_type;
 mod structural;
 mod validate;

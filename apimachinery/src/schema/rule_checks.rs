@@ -16,115 +16,121 @@ pub(super) struct RuleContext<'a> {
     pub(super) max_values: Option<u64>,
 }
 
-/// Checks the rules of a schema at this path, and adds their costs.
-pub(super) fn check_rules(
-    schema: &Value,
-    context: &RuleContext<'_>,
-    path: &str,
-    costs: &mut RuleCosts,
-    errors: &mut Vec<FieldError>,
-) {
+/// Checks the rules of a schema at this path, except their expressions.
+pub(super) fn check_texts(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     const REASONS: [&str; 4] = [
         "FieldValueDuplicate",
         "FieldValueForbidden",
         "FieldValueInvalid",
         "FieldValueRequired",
     ];
-    for (index, rule) in schema["x-kubernetes-validations"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
-        let at = |name: &str| format!("{path}.x-kubernetes-validations[{index}].{name}");
-        let text = rule["rule"].as_str().unwrap_or_default();
-        let message_expression = rule["messageExpression"].as_str().unwrap_or_default();
-        let is_compiled = if text.trim().is_empty() {
-            errors.push(FieldError::required(&at("rule"), "rule is not specified"));
-            false
-        } else {
-            check_expressions(rule, &at, schema, context, costs, errors)
+    const NOT_EMPTY: &str = "must be non-empty if specified";
+    const ONE_LINE: &str = "must not contain line breaks";
+    for (at, rule) in rules(schema, path) {
+        let text = |name: &str| rule[name].as_str().unwrap_or_default();
+        let is_blank = |name: &str| !text(name).is_empty() && text(name).trim().is_empty();
+        let has_lines = |text: &str| text.contains(['\n', '\r']);
+        let mut refuse = |name: &str, detail: &str| {
+            errors.push(FieldError::invalid(&at(name), text(name), detail));
         };
-        let uses_old_self = is_compiled && text.contains("oldSelf");
-        if !message_expression.is_empty() && message_expression.trim().is_empty() {
+        if text("rule").trim().is_empty() {
+            errors.push(FieldError::required(&at("rule"), "rule is not specified"));
+        } else if is_blank("message") {
+            refuse("message", NOT_EMPTY);
+        } else if has_lines(text("message").trim()) {
+            refuse("message", ONE_LINE);
+        } else if has_lines(text("rule").trim()) && text("message").is_empty() {
+            let detail = "message must be specified if rule contains line breaks";
+            errors.push(FieldError::required(&at("message"), detail));
+        }
+        if is_blank("messageExpression") {
             errors.push(FieldError::required(
                 &at("messageExpression"),
                 "messageExpression must be non-empty if specified",
             ));
         }
-        if let Some(message) = rule["message"].as_str().filter(|message| !message.is_empty()) {
-            if message.trim().is_empty() {
-                errors.push(FieldError::invalid(
-                    &at("message"),
-                    message,
-                    "must be non-empty if specified",
-                ));
-            } else if message.contains('\n') {
-                errors.push(FieldError::invalid(
-                    &at("message"),
-                    message,
-                    "must not contain line breaks",
-                ));
-            }
-        }
         if let Some(reason) = rule["reason"].as_str().filter(|reason| !REASONS.contains(reason)) {
             errors.push(FieldError::not_supported(&at("reason"), reason, REASONS));
         }
-        if let Some(field) = rule["fieldPath"]
-            .as_str()
-            .filter(|field| !list_types_and_defaults::names_field(schema, field))
-        {
-            errors.push(FieldError::invalid(
-                &at("fieldPath"),
-                field,
-                "must be a valid path",
-            ));
+        let mut refuse = |detail: &str| {
+            errors.push(FieldError::invalid(&at("fieldPath"), text("fieldPath"), detail));
+        };
+        if is_blank("fieldPath") {
+            refuse(NOT_EMPTY);
         }
-        if let Some(within) = context.uncorrelated.filter(|_| uses_old_self) {
-            let why =
-                format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
-            errors.push(FieldError::invalid(&at("rule"), text, why));
+        if has_lines(text("fieldPath")) {
+            refuse(ONE_LINE);
         }
-        if rule["optionalOldSelf"] == true && !uses_old_self {
+        if !text("fieldPath").is_empty() && !list_types_and_defaults::names_field(schema, text("fieldPath")) {
+            refuse("must be a valid path");
+        }
+    }
+}
+
+/// Checks the expressions of the rules of a schema at this path, and of their messages, and adds their costs.
+pub(super) fn check_expressions(
+    schema: &Value,
+    context: &RuleContext<'_>,
+    path: &str,
+    costs: &mut RuleCosts,
+    errors: &mut Vec<FieldError>,
+) {
+    const MESSAGE: &str = "messageExpression";
+    if rules(schema, path).next().is_some() && !cel::has_rule_type(schema, context.is_object) {
+        let detail = "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert \
+                      structural schema to CEL declarations";
+        errors.push(FieldError::internal(
+            &format!("{path}.x-kubernetes-validations"),
+            detail,
+        ));
+        return;
+    }
+    for (at, rule) in rules(schema, path) {
+        let text = rule["rule"].as_str().unwrap_or_default();
+        let checked = cel::check_rule(rule, "rule", schema, context.is_object);
+        let is_compiled = checked.is_ok();
+        match checked {
+            Ok(cost) => {
+                let values = context.max_values.unwrap_or(cost.values_per_request);
+                let cost = cost.once.saturating_mul(values);
+                errors.extend(costs.add(at("rule"), "estimated rule cost", cost));
+            }
+            Err(why) => errors.push(FieldError::invalid(&at("rule"), rule.clone(), why)),
+        }
+        if is_compiled && rule[MESSAGE].as_str().is_some_and(|text| !text.is_empty()) {
+            match cel::check_rule(rule, MESSAGE, schema, context.is_object) {
+                // A message is evaluated only for the first value that violates the rule.
+                Ok(cost) => {
+                    errors.extend(costs.add(at(MESSAGE), "estimated messageExpression cost", cost.once));
+                }
+                Err(why) => {
+                    let why = format!("messageExpression {why}");
+                    errors.push(FieldError::invalid(&at(MESSAGE), rule.clone(), why));
+                }
+            }
+        }
+        if is_compiled && text.contains("oldSelf") {
+            if let Some(within) = context.uncorrelated {
+                let why = format!(
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {within}"
+                );
+                errors.push(FieldError::invalid(&at("rule"), text, why));
+            }
+        } else if let Some(optional) = rule["optionalOldSelf"].as_bool() {
             errors.push(FieldError::invalid(
                 &at("optionalOldSelf"),
-                true,
+                optional,
                 "may not be set if oldSelf is not used in rule",
             ));
         }
     }
 }
 
-/// Checks the expression of a rule, and that of its message, and adds their costs. Returns whether the rule's expression can be compiled.
-fn check_expressions(
-    rule: &Value,
-    at: &dyn Fn(&str) -> String,
-    schema: &Value,
-    context: &RuleContext<'_>,
-    costs: &mut RuleCosts,
-    errors: &mut Vec<FieldError>,
-) -> bool {
-    const MESSAGE: &str = "messageExpression";
-    match cel::check_rule(rule, "rule", schema, context.is_object) {
-        Ok(cost) => {
-            let values = context.max_values.unwrap_or(cost.values_per_request);
-            let cost = cost.once.saturating_mul(values);
-            costs.add(at("rule"), "estimated rule cost", cost);
-        }
-        Err(why) => {
-            errors.push(FieldError::invalid(&at("rule"), rule.clone(), why));
-            return false;
-        }
-    }
-    if rule[MESSAGE].as_str().is_some_and(|text| !text.trim().is_empty()) {
-        match cel::check_rule(rule, MESSAGE, schema, context.is_object) {
-            // A message is evaluated only for the first value that violates the rule.
-            Ok(cost) => costs.add(at(MESSAGE), "estimated messageExpression cost", cost.once),
-            Err(why) => {
-                let why = format!("messageExpression {why}");
-                errors.push(FieldError::invalid(&at(MESSAGE), rule.clone(), why));
-            }
-        }
-    }
-    true
+/// Returns the rules of a schema at this path, each with a function that returns the paths of its keys.
+fn rules<'v>(schema: &'v Value, path: &'v str) -> impl Iterator<Item = (impl Fn(&str) -> String, &'v Value)> {
+    let rules = schema["x-kubernetes-validations"].as_array();
+    rules.into_iter().flatten().enumerate().map(move |(index, rule)| {
+        let at = move |name: &str| format!("{path}.x-kubernetes-validations[{index}].{name}");
+        (at, rule)
+    })
 }

@@ -16,37 +16,34 @@ pub(super) struct RuleCosts(Vec<RuleCost>);
 
 struct RuleCost {
     path: String,
-    /// What costs it, for messages.
-    subject: &'static str,
     cost: u64,
 }
 
 impl RuleCosts {
-    /// Adds the cost of a rule, or of the expression of its message, at this path.
-    pub(super) fn add(&mut self, path: String, subject: &'static str, cost: u64) {
-        self.0.push(RuleCost { path, subject, cost });
+    /// Adds the cost of a rule, or of the expression of its message, at this path. Returns an error about this subject if it exceeds its
+    /// budget.
+    pub(super) fn add(&mut self, path: String, subject: &str, cost: u64) -> Option<FieldError> {
+        let error =
+            (cost > RULE_BUDGET).then(|| FieldError::forbidden(&path, exceeded(subject, cost, RULE_BUDGET)));
+        self.0.push(RuleCost { path, cost });
+        error
     }
 
-    /// Returns an error for each rule that exceeds its budget, and one for the schema at this path if all its rules together do, after the
-    /// most expensive ones.
-    pub(super) fn errors(mut self, path: &str) -> Vec<FieldError> {
-        let expensive = self.0.iter().filter(|rule| rule.cost > RULE_BUDGET);
-        let mut errors: Vec<FieldError> = expensive
-            .map(|rule| FieldError::forbidden(&rule.path, exceeded(rule.subject, rule.cost, RULE_BUDGET)))
-            .collect();
-        let total = self
-            .0
-            .iter()
-            .fold(0_u64, |sum, rule| sum.saturating_add(rule.cost));
+    /// Returns an error for the schema at this path if all its rules together exceed its budget, after errors for the most expensive ones.
+    pub(super) fn total_errors(mut self, path: &str) -> Vec<FieldError> {
+        let costs = self.0.iter().map(|rule| rule.cost);
+        let total = costs.fold(0_u64, u64::saturating_add);
         if total <= SCHEMA_BUDGET {
-            return errors;
+            return vec![];
         }
         self.0.retain(|rule| rule.cost >= SCHEMA_BUDGET / 100);
         self.0.sort_by_key(|rule| std::cmp::Reverse(rule.cost));
         let detail =
             "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
         let most_expensive = self.0.iter().take(NAMED_RULES);
-        errors.extend(most_expensive.map(|rule| FieldError::forbidden(&rule.path, detail)));
+        let mut errors: Vec<FieldError> = most_expensive
+            .map(|rule| FieldError::forbidden(&rule.path, detail))
+            .collect();
         let subject = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
         errors.push(FieldError::forbidden(
             path,
@@ -89,11 +86,13 @@ mod tests {
 
     fn errors(costs: &[u64]) -> Vec<String> {
         let mut all = RuleCosts::default();
-        for (index, cost) in costs.iter().enumerate() {
-            all.add(format!("rule[{index}]"), "estimated rule cost", *cost);
-        }
-        let errors = all.errors("schema").into_iter();
+        let rules = costs.iter().enumerate();
+        let mut errors: Vec<FieldError> = rules
+            .filter_map(|(index, cost)| all.add(format!("rule[{index}]"), "estimated rule cost", *cost))
+            .collect();
+        errors.extend(all.total_errors("schema"));
         errors
+            .iter()
             .map(|error| format!("{} {}", error.field, error.detail.split(" (try").next().unwrap()))
             .collect()
     }

@@ -3,13 +3,13 @@
 //! Walking the schema, correlating old items with new ones, paths, reasons and messages are implemented here; kube-cel parses and evaluates
 //! one rule for one value. Differences from a real server:
 //!
-//! - Costs are estimated when the definition is created, except those of what kube-cel cannot evaluate (`cel::cost`), but not counted when
-//!   an object is validated: kube-cel does not report the operations that it executes.
-//! - `sortBy`, `type`, comprehensions with two variables and the optional syntax (`.?`, `[?`, `{?`) are not supported: a definition that
-//!   uses them in rules is accepted, as by the real server, and every object that such a rule applies to is rejected.
+//! - Costs are estimated when the definition is created (`cel::cost`), but not counted when an object is validated: kube-cel does not report
+//!   the operations that it executes.
+//! - `sortBy`, `type`, `bool` of a string, `optMap`, `optFlatMap`, comprehensions with two variables and the optional syntax (`.?`, `[?`,
+//!   `{?`) are not supported: a definition that uses them in rules is checked as by the real server, its types and costs included, and
+//!   every object that such a rule applies to is rejected.
 //! - Lists of type set are compared in order; `string` of a duration has another format.
 //! - `self` at the root has all of the metadata, not only `name` and `generateName`.
-//! - `bool` of a string and `optMap` are not supported.
 //! - Some evaluation errors have kube-cel's message: `cel::messages` translates the others.
 
 use super::lists;
@@ -52,7 +52,7 @@ impl Rules {
         }
         let compile_nested = |schema: &Value| Self::compile(schema).map(Box::new);
         let properties = schema["properties"].as_object().into_iter().flatten();
-        let mut rules = Self {
+        let rules = Self {
             own: schema[RULES]
                 .as_array()
                 .into_iter()
@@ -65,11 +65,6 @@ impl Rules {
             values: compile_nested(&schema["additionalProperties"]),
             items: compile_nested(&schema["items"]),
         };
-        for branch in schema["allOf"].as_array().into_iter().flatten() {
-            if let Some(branch) = Self::compile(branch) {
-                rules.own.extend(branch.own);
-            }
-        }
         let is_empty = rules.own.is_empty()
             && rules.properties.is_empty()
             && rules.values.is_none()

@@ -1,20 +1,9 @@
-//! Validation of the schema of a CustomResourceDefinition: structural schema and other rules.
+//! Validation of the schema of a CustomResourceDefinition, and the rules of structural schemas.
 
-use super::rule_checks::{self, RuleContext};
-use super::rule_costs::{self, RuleCosts};
+use super::schema_checks::{SchemaChecks, unsupported_keywords};
 use super::{list_types_and_defaults, pattern};
 use crate::field::FieldError;
 use serde_json::{Map, Value, json};
-
-const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
-const UNSUPPORTED_KEYWORDS: [&str; 6] = [
-    "$ref",
-    "dependencies",
-    "patternProperties",
-    "additionalItems",
-    "id",
-    "definitions",
-];
 
 const EMPTY: &str = "must be empty to be structural";
 const UNDEFINED: &str = "must be undefined to be structural";
@@ -31,128 +20,70 @@ enum SchemaPosition {
 /// Validates an `openAPIV3Schema` at this path, such as `spec.validation.openAPIV3Schema` (the path that the real server reports for a
 /// definition whose versions share one schema).
 ///
-/// The message of a rule's or pattern's syntax error is not the real server's. The costs of rules are checked if nothing else is wrong.
+/// Some errors keep others from being reported, as on the real server: defaults are checked if the schema is structural, the rules of a
+/// schema if those are valid, too, and nothing else is wrong in this schema and below. The message of a pattern's syntax error is not
+/// the real server's.
 pub fn check_structural(schema: &Value, path: &str) -> Vec<FieldError> {
-    let (mut errors, mut costs) = (Vec::new(), RuleCosts::default());
-    let root = SchemaContext {
-        level: SchemaPosition::Root,
-        uncorrelated: None,
-        max_values: Some(1),
-    };
-    visit(schema, root, path, &mut costs, &mut errors);
-    list_types_and_defaults::check_defaults(schema, path, &mut errors);
-    if errors.is_empty() {
-        errors = costs.errors(path);
+    let mut errors = Vec::new();
+    // The real server cannot convert other schemas to the form in which it checks whether they are structural.
+    let is_convertible = is_convertible(schema);
+    if is_convertible {
+        check_invariants(schema, SchemaPosition::Root, path, &mut errors);
+        if errors.is_empty() {
+            list_types_and_defaults::check_defaults(schema, path, &mut errors);
+        }
     }
-    errors
-}
-
-/// What a nested schema inherits.
-#[derive(Clone, Copy)]
-struct SchemaContext<'a> {
-    level: SchemaPosition,
-    /// The ancestor below which old and new values cannot be matched.
-    uncorrelated: Option<&'a str>,
-    /// How many values with this schema an object can have; None if no limit is set.
-    max_values: Option<u64>,
-}
-
-fn visit(
-    schema: &Value,
-    context: SchemaContext<'_>,
-    path: &str,
-    costs: &mut RuleCosts,
-    errors: &mut Vec<FieldError>,
-) {
-    let SchemaContext {
-        level, uncorrelated, ..
-    } = context;
-    let Some(fields) = schema.as_object() else { return };
-    let at = |name: &str| format!("{path}.{name}");
-    let ty = schema["type"].as_str().unwrap_or_default();
-    for name in UNSUPPORTED_KEYWORDS
-        .into_iter()
-        .filter(|name| fields.contains_key(*name))
-    {
+    let has_valid_structure = is_convertible && errors.is_empty();
+    if schema["nullable"] == true {
         errors.push(FieldError::forbidden(
-            &at(name),
-            format!("{name} is not supported"),
-        ));
-    }
-    if schema["uniqueItems"] == true {
-        let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
-        errors.push(FieldError::forbidden(&at("uniqueItems"), detail));
-    }
-    if schema["items"].is_array() {
-        errors.push(FieldError::forbidden(
-            &at("items"),
-            "items must be a schema object and not an array",
-        ));
-    }
-    if !ty.is_empty() && !TYPES.contains(&ty) {
-        errors.push(FieldError::not_supported(&at("type"), ty, TYPES));
-        return;
-    }
-    if level == SchemaPosition::Root && schema["nullable"] == true {
-        errors.push(FieldError::forbidden(
-            &at("nullable"),
+            &format!("{path}.nullable"),
             "nullable cannot be true at the root",
         ));
     }
+    errors.extend(SchemaChecks::run(schema, path, has_valid_structure));
+    errors
+}
+
+/// True if neither the schema nor those within it use what structural schemas cannot express.
+fn is_convertible(schema: &Value) -> bool {
+    let Some(fields) = schema.as_object() else {
+        return true;
+    };
+    let branches = ["allOf", "anyOf", "oneOf"].iter();
+    let branches = branches.filter_map(|name| schema[name].as_array()).flatten();
+    let nested = ["items", "additionalProperties", "not"].iter();
+    let nested = nested.filter_map(|name| fields.get(*name));
+    let mut properties = schema["properties"].as_object().into_iter().flatten();
+    unsupported_keywords(schema).next().is_none()
+        && !schema["items"].is_array()
+        && schema["x-kubernetes-preserve-unknown-fields"] != false
+        && properties.all(|(_, schema)| is_convertible(schema))
+        && branches.chain(nested).all(is_convertible)
+}
+
+fn check_invariants(schema: &Value, level: SchemaPosition, path: &str, errors: &mut Vec<FieldError>) {
+    if !schema.is_object() {
+        return;
+    }
+    let at = |name: &str| format!("{path}.{name}");
+    let ty = schema["type"].as_str().unwrap_or_default();
     check_type(schema, ty, level, path, errors);
     check_extensions(schema, path, errors);
-    list_types_and_defaults::check_lists(schema, path, errors);
     check_metadata(schema, level, path, errors);
-    let rule_context = RuleContext {
-        is_object: level == SchemaPosition::Root,
-        uncorrelated,
-        max_values: context.max_values,
-    };
-    rule_checks::check_rules(schema, &rule_context, path, costs, errors);
     check_values(schema, path, errors);
-    let has_properties = schema["properties"]
-        .as_object()
-        .is_some_and(|properties| !properties.is_empty());
     let values = &schema["additionalProperties"];
-    // True beside properties has no effect that would contradict them.
-    if has_properties && (values.is_object() || *values == false) {
-        errors.push(FieldError::forbidden(
-            &at("additionalProperties"),
-            "additionalProperties and properties are mutual exclusive",
-        ));
-    }
     if !values.is_null() && level == SchemaPosition::Root {
         errors.push(FieldError::forbidden(
             &at("additionalProperties"),
             "must not be used at the root",
         ));
     }
-    let max_values = rule_costs::max_values(schema);
-    let max_values = context
-        .max_values
-        .zip(max_values)
-        .map(|(outer, own)| outer.saturating_mul(own));
-    let here = |correlates: bool| uncorrelated.or((!correlates).then_some(path));
-    let of = |level, uncorrelated| SchemaContext {
-        level,
-        uncorrelated,
-        max_values,
-    };
-    let of_fields = of(
-        SchemaPosition::Field,
-        here(schema["x-kubernetes-map-type"] != "atomic"),
-    );
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{path}.properties[{name}]");
-        visit(schema, of_fields, &path, costs, errors);
+        check_invariants(schema, SchemaPosition::Field, &path, errors);
     }
-    let of_values = of(SchemaPosition::Field, uncorrelated);
-    visit(values, of_values, &at("additionalProperties"), costs, errors);
-    let of_items = of(
-        SchemaPosition::Item,
-        here(schema["x-kubernetes-list-type"] == "map"),
-    );
-    visit(&schema["items"], of_items, &at("items"), costs, errors);
+    check_invariants(values, SchemaPosition::Field, &at("additionalProperties"), errors);
+    check_invariants(&schema["items"], SchemaPosition::Item, &at("items"), errors);
 }
 
 fn check_type(schema: &Value, ty: &str, level: SchemaPosition, path: &str, errors: &mut Vec<FieldError>) {
@@ -171,7 +102,6 @@ fn check_type(schema: &Value, ty: &str, level: SchemaPosition, path: &str, error
     } else if ty.is_empty()
         && !is("x-kubernetes-int-or-string")
         && !is("x-kubernetes-preserve-unknown-fields")
-        && !schema["$ref"].is_string()
     {
         let detail = match level {
             SchemaPosition::Root => "must not be empty at the root",
@@ -188,13 +118,6 @@ fn check_extensions(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let at = |name: &str| format!("{path}.{name}");
     let preserve = "x-kubernetes-preserve-unknown-fields";
     let embedded = schema["x-kubernetes-embedded-resource"] == true;
-    if schema[preserve] == false {
-        errors.push(FieldError::invalid(
-            &at(preserve),
-            false,
-            "must be true or undefined",
-        ));
-    }
     if schema["x-kubernetes-int-or-string"] == true {
         for name in [preserve, "x-kubernetes-embedded-resource"] {
             if schema[name] == true {
@@ -279,19 +202,14 @@ fn check_values(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 && ((name == "anyOf" && is_pattern(&schema[name]))
                     || (name == "allOf" && index == 0 && is_pattern(&branch["anyOf"])));
             if !skips {
-                check_nested(
-                    branch,
-                    name == "allOf",
-                    &format!("{path}.{name}[{index}]"),
-                    errors,
-                );
+                check_nested(branch, &format!("{path}.{name}[{index}]"), errors);
             }
         }
     }
-    check_nested(&schema["not"], false, &format!("{path}.not"), errors);
+    check_nested(&schema["not"], &format!("{path}.not"), errors);
 }
 
-fn check_nested(schema: &Value, may_have_rules: bool, path: &str, errors: &mut Vec<FieldError>) {
+fn check_nested(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     if !schema.is_object() {
         return;
     }
@@ -312,10 +230,7 @@ fn check_nested(schema: &Value, may_have_rules: bool, path: &str, errors: &mut V
     ];
     for (name, detail) in forbidden {
         let value = &schema[name];
-        let allowed = value.is_null()
-            || *value == false
-            || *value == ""
-            || (name == "x-kubernetes-validations" && may_have_rules);
+        let allowed = value.is_null() || *value == false || *value == "";
         if !allowed {
             errors.push(FieldError::forbidden(&format!("{path}.{name}"), detail));
         }
@@ -328,8 +243,8 @@ fn check_nested(schema: &Value, may_have_rules: bool, path: &str, errors: &mut V
                 "must not be specified in a nested context",
             ));
         }
-        check_nested(schema, may_have_rules, &below, errors);
+        check_nested(schema, &below, errors);
     }
-    check_nested(&schema["items"], may_have_rules, &format!("{path}.items"), errors);
+    check_nested(&schema["items"], &format!("{path}.items"), errors);
     check_values(schema, path, errors);
 }

@@ -237,7 +237,7 @@ fn rules_unsupported_by_kube_cel_are_accepted_and_reject_objects() {
     ] {
         let schema = json!({"type": "object", "x-kubernetes-validations": [{"rule": rule}], "properties": {
             "a": {"type": "integer"}, "m": {"type": "object", "additionalProperties": {"type": "string"}},
-            "l": {"type": "array", "items": {"type": "string"}},
+            "l": {"type": "array", "maxItems": 9, "items": {"type": "string", "maxLength": 9}},
         }});
         let root = json!({"type": "object", "properties": {"spec": schema}});
         let errors = check_structural(&root, "spec.validation.openAPIV3Schema");

@@ -262,6 +262,14 @@ pub fn definition(name: &str) -> Option<&'static Type> {
     BUILTIN_TYPES.types.get(name)
 }
 
+/// Lists the built-in types of objects with their names, in no particular order.
+pub fn object_types() -> impl Iterator<Item = (&'static str, &'static Map)> {
+    BUILTIN_TYPES.types.iter().filter_map(|(name, ty)| match ty {
+        Type::Map(map) => Some((&**name, &**map)),
+        _ => None,
+    })
+}
+
 /// Lists the built-in kinds as (API version, kind), in no particular order.
 pub fn builtin_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILTIN_TYPES

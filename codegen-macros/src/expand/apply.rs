@@ -91,7 +91,24 @@ fn required_types(applied: &AppliedStruct) -> Vec<TokenStream> {
         });
     let status = applied.kind.as_ref().and_then(|kind| kind.status.as_ref());
     let status = status.map(|(status, _)| required(krate, "NestedType", &parse_quote!(#status)));
-    fields.chain(status).collect()
+    fields
+        .chain(status)
+        .chain(serde_types(applied).map(|ty| required(krate, "SerdeType", &ty)))
+        .collect()
+}
+
+/// Returns the types that serde reads and writes: the struct, and those of its fields. Those of a spec are checked with its kind.
+fn serde_types(applied: &AppliedStruct) -> impl Iterator<Item = Type> {
+    let ident = &applied.ident;
+    let fields = applied
+        .fields
+        .iter()
+        .filter_map(|field| match innermost(&field.ty) {
+            AppliedValue::Whole(ty) if field.with.is_none() => nested_type(ty).cloned(),
+            _ => None,
+        });
+    let types = std::iter::once(parse_quote!(#ident)).chain(fields);
+    types.filter(|_| applied.kind.is_none())
 }
 
 /// Returns the value in all containers.

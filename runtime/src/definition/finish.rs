@@ -6,6 +6,7 @@ use kubewright_api_types::{custom_resource_schema, list_map_keys};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
+use super::flattened;
 use super::references::{BUILT_IN, RUST_TYPE};
 
 /// Finishes the schema; returns the names of the Rust types by path.
@@ -26,12 +27,16 @@ fn finish_fields(fields: &mut Map<String, Value>, path: &str, types: &mut BTreeM
         insert_built_in(fields, &name);
         return;
     }
+    let published = flattened::insert_published(fields);
     set_known_format(fields);
     add_list_type(fields);
     for (key, value) in fields.iter_mut() {
         match (key.as_str(), value) {
             ("properties", Value::Object(properties)) => {
-                for (name, property) in properties {
+                let others = properties
+                    .iter_mut()
+                    .filter(|(name, _)| !published.contains(&name.as_str()));
+                for (name, property) in others {
                     let separator = if path.is_empty() { "" } else { "." };
                     finish_value(property, &format!("{path}{separator}{name}"), types);
                 }

@@ -2,7 +2,8 @@
 //!
 //! schemars generates the schema, in these steps. `nulls` decides which fields are nullable. `references` inlines references, and replaces
 //! types of Kubernetes by a mark with their name. kube's transforms make it structural. `finish` replaces the marks by the schemas that
-//! Kubernetes publishes (package `kubewright-api-types`), and removes what the API server does not know.
+//! Kubernetes publishes (package `kubewright-api-types`), those that a struct flattens included (`flattened`), and removes what the API server does
+//! not know.
 //!
 //! It differs from kube's schema in this:
 //! - Types of Kubernetes have their list types, map keys, formats and required fields. A list of conditions is a map by `type`.
@@ -10,6 +11,7 @@
 //! - There is no `title`. Integers have a format that the API server knows.
 
 mod finish;
+mod flattened;
 mod nulls;
 mod references;
 

@@ -1,7 +1,7 @@
 use k8s_openapi::{
     api::{
         batch::v1::JobTemplateSpec,
-        core::v1::{PodTemplateSpec, ResourceRequirements},
+        core::v1::{PodSpec, PodTemplateSpec, ResourceRequirements, ServiceSpec},
         resource::v1beta1::DeviceClaim,
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::JSON,
@@ -110,6 +110,50 @@ fn types_of_kubernetes_have_their_published_schema() {
         spec["resources"]["properties"]["claims"]["x-kubernetes-list-type"],
         "map"
     );
+}
+
+/// Fields of the operator beside those of types of Kubernetes.
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "demo.dev", version = "v1", kind = "Flat", namespaced)]
+struct FlatSpec {
+    /// How many.
+    replicas: u8,
+    #[serde(flatten)]
+    pod: PodSpec,
+    exposure: Exposure,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+struct Exposure {
+    title: String,
+    #[serde(flatten)]
+    service: Option<ServiceSpec>,
+}
+
+#[test]
+fn flattened_types_of_kubernetes_have_their_published_schema() {
+    let crd = serde_json::to_value(definition::<Flat>(Flat::crd)).unwrap();
+    let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+    let published = kubewright_api_types::custom_resource_schema("core.v1.PodSpec").unwrap();
+    let fields = &spec["properties"];
+    let published = published["properties"].as_object().unwrap();
+    // k8s-openapi may have another version of Kubernetes.
+    let same = published
+        .iter()
+        .filter(|(name, schema)| fields[*name] == **schema);
+    assert!(same.count() > 35, "{fields:#}");
+    assert_eq!(
+        fields["containers"]["x-kubernetes-list-map-keys"],
+        json!(["name"])
+    );
+    assert_eq!(fields["replicas"]["maximum"], 255.0);
+    assert_eq!(spec["required"], json!(["containers", "exposure", "replicas"]));
+    let exposure = &fields["exposure"];
+    assert_eq!(exposure["required"], json!(["title"]));
+    let ports = &exposure["properties"]["ports"];
+    assert_eq!(ports["x-kubernetes-list-map-keys"], json!(["port", "protocol"]));
+    assert_eq!(ports["items"]["properties"]["protocol"]["default"], "TCP");
+    assert_eq!(exposure["properties"]["title"], json!({"type": "string"}));
 }
 
 /// Types that the table of published schemas does not have.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::{
     api::{
         batch::v1::JobTemplateSpec,
-        core::v1::{Affinity, PodTemplateSpec, ResourceRequirements, Volume},
+        core::v1::{Affinity, PodSpec, PodTemplateSpec, ResourceRequirements, ServiceSpec, Volume},
         networking::v1::IngressSpec,
     },
     apimachinery::pkg::{
@@ -232,6 +232,23 @@ pub struct EverythingSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     port: Option<IntOrString>,
     written_as_null: Option<String>,
+    runner: Runner,
+}
+
+/// Types of Kubernetes whose fields are beside those of the operator.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct Runner {
+    replicas: i32,
+    #[serde(flatten)]
+    pod: PodSpec,
+    service: Exposure,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct Exposure {
+    name: String,
+    #[serde(flatten)]
+    service: Option<ServiceSpec>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -267,6 +284,12 @@ fn everything() -> Value {
             "size": "1500m",
             "port": 80,
             "writtenAsNull": null,
+            "runner": {
+                "replicas": 2,
+                "containers": [{"name": "main"}, {"name": "other"}],
+                "activeDeadlineSeconds": 30,
+                "service": {"name": "s", "ports": [{"port": 80, "protocol": "TCP"}, {"port": 80, "protocol": "UDP"}]},
+            },
         },
         "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Available", "message": "",
             "lastTransitionTime": "2026-01-02T03:04:05Z"}], "since": "2026-01-02T03:04:05Z"},
@@ -308,4 +331,13 @@ fn definitions_are_accepted_and_objects_keep_their_fields(cluster: &Cluster) {
     without_name["spec"]["template"]["spec"]["containers"][0]["name"].take();
     let error = cluster.apply(&without_name).unwrap_err().to_string();
     assert!(error.contains("containers"), "{error}");
+
+    // Lists of flattened types are maps, too.
+    for (list, at) in [("containers", "/spec/runner"), ("ports", "/spec/runner/service")] {
+        let mut duplicate = everything();
+        let items = duplicate.pointer_mut(at).unwrap()[list].as_array_mut().unwrap();
+        items.push(items[0].clone());
+        let error = cluster.apply(&duplicate).unwrap_err().to_string();
+        assert!(error.contains("duplicate"), "{error}");
+    }
 }

@@ -1,16 +1,24 @@
-//! Validation of resource.k8s.io: the rules on names, requests and node selection. Expressions and opaque parameters are stored as sent.
+//! Validation of resource.k8s.io: the rules on names, requests, selectors and node selection. Opaque parameters are stored as sent.
 
 use super::{Check, Constraint, FieldRule, array, items, names, node_selector, text};
+use crate::cel;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 const MAX_REQUESTS: usize = 32;
+/// The longest expression of a selector, in bytes.
+const MAX_EXPRESSION_BYTES: usize = 10 << 10;
+/// The budget of an expression of a selector.
+const SELECTOR_BUDGET: u64 = 1_000_000;
 
 const SPEC_IS_IMMUTABLE: &[FieldRule] = &[("spec", Constraint::Immutable)];
 const SELECTORS: &[FieldRule] = &[
     ("selectors", Constraint::MaxItems(MAX_REQUESTS)),
     ("selectors[].cel", Constraint::Required("")),
-    ("selectors[].cel?.expression", Constraint::Required("")),
+    (
+        "selectors[].cel?.expression",
+        Constraint::Checked(validate_selector),
+    ),
 ];
 #[rustfmt::skip]
 const CLAIM: &[FieldRule] = &[
@@ -71,6 +79,19 @@ fn validate_request(check: &mut Check, request: &Value, path: &str) {
                 validate_exact_request(check, request, &path);
             }
         }
+    }
+}
+
+fn validate_selector(check: &mut Check, expression: &Value, path: &str) {
+    let expression = expression.as_str().unwrap_or_default();
+    if expression.len() > MAX_EXPRESSION_BYTES {
+        check.too_long(path, MAX_EXPRESSION_BYTES);
+        return;
+    }
+    match cel::check_device_selector(expression) {
+        Ok(cost) if cost <= SELECTOR_BUDGET => {}
+        Ok(_) => check.forbidden(path, "too complex, exceeds cost limit"),
+        Err(why) => check.invalid(path, expression, why),
     }
 }
 

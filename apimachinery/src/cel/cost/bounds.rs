@@ -19,8 +19,13 @@ const ENTRY_BYTES: u64 = 6;
 /// The bytes of a field beside its name and value: quotes, colon and comma.
 const FIELD_BYTES: u64 = 4;
 
+/// The most domains of a device's attributes, and the most attributes of a domain.
+const DEVICE_ATTRIBUTES: u64 = 32;
+
 /// The bounds of a value.
 pub(super) struct Bounds {
+    /// The only variable with these bounds; None if each variable has them.
+    variable: Option<&'static str>,
     /// The most characters, bytes, items or entries; 0 for other values.
     elements: u64,
     /// The least bytes in JSON.
@@ -32,7 +37,13 @@ enum Nested {
     None,
     Fields(BTreeMap<String, Bounds>),
     Items(Box<Bounds>),
-    Values(Box<Bounds>),
+    Values {
+        /// The most characters of a key; 0 if they are not known.
+        key: u64,
+        values: Box<Bounds>,
+        /// Whether a value has these bounds where it is selected by its name, too.
+        are_named: bool,
+    },
 }
 
 impl Bounds {
@@ -59,21 +70,13 @@ impl Bounds {
                 let items = Self::of(&schema["items"], false)?;
                 let elements =
                     limit(schema, "maxItems").unwrap_or_else(|| MAX_CONTENT_BYTES / (items.min_bytes + 1));
-                Self {
-                    elements,
-                    min_bytes: EMPTY_BYTES,
-                    nested: Nested::Items(Box::new(items)),
-                }
+                Self::new(elements, EMPTY_BYTES, Nested::Items(Box::new(items)))
             }
             "object" if schema["additionalProperties"].is_object() => {
                 let values = Self::of(&schema["additionalProperties"], false)?;
                 let elements = limit(schema, "maxProperties")
                     .unwrap_or_else(|| MAX_CONTENT_BYTES / (values.min_bytes + ENTRY_BYTES));
-                Self {
-                    elements,
-                    min_bytes: EMPTY_BYTES,
-                    nested: Nested::Values(Box::new(values)),
-                }
+                Self::values(elements, 0, values, false)
             }
             "object" if is_object => Self::of_fields(&with_object_fields(schema)),
             "object" => Self::of_fields(schema),
@@ -81,12 +84,50 @@ impl Bounds {
         })
     }
 
-    fn scalar(elements: u64, min_bytes: u64) -> Self {
+    /// Returns the bounds of the variable `device` of a selector.
+    pub(super) fn of_device() -> Self {
+        const DOMAIN: u64 = 63;
+        const NAME: u64 = 32;
+        const ATTRIBUTE: u64 = 64;
+        let text = |length| Self::scalar(length, EMPTY_BYTES);
+        let by_domain = |value, are_named| {
+            let by_name = Self::values(DEVICE_ATTRIBUTES, NAME, value, are_named);
+            Self::values(DEVICE_ATTRIBUTES, DOMAIN, by_name, false)
+        };
+        let fields = [
+            ("driver", text(63)),
+            ("allowMultipleAllocations", Self::scalar(1, 4)),
+            ("attributes", by_domain(text(ATTRIBUTE), true)),
+            ("capacity", by_domain(text(0), false)),
+        ];
+        let fields = fields.into_iter().map(|(name, field)| (name.to_owned(), field));
         Self {
+            variable: Some("device"),
+            ..Self::new(0, EMPTY_BYTES, Nested::Fields(fields.collect()))
+        }
+    }
+
+    fn new(elements: u64, min_bytes: u64, nested: Nested) -> Self {
+        Self {
+            variable: None,
             elements,
             min_bytes,
-            nested: Nested::None,
+            nested,
         }
+    }
+
+    fn scalar(elements: u64, min_bytes: u64) -> Self {
+        Self::new(elements, min_bytes, Nested::None)
+    }
+
+    fn values(elements: u64, key: u64, values: Self, are_named: bool) -> Self {
+        let values = Box::new(values);
+        let nested = Nested::Values {
+            key,
+            values,
+            are_named,
+        };
+        Self::new(elements, EMPTY_BYTES, nested)
     }
 
     fn of_fields(schema: &Value) -> Self {
@@ -103,11 +144,7 @@ impl Bounds {
             }
             fields.insert(escaped(name), bounds);
         }
-        Self {
-            elements: 0,
-            min_bytes,
-            nested: Nested::Fields(fields),
-        }
+        Self::new(0, min_bytes, Nested::Fields(fields))
     }
 
     /// How many such values a request can contain.
@@ -115,16 +152,30 @@ impl Bounds {
         REQUEST_BYTES / (self.min_bytes + 1)
     }
 
-    /// Returns the size of the value at a path; None if the schema does not describe it. The first name is a variable: which one does not
-    /// matter, since each has this schema.
+    /// Returns the size of the value at a path, which starts with a variable; None if the bounds do not describe it.
     pub(super) fn size_at(&self, path: &Path) -> Option<Size> {
         let names = path.names();
-        let (_, below) = names.split_first()?;
+        let (variable, below) = names.split_first()?;
+        if self.variable.is_some_and(|known| known != variable) {
+            return None;
+        }
         let mut bounds = self;
-        for name in below {
+        for (index, name) in below.iter().enumerate() {
             bounds = match (&bounds.nested, name.as_str()) {
-                (Nested::Values(_), "@keys") if names.last() == Some(name) => return Some(Size::fixed(0)),
-                (Nested::Items(nested) | Nested::Values(nested), "@items" | "@values") => nested,
+                (Nested::Values { key, .. }, "@keys") => {
+                    return (index + 1 == below.len()).then(|| Size::up_to(*key));
+                }
+                (Nested::Items(nested) | Nested::Values { values: nested, .. }, "@items" | "@values") => {
+                    nested
+                }
+                (
+                    Nested::Values {
+                        values,
+                        are_named: true,
+                        ..
+                    },
+                    _,
+                ) => values,
                 (Nested::Fields(fields), name) => fields.get(name)?,
                 _ => return None,
             };

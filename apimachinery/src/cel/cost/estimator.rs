@@ -6,7 +6,9 @@ use super::path::Path;
 use super::size::{EntrySize, Size};
 use crate::cel::library;
 use crate::cel::types::Type;
-use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, operators};
+use kube_cel::cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
+};
 use std::collections::HashMap;
 
 pub(super) const NEW_LIST: u64 = 10;
@@ -55,7 +57,7 @@ pub(super) struct Estimator<'e> {
     pub(super) sizes: HashMap<u64, Size>,
     pub(super) entries: HashMap<u64, EntrySize>,
     pub(super) locals: Vec<Local<'e>>,
-    /// Whether the expression calls what this server cannot evaluate.
+    /// Whether the expression contains a macro that could not be expanded.
     is_incomplete: bool,
 }
 
@@ -72,7 +74,7 @@ impl<'e> Estimator<'e> {
         }
     }
 
-    /// Returns the cost of a whole expression; None if it calls what this server cannot evaluate.
+    /// Returns the cost of a whole expression; None if it contains a macro that could not be expanded.
     pub(super) fn estimate(mut self, expression: &'e IdedExpr) -> Option<u64> {
         let cost = self.cost(expression);
         (!self.is_incomplete).then_some(cost)
@@ -155,12 +157,7 @@ impl<'e> Estimator<'e> {
         if let ("dyn", [arg]) = (&*name, &call.args[..]) {
             // It only hides the type.
             let cost = self.cost(arg).saturating_add(1);
-            if let Some(size) = self.size(arg) {
-                self.sizes.insert(expression.id, size);
-            }
-            if let Some(entry) = self.entry(arg) {
-                self.set_entry(expression, entry);
-            }
+            self.copy_sizes(expression, arg);
             return cost;
         }
         let args: Vec<_> = call.args.iter().map(|arg| self.operand(arg)).collect();
@@ -199,6 +196,8 @@ impl<'e> Estimator<'e> {
             accu_init: initial,
             ..
         } = comprehension;
+        let is_bind = matches!(&range.expr, Expr::List(list) if list.elements.is_empty())
+            && comprehension.loop_cond.expr == Expr::Literal(LiteralValue::Boolean(false.into()));
         let range_cost = self.cost(range);
         let initial_cost = self.cost(initial);
         let depth = self.locals.len();
@@ -209,8 +208,23 @@ impl<'e> Estimator<'e> {
             entry: self.entry(initial),
         };
         self.locals.push(accumulated);
-        let item = self.item(&comprehension.iter_var, range);
-        self.locals.push(item);
+        if is_bind {
+            let result = self.cost(&comprehension.result);
+            self.locals.truncate(depth);
+            self.copy_sizes(expression, &comprehension.result);
+            return sum([range_cost, initial_cost, result].into_iter());
+        }
+        let first = &comprehension.iter_var;
+        if let Some(second) = &comprehension.iter_var2 {
+            // In this order, since paths share memory.
+            let key = self.item(first, range, Some(IterationPart::Key));
+            self.locals.push(key);
+            let value = self.item(second, range, Some(IterationPart::Value));
+            self.locals.push(value);
+        } else {
+            let item = self.item(first, range, None);
+            self.locals.push(item);
+        }
         let condition = self.cost(&comprehension.loop_cond);
         let step = condition.saturating_add(self.cost(&comprehension.loop_step));
         self.locals.truncate(depth + 1);
@@ -229,12 +243,18 @@ impl<'e> Estimator<'e> {
         sum([range_cost, initial_cost, result, steps].into_iter())
     }
 
-    /// The variable of a comprehension with this range.
-    fn item(&self, name: &'e str, range: &IdedExpr) -> Local<'e> {
+    /// A variable of a comprehension with this range: a part of its entries, or, if it is the only variable, the item or key.
+    fn item(&self, name: &'e str, range: &IdedExpr, part: Option<IterationPart>) -> Local<'e> {
         let entry = self.entry(range);
         let is_list = entry.map_or_else(|| matches!(self.ty(range), Type::List(_)), |entry| entry.is_list);
-        let size = entry.map(|entry| if is_list { entry.value } else { entry.key });
-        let step = if is_list { "@items" } else { "@keys" };
+        let is_value = part.map_or(is_list, |part| part == IterationPart::Value);
+        let size = entry.map(|entry| if is_value { entry.value } else { entry.key });
+        let step = match (is_list, is_value) {
+            (true, true) => "@items",
+            (true, false) => "@indices",
+            (false, true) => "@values",
+            (false, false) => "@keys",
+        };
         Local {
             name,
             path: self.path(range).append(step),
@@ -242,6 +262,24 @@ impl<'e> Estimator<'e> {
             entry: None,
         }
     }
+
+    /// The result of an expression has the sizes of that of another one.
+    fn copy_sizes(&mut self, expression: &IdedExpr, other: &IdedExpr) {
+        if let Some(size) = self.size(other) {
+            self.sizes.insert(expression.id, size);
+        }
+        if let Some(entry) = self.entry(other) {
+            self.set_entry(expression, entry);
+        }
+    }
+}
+
+/// What one of two variables of a comprehension is bound to.
+#[derive(Clone, Copy, PartialEq)]
+enum IterationPart {
+    /// The index of a list, or the key of a map.
+    Key,
+    Value,
 }
 
 fn sum(costs: impl Iterator<Item = u64>) -> u64 {

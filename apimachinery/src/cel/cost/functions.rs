@@ -3,6 +3,7 @@
 use super::bounds::Bounds;
 use super::estimator::{CallCost, NEW_LIST, Operand};
 use super::size::{REGEX, Size, TRAVERSAL, scale};
+use crate::cel::macros;
 use crate::cel::types::Type;
 use kube_cel::cel::common::ast::{Expr, LiteralValue};
 
@@ -56,10 +57,10 @@ pub(super) fn call_cost(
         }
         ("reverse", Some(list), []) => allocating(1.0, list.size()),
         ("distinct", Some(list), []) => allocating(2.0, list.size().multiply(list.size())),
-        ("sort", Some(list), []) => {
-            let has_texts = item_type(&list.ty).is_none_or(|item| is_text(item) || *item == Type::Dyn);
+        ("sort", Some(keys), []) | (macros::SORT_BY_KEYS, None, [_, keys]) => {
+            let has_texts = item_type(&keys.ty).is_none_or(|item| is_text(item) || *item == Type::Dyn);
             let factor = if has_texts { 2.0 + TRAVERSAL } else { 2.0 };
-            allocating(factor, list.size().multiply(list.size()))
+            allocating(factor, keys.size().multiply(keys.size()))
         }
         ("flatten", Some(list), depth) => {
             let depth = depth

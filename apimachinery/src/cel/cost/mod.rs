@@ -3,7 +3,8 @@
 //! The estimate is the sum of the costs of all operations for the largest value that the schema allows (`bounds`). It must be exactly
 //! kube-apiserver's, so this follows the rules of cel-go's `checker/cost.go` and of `pkg/cel/library/cost.go` of k8s.io/apiserver.
 //!
-//! Expressions of policies and match conditions have no estimate: kube-apiserver limits their costs only when it evaluates them.
+//! Selectors of devices have an estimate, too. Expressions of policies and match conditions have none: kube-apiserver limits their costs only when
+//! it evaluates them.
 //!
 //! Reading order: `bounds` (the sizes that a schema allows), `size` (ranges of sizes, and costs that grow with them), `path` (which part of
 //! the schema an expression selects), `estimator` (the walk) with `parts`, `operators` and `functions` (the costs of calls).
@@ -33,7 +34,7 @@ pub(crate) struct Cost {
 }
 
 /// Estimates the cost of an expression of a rule of this schema. `is_object` marks the schema of a whole object; `types` has the types of
-/// the expression's parts. The estimate is zero if the expression contains what this server cannot evaluate.
+/// the expression's parts. The estimate is zero if the expression contains a macro that could not be expanded.
 pub(super) fn estimate(
     expression: &IdedExpr,
     types: &HashMap<u64, Type>,
@@ -49,6 +50,14 @@ pub(super) fn estimate(
             .unwrap_or_default(),
         values_per_request: bounds.values_per_request(),
     }
+}
+
+/// Estimates the cost of the expression with which a request selects a device; zero if it contains a macro that could not be expanded.
+pub(super) fn estimate_of_device(expression: &IdedExpr, types: &HashMap<u64, Type>) -> u64 {
+    let bounds = Bounds::of_device();
+    Estimator::new(types, &bounds)
+        .estimate(expression)
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -12,7 +12,11 @@ impl<'e> Estimator<'e> {
     }
 
     pub(super) fn ty(&self, expression: &IdedExpr) -> &'e Type {
-        self.types.get(&expression.id).unwrap_or(&Type::Unknown)
+        match self.types.get(&expression.id) {
+            Some(Type::Any) => &Type::Dyn,
+            Some(ty) => ty,
+            None => &Type::Unknown,
+        }
     }
 
     pub(super) fn path(&self, expression: &IdedExpr) -> Path {

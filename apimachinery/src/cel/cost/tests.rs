@@ -61,6 +61,21 @@ fn costs_depend_on_what_the_schema_allows() {
         ("!format.dns1123Label().validate(self.s).hasValue()", 645),
         ("self.?s.orValue('a') == self.u", 314_578),
         ("self.o[0].inner[0].name == self.u", 12),
+        ("self.l.exists(i, v, v.startsWith('abc') || i > 3)", 163),
+        ("self.um.exists(k, v, k == v)", 2_359_293),
+        ("self.m.transformList(k, v, k + v).size() > 3", 235),
+        ("self.l.transformMap(i, v, v + 'a').all(k, v, v == 'b')", 454),
+        ("self.l.transformMapEntry(i, v, i > 1, {v: i}).size() == 2", 755),
+        ("self.o.all(i, x, x.inner.all(j, y, y.name == x.name))", 8863),
+        ("{'a': self.s}.all(k, v, v == self.u && k == v)", 41),
+        ("self.?s.optMap(x, x.size() > 3).orValue(true)", 21),
+        ("self.?n.optMap(x, x + 1) == self.?n.optMap(x, x + 2)", 39),
+        (
+            "self.?g.?h.optFlatMap(x, x.?o).optMap(x, x.size()).orValue(0) > 3",
+            57,
+        ),
+        ("self.o.sortBy(x, x.name).all(x, x.name == 'a')", 987),
+        ("self.l.sortBy(x, x).sortBy(y, y.size()).size() == 3", 326_772),
     ] {
         let found = check_rule(&json!({ "rule": rule }), "rule", &schema, false);
         assert_eq!(found.map(|cost| cost.once), Ok(cost), "{rule}");
@@ -98,9 +113,43 @@ fn a_request_limits_how_many_values_there_are() {
     }
 }
 
+/// The estimates beside kube-apiserver's limit for selectors of devices, 1,000,000.
 #[test]
-fn what_this_server_cannot_evaluate_has_no_estimate() {
-    let rule = json!({"rule": "self.ul.all(i, v, self.u == self.u)"});
+fn costs_of_selectors_depend_on_what_devices_have() {
+    for (selector, length, cost) in [
+        (
+            "device.attributes.all(d, a, a.all(k, v, v == 'a' && d.matches('a')))",
+            549,
+            1_001_635,
+        ),
+        (
+            "device.capacity.all(d, c, c.all(n, q, q.isGreaterThan(quantity('1')) && n.matches('a')))",
+            3877,
+            1_000_611,
+        ),
+        (
+            "cel.bind(x, device.attributes['x'], x.all(a, x.all(b, a == b && a.matches('a') && x.s.matches('a'))))",
+            349,
+            1_003_695,
+        ),
+    ] {
+        let selector = selector.replace("'a'", &format!("'{}'", "a".repeat(length)));
+        let found = crate::cel::check_device_selector(&selector);
+        assert_eq!(found, Ok(cost), "{selector}");
+    }
+}
+
+/// Each `optMap` repeats its receiver.
+#[test]
+fn chains_of_macros_are_bounded() {
+    let rule = format!("self.?n{}.hasValue()", ".optMap(x, x + 1)".repeat(90));
+    let cost = check_rule(&json!({ "rule": rule }), "rule", &schema(), false).unwrap();
+    assert_eq!(cost.once, Cost::default().once);
+}
+
+#[test]
+fn macros_that_are_not_expanded_have_no_estimate() {
+    let rule = json!({"rule": "self.ul.all(v, v, self.u == self.u)"});
     let cost = check_rule(&rule, "rule", &schema(), false).unwrap();
     assert_eq!(cost.once, Cost::default().once);
 }
