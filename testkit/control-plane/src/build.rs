@@ -121,18 +121,7 @@ fn build_in(folder: &Path) -> Result<(), BuildError> {
 }
 
 fn go_build(module: &Path) -> Command {
-    // Run with low priority, if `nice` is available.
-    let mut command = if Command::new("nice")
-        .arg("true")
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
-        let mut nice = Command::new("nice");
-        nice.args(["-n", "10", "go"]);
-        nice
-    } else {
-        Command::new("go")
-    };
+    let mut command = Command::new("go");
     // Each compiler or linker process uses up to 2 GB.
     let jobs = std::thread::available_parallelism().map_or(1, usize::from).min(4);
     // A compiler that collects its garbage less often needs a sixth less time.
