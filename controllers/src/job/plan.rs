@@ -68,8 +68,15 @@ pub(super) fn assess<'p>(
     let uncounted = status.uncounted_terminated_pods.as_ref();
     let succeeded_before = uncounted.and_then(|uncounted| uncounted.succeeded.as_deref());
     let failed_before = uncounted.and_then(|uncounted| uncounted.failed.as_deref());
-    let succeeded = new_pods(rules, pods, succeeded_before, JobPod::has_succeeded);
-    let failed = new_pods(rules, pods, failed_before, |pod| pod.has_failed(rules));
+    // A deleted pod that is listed as failed may still succeed. It stays a failure; upstream would complete the Job with no success counted.
+    let listed: HashSet<&str> = [succeeded_before, failed_before]
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(String::as_str)
+        .collect();
+    let succeeded = new_pods(rules, pods, &listed, JobPod::has_succeeded);
+    let failed = new_pods(rules, pods, &listed, |pod| pod.has_failed(rules));
     let counted = failed
         .iter()
         .filter(|pod| failure_policy::counts(rules, pod))
@@ -200,10 +207,9 @@ impl<'p> Assessment<'p> {
 fn new_pods<'p>(
     rules: &JobRules<'_>,
     pods: &'p [JobPod],
-    listed: Option<&[String]>,
+    listed: &HashSet<&str>,
     filter: impl Fn(&JobPod) -> bool,
 ) -> Vec<&'p JobPod> {
-    let listed: HashSet<&str> = listed.unwrap_or_default().iter().map(String::as_str).collect();
     let pods = pods.iter().filter(|pod| pod.is_tracked && filter(pod));
     pods.filter(|pod| pod.is_valid(rules) && !listed.contains(&*pod.uid))
         .collect()

@@ -220,11 +220,14 @@ fn pods_are_counted_once() {
         untracked(pod("counted", "Succeeded")),
         finished("failed", "Failed", 3),
         deleted(pod("deleted", "Running")),
+        // It was listed when it was deleted, before it succeeded.
+        deleted(pod("late", "Succeeded")),
     ];
-    let status = json!({"succeeded": 4, "failed": 2, "uncountedTerminatedPods": {"succeeded": ["listed"], "failed": ["gone"]}});
+    let listed = json!({"succeeded": ["listed"], "failed": ["gone", "late"]});
+    let status = json!({"succeeded": 4, "failed": 2, "uncountedTerminatedPods": listed});
     let status: JobStatus = from_value(status).unwrap();
     let assessment = assess(&rules, &status, &pods, FailureRecord::default(), now());
-    assert_eq!((assessment.succeeded, assessment.failed), (6, 5));
+    assert_eq!((assessment.succeeded, assessment.failed), (6, 6));
     assert_eq!((assessment.active.len(), assessment.terminating), (0, 1));
 }
 
