@@ -80,8 +80,21 @@ impl Scenarios<'_> {
                 Err(format!("{left:?}, owned: {owned}"))
             }
         });
+        self.dependent_of_an_absent_owner();
         self.record("orphaned", "v1", &["Pod"]);
         self.record("orphaned", "apps/v1", &["ReplicaSet", "ControllerRevision"]);
+    }
+
+    /// An object is deleted if no cache has ever shown its owner, and the API server does not know it either.
+    fn dependent_of_an_absent_owner(&self) {
+        let mut dependent = named("v1", "ConfigMap", "dependent");
+        dependent["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": "v1", "kind": "ConfigMap", "name": "absent", "uid": "00000000-0000-4000-8000-000000000000",
+        }]);
+        self.cluster.apply(&dependent).unwrap();
+        eventually("the dependent of an absent owner is gone", TIMEOUT, || {
+            self.cluster.get(&dependent).unwrap().map_or(Ok(()), Err)
+        });
     }
 
     /// Two hundred namespaces at once, and one that a finalizer holds.
