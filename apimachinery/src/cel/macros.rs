@@ -56,7 +56,7 @@ impl Expansion {
         }
     }
 
-    /// Returns the expansion of a call, whose parts it takes; None for other calls.
+    /// Expands a call of a macro and moves its parts into the expansion; None for other calls.
     fn expand_call(&mut self, id: u64, call: &mut CallExpr) -> Option<IdedExpr> {
         let name = call.func_name.as_str();
         // R, F and B stand for the receiver, the filter and the last argument, V for that argument where the receiver's value has a name.

@@ -2,7 +2,7 @@
 
 use super::legacy::group_versions;
 use crate::kinds::{Catalog, Kind, Subresource};
-use crate::render::{ApiResponse, Encoding, respond};
+use crate::render::{ApiResponse, Encoding, JSON, YAML, respond};
 use crate::request::AcceptedType;
 use crate::yaml;
 use serde::Serialize;
@@ -11,10 +11,7 @@ use serde::Serialize;
 pub(super) fn negotiate(accept: &str) -> Option<Encoding> {
     AcceptedType::parse_all(accept).iter().find_map(|accepted| {
         let kind = ["g", "v", "as"].map(|name| accepted.parameter(name));
-        let encodings = [
-            ("application/json", Encoding::Json),
-            ("application/yaml", Encoding::Yaml),
-        ];
+        let encodings = [(JSON, Encoding::Json), (YAML, Encoding::Yaml)];
         let encoding = encodings
             .into_iter()
             .find(|(media_type, _)| accepted.includes(media_type));
@@ -108,20 +105,20 @@ pub(super) fn document_response(catalog: &Catalog, core: bool, encoding: Encodin
         items,
     };
     // Serialization of these types cannot fail.
-    if encoding == Encoding::Yaml {
-        let text = yaml::write(&serde_json::to_value(&document).unwrap_or_default());
-        return respond::bytes(
-            200,
-            "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-            text,
-        );
-    }
-    let text = serde_json::to_string(&document).unwrap_or_default();
-    respond::bytes(
-        200,
-        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        text,
-    )
+    let (content_type, text) = match encoding {
+        Encoding::Yaml => {
+            let document = serde_json::to_value(&document).unwrap_or_default();
+            (
+                "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+                yaml::write(&document),
+            )
+        }
+        _ => (
+            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            serde_json::to_string(&document).unwrap_or_default(),
+        ),
+    };
+    respond::bytes(200, content_type, text)
 }
 
 fn version_entry<'a>(catalog: &'a Catalog, group: &str, version: String) -> VersionDiscovery<'a> {

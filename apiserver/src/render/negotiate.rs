@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::{ACCEPT, USER_AGENT};
 
 pub(crate) const JSON: &str = "application/json";
-const YAML: &str = "application/yaml";
+pub(crate) const YAML: &str = "application/yaml";
 /// The media types of most routes. Protobuf is read, but not written.
 pub(crate) const MEDIA_TYPES: [&str; 3] = [JSON, YAML, "application/vnd.kubernetes.protobuf"];
 

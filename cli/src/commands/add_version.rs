@@ -194,10 +194,8 @@ impl NewVersion<'_, '_> {
         });
         let texts = texts.collect::<Result<Vec<(PathBuf, String)>, Error>>()?;
         let module = self.kind.module();
-        let items = ProjectItems {
-            crate_name: &source_edits::crate_name(self.project)?,
-            ..ProjectItems::default()
-        };
+        let crate_name = source_edits::crate_name(self.project)?;
+        let items = ProjectItems::of(&crate_name);
         let calls = |(_, text): &(PathBuf, String)| {
             !source::module_lines(text, items, Some(&module), source::REGISTER).is_empty()
         };

@@ -1,7 +1,10 @@
 //! The places that name something after a command, and that the user changes: code, prose, settings, and manifests and packages that the user
 //! wrote or edited.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     Context, Error, imports,
@@ -56,6 +59,18 @@ pub(super) fn places(
         );
     }
     Ok(places)
+}
+
+/// Prints the places that name a type after the plan was applied.
+pub(super) fn print_type(
+    name: &str,
+    project: &Project,
+    plan: &Plan,
+    context: &mut Context<'_>,
+) -> Result<(), Error> {
+    let words = BTreeSet::from([name]);
+    let lines = |_: &Path, text: &str| source::word_lines(text, &words);
+    print(name, &places(project, plan, &Path::to_owned, &lines)?, context)
 }
 
 /// Prints the places that name something after a command.

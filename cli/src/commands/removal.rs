@@ -70,7 +70,7 @@ impl Removal<'_, '_> {
         self.edit(plan, &files, &|text| source::remove_module(text, self.module))
     }
 
-    /// Plans the edit of the first file that exists, after what is planned already. Returns whether something changes.
+    /// Plans an edit of the first file that exists. If the plan changes the file, the edit gets the changed text. Returns whether the edit changes it.
     pub(super) fn edit(
         &self,
         plan: &mut Plan,

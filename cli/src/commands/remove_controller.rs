@@ -1,7 +1,5 @@
 //! `kubewright remove controller`: removes a kind's controller with its test and its registration. The kind stays.
 
-use std::{collections::BTreeSet, path::Path};
-
 use super::{
     kind_target::KindTarget, leftover_names, registered_type::CONTROLLER, removal::Removal, source_edits,
 };
@@ -38,10 +36,7 @@ pub fn run(args: &RemoveController, context: &mut Context<'_>) -> Result<(), Err
     let removal = Removal {
         kind,
         module,
-        items: ProjectItems {
-            crate_name,
-            ..ProjectItems::default()
-        },
+        items: ProjectItems::of(crate_name),
         project: &project,
         sources: &sources,
         context,
@@ -52,10 +47,7 @@ pub fn run(args: &RemoveController, context: &mut Context<'_>) -> Result<(), Err
     if !places.is_empty() {
         return Err(KindError::InUse { kind: name, places }.into());
     }
-    let words = BTreeSet::from([&*name]);
-    let lines = |_: &Path, text: &str| source::word_lines(text, &words);
-    let kept = leftover_names::places(&project, &plan, &Path::to_owned, &lines)?;
-    leftover_names::print(&name, &kept, context)?;
+    leftover_names::print_type(&name, &project, &plan, context)?;
     if !source_edits::rewrite(&plan, &project, args.write, context)? {
         return Ok(());
     }

@@ -27,9 +27,8 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     };
     let crate_name = source_edits::crate_name(&project)?;
     let items = ProjectItems {
-        crate_name: &crate_name,
         with_imported: is_imported,
-        ..ProjectItems::default()
+        ..ProjectItems::of(&crate_name)
     };
     let module = kind.module();
     let removal = KindRemoval {

@@ -1,9 +1,6 @@
 //! `kubewright remove webhook`: removes webhooks of a kind. With the last one go the file, the test and the registration.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::{
     kind_target::KindTarget, leftover_names, registered_type::WEBHOOK, removal::Removal, source_edits, uses,
@@ -52,10 +49,7 @@ pub fn run(args: &RemoveWebhook, context: &mut Context<'_>) -> Result<(), Error>
         removal: Removal {
             kind,
             module,
-            items: ProjectItems {
-                crate_name,
-                ..ProjectItems::default()
-            },
+            items: ProjectItems::of(crate_name),
             project: &project,
             sources: &sources,
             context,
@@ -71,10 +65,7 @@ pub fn run(args: &RemoveWebhook, context: &mut Context<'_>) -> Result<(), Error>
     let test = WEBHOOK.test_path(module);
     let is_test_stale = !kept.is_empty() && removal.is_users_test(&plan, &test)?;
     if kept.is_empty() {
-        let words = BTreeSet::from([&*name]);
-        let lines = |_: &Path, text: &str| source::word_lines(text, &words);
-        let places = leftover_names::places(&project, &plan, &Path::to_owned, &lines)?;
-        leftover_names::print(&name, &places, context)?;
+        leftover_names::print_type(&name, &project, &plan, context)?;
     }
     if !source_edits::rewrite(&plan, &project, args.write, context)? {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Compares a new version with those whose objects are converted to it, by the rules of the conversion.
+//! Compares the schema of a new version with those of the versions that are converted to it. The rules of the conversion say which fields correspond.
 //!
 //! A new hub is compared with every other version that existed, any other new version with the hub. A field without a rule is copied, and so is
 //! a renamed one: if the new version refuses a value that the other one accepts, the API server refuses writes of converted objects. Fields that only

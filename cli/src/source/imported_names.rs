@@ -30,7 +30,17 @@ pub struct ProjectItems<'a> {
     pub module: &'a [String],
 }
 
-impl ProjectItems<'_> {
+impl<'a> ProjectItems<'a> {
+    /// The items of a project's library, without imported kinds, by the imports of each file alone.
+    pub const fn of(crate_name: &'a str) -> Self {
+        Self {
+            crate_name,
+            with_imported: false,
+            tree: None,
+            module: &[],
+        }
+    }
+
     /// The same in another file.
     #[must_use]
     pub fn in_file(self, path: &Path) -> Self {

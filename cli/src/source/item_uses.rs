@@ -69,12 +69,7 @@ fn lines(
 mod tests {
     use super::*;
 
-    const SHOP: ProjectItems<'static> = ProjectItems {
-        crate_name: "shop",
-        with_imported: false,
-        tree: None,
-        module: &[],
-    };
+    const SHOP: ProjectItems<'static> = ProjectItems::of("shop");
     const IMPORTED: ProjectItems<'static> = ProjectItems {
         with_imported: true,
         ..SHOP

@@ -1,11 +1,6 @@
 use super::*;
 
-const SHOP: ProjectItems<'static> = ProjectItems {
-    crate_name: "shop",
-    with_imported: false,
-    tree: None,
-    module: &[],
-};
+const SHOP: ProjectItems<'static> = ProjectItems::of("shop");
 
 fn renaming() -> Renaming {
     let pairs = |pairs: &[(&str, &str)]| {

@@ -66,9 +66,8 @@ impl ModuleTree {
     /// Returns the project's items by this tree, without imported kinds.
     pub fn items(&self) -> ProjectItems<'_> {
         ProjectItems {
-            crate_name: &self.crate_name,
             tree: Some(self),
-            ..ProjectItems::default()
+            ..ProjectItems::of(&self.crate_name)
         }
     }
 

@@ -1,12 +1,7 @@
 use super::*;
 use crate::source::{declare_module, export_in_prelude, export_type, import_type, register};
 
-const SHOP: ProjectItems<'static> = ProjectItems {
-    crate_name: "shop",
-    with_imported: false,
-    tree: None,
-    module: &[],
-};
+const SHOP: ProjectItems<'static> = ProjectItems::of("shop");
 
 /// What the insertions write is removed again, and nothing else.
 #[test]

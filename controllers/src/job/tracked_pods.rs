@@ -55,7 +55,11 @@ impl TrackedPods {
     fn update(&self, pod: &Metadata) {
         if !has_finalizer(pod) {
             self.remove(pod.uid());
-        } else if self.has_ended(pod) && self.ended.lock().insert(pod.uid().into()) {
+            return;
+        }
+        // Before the pod is decoded, since each later change of it comes here, too.
+        let is_counted = self.ended.lock().contains(pod.uid());
+        if !is_counted && self.has_ended(pod) && self.ended.lock().insert(pod.uid().into()) {
             self.count("add");
         }
     }

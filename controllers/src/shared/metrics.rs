@@ -1,6 +1,7 @@
 //! Metrics that several controllers have, with upstream's names.
 
 use kubewright::{
+    ApiResource,
     controller::Setup,
     prometheus_client::metrics::{counter::Counter, family::Family},
 };
@@ -13,7 +14,7 @@ pub(crate) type Labels = Vec<(&'static str, String)>;
 pub(crate) fn stale_sync_counter(
     setup: &mut Setup,
     subsystem: &str,
-) -> impl Fn(&str) + Send + Sync + use<> + 'static {
+) -> impl Fn(&ApiResource) + Send + Sync + use<> + 'static {
     let skips = Family::<Labels, Counter>::default();
     setup.metrics().register(
         format!("{subsystem}_stale_sync_skips"),
@@ -21,31 +22,18 @@ pub(crate) fn stale_sync_counter(
         skips.clone(),
     );
     move |kind| {
-        let (group, resource) = group_resource(kind);
-        let labels = vec![("group", group.to_owned()), ("resource", resource.to_owned())];
+        let labels = vec![
+            ("group", kind.group.to_string()),
+            ("resource", kind.plural.to_string()),
+        ];
         skips.get_or_create(&labels).inc();
-    }
-}
-
-/// Returns group and plural of a kind that the controllers write.
-fn group_resource(kind: &str) -> (&'static str, &'static str) {
-    match kind {
-        "ControllerRevision" => ("apps", "controllerrevisions"),
-        "DaemonSet" => ("apps", "daemonsets"),
-        "Deployment" => ("apps", "deployments"),
-        "Job" => ("batch", "jobs"),
-        "PersistentVolumeClaim" => ("", "persistentvolumeclaims"),
-        "Pod" => ("", "pods"),
-        "ReplicaSet" => ("apps", "replicasets"),
-        "ReplicationController" => ("", "replicationcontrollers"),
-        "StatefulSet" => ("apps", "statefulsets"),
-        _ => ("", "others"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use kubewright::{prometheus_client::encoding::text::encode, testing::Harness};
+    use k8s_openapi::api::{batch::v1::Job, core::v1::Pod};
+    use kubewright::{Kind, prometheus_client::encoding::text::encode, testing::Harness};
 
     use super::*;
 
@@ -54,9 +42,9 @@ mod tests {
         let mut text = String::new();
         Harness::new(|setup| {
             let count = stale_sync_counter(setup, "job_controller");
-            count("Pod");
-            count("Pod");
-            count("Job");
+            count(&Pod::info());
+            count(&Pod::info());
+            count(&Job::info());
             encode(&mut text, setup.metrics()).unwrap();
         });
         for expected in [

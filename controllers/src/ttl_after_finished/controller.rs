@@ -69,7 +69,7 @@ impl Reconciler for TtlAfterFinished {
             Err(error) if error.is_not_found() => {}
             deleted => {
                 deleted?;
-                if let Some(expired) = expiry(&live) {
+                if let Ok(Some(expired)) = expiry(&live) {
                     let delay = self.clock.now().duration_since(expired);
                     self.deletion_duration.observe(delay.as_secs_f64());
                 }

@@ -27,27 +27,28 @@ pub(super) struct NoFinishTime;
 
 /// Decides. A time in the future, of a clock that differs, only makes the Job live longer.
 pub(super) fn decide(job: &Job, now: Timestamp) -> Result<Decision, NoFinishTime> {
-    let ttl = job.spec.as_ref().and_then(|spec| spec.ttl_seconds_after_finished);
-    let (Some(ttl), Some(condition)) = (ttl, finished_condition(job)) else {
-        return Ok(Decision::Keep);
-    };
     if job.metadata.deletion_timestamp.is_some() {
         return Ok(Decision::Keep);
     }
-    let finished = condition.last_transition_time.as_ref().ok_or(NoFinishTime)?.0;
-    let passed = now.duration_since(finished);
-    let left = SignedDuration::from_secs(i64::from(ttl)).saturating_sub(passed);
-    Ok(match Duration::try_from(left) {
+    let Some(expiry) = expiry(job)? else {
+        return Ok(Decision::Keep);
+    };
+    Ok(match Duration::try_from(expiry.duration_since(now)) {
         Ok(left) if !left.is_zero() => Decision::Wait(left),
         _ => Decision::Delete,
     })
 }
 
-/// Returns when the Job expires.
-pub(super) fn expiry(job: &Job) -> Option<Timestamp> {
-    let ttl = job.spec.as_ref()?.ttl_seconds_after_finished?;
-    let finished = finished_condition(job)?.last_transition_time.as_ref()?.0;
-    finished.checked_add(SignedDuration::from_secs(ttl.into())).ok()
+/// Returns when the Job expires; none if it has not finished, or has no limit.
+pub(super) fn expiry(job: &Job) -> Result<Option<Timestamp>, NoFinishTime> {
+    let ttl = job.spec.as_ref().and_then(|spec| spec.ttl_seconds_after_finished);
+    let (Some(ttl), Some(condition)) = (ttl, finished_condition(job)) else {
+        return Ok(None);
+    };
+    let finished = condition.last_transition_time.as_ref().ok_or(NoFinishTime)?.0;
+    // Beyond the last time that there is, the Job never expires.
+    let expiry = finished.checked_add(SignedDuration::from_secs(ttl.into()));
+    Ok(Some(expiry.unwrap_or(Timestamp::MAX)))
 }
 
 #[cfg(test)]
@@ -106,8 +107,8 @@ mod tests {
     #[test]
     fn expiry_is_the_end_and_the_limit() {
         let expired = expiry(&job(Some(10), Some(("Complete", "True", Some(990)))));
-        assert_eq!(expired, Some(Timestamp::from_second(1000).unwrap()));
-        assert_eq!(expiry(&job(Some(10), None)), None);
+        assert_eq!(expired, Ok(Some(Timestamp::from_second(1000).unwrap())));
+        assert_eq!(expiry(&job(Some(10), None)), Ok(None));
     }
 
     #[test]

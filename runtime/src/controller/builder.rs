@@ -121,10 +121,10 @@ impl ControllerBuilder {
         self
     }
 
-    /// Calls `observe` when a key begins to wait for the cache, with the kind of the first object that the cache lacks. For metrics, so it is
-    /// called in line.
+    /// Calls `observe` when a key begins to wait for the cache, with the kind of the first object that the cache lacks. It is for
+    /// metrics: the worker waits until it returns.
     #[doc(hidden)]
-    pub fn on_write_wait(&mut self, observe: impl Fn(&str) + Send + Sync + 'static) -> &mut Self {
+    pub fn on_write_wait(&mut self, observe: impl Fn(&ApiResource) + Send + Sync + 'static) -> &mut Self {
         self.write_wait_observer = Some(Box::new(observe));
         self
     }

@@ -30,7 +30,7 @@ impl Setup {
     /// ends when it has nothing to do. See [`StorageMigration`]. It lists and patches the kind's objects in all
     /// namespaces, whatever the operator watches, and writes the status of the definition.
     ///
-    /// It does not have the version stored, and does not count replicas: `kubewright migrate storage` does both. Who applies the definition
+    /// It neither changes which version the API server stores nor counts replicas: `kubewright migrate storage` does both. Who applies the definition
     /// decides which version is stored; a task that changed it would undo the change of a tool that applies manifests all the time. Once it is
     /// applied, the API server writes objects in the version whatever the replicas do. To count replicas, the operator would
     /// need to read Deployments. While no replica converts, the API server refuses the patches, and the task tries again.

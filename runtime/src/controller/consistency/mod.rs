@@ -41,7 +41,7 @@ use self::{
 };
 use super::{ControllerMetrics, Outcome};
 use crate::{
-    NamespacedName,
+    ApiResource, NamespacedName,
     cache::{Change, InformerHandle, Metadata},
     workqueue::{Priority, WorkQueue},
 };
@@ -50,7 +50,7 @@ use crate::{
 const MAX_TIMED_OUT_WAITS: u32 = 3;
 
 /// Called with the kind of an object for which a key begins to wait.
-pub(super) type WriteWaitObserver = Box<dyn Fn(&str) + Send + Sync>;
+pub(super) type WriteWaitObserver = Box<dyn Fn(&ApiResource) + Send + Sync>;
 
 /// Shared by the workers, the enqueue handlers and the informers' batch hooks of one controller.
 pub(super) struct ConsistencyStore {
@@ -152,12 +152,13 @@ impl ConsistencyStore {
             // While the lock is held: otherwise the key could be unparked before it is parked.
             let is_parked = self.queue.park(key, deadline);
             let is_first = is_parked && parked_until.is_none();
-            let kind = is_first.then(|| self.unshown_kind(record)).flatten();
+            let observed = self.write_wait_observer.get().filter(|_| is_first);
+            let observed = observed.and_then(|observe| Some((observe, self.unshown_kind(record)?)));
             drop(state);
             if is_first {
                 self.metrics.write_wait_started();
             }
-            if let (Some(observe), Some(kind)) = (self.write_wait_observer.get(), kind) {
+            if let Some((observe, kind)) = observed {
                 observe(&kind);
             }
             return Readiness::Parked;
@@ -254,9 +255,12 @@ impl ConsistencyStore {
         !self.write_wait.is_zero() && !record.writes.is_empty() && record.is_waiting(&self.slots.current())
     }
 
-    fn unshown_kind(&self, record: &KeyRecord) -> Option<Box<str>> {
+    fn unshown_kind(&self, record: &KeyRecord) -> Option<ApiResource> {
         let slots = self.slots.current();
-        record.unshown(&slots).next().map(|write| write.kind.clone())
+        let write = record.unshown(&slots).next()?;
+        let mut informers = write.undelivered.iter();
+        let informer = informers.find_map(|&id| find_informer(&slots, id))?;
+        Some(informer.info().clone())
     }
 
     /// Ends the wait of a parked key if the cache shows its writes. Returns whether the key must be unparked.

@@ -63,7 +63,7 @@ async fn key_is_parked_until_the_cache_shows_its_writes() {
     let kinds = Arc::new(Mutex::new(Vec::new()));
     let observed = kinds.clone();
     let register = |builder: &mut ControllerBuilder| {
-        builder.on_write_wait(move |kind| observed.lock().push(kind.to_owned()));
+        builder.on_write_wait(move |kind| observed.lock().push(kind.kind.to_string()));
     };
     let controller = world.run(register, script).await;
     sleep(seconds(9)).await;
