@@ -125,12 +125,9 @@ pub struct AddVersion {
 pub struct RemoveKind {
     /// The kind
     pub kind: String,
-    /// Print the planned changes and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Also change and delete files that have uncommitted changes
-    #[arg(long)]
-    pub allow_dirty: bool,
+    /// How to write files
+    #[command(flatten)]
+    pub write: WriteOptions,
 }
 
 /// Arguments of `kubewright remove controller`.

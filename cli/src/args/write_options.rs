@@ -10,7 +10,7 @@ pub struct WriteOptions {
     /// Print the planned changes and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Also change files that have uncommitted changes
+    /// Also change or delete files that have uncommitted changes
     #[arg(long)]
     pub allow_dirty: bool,
 }

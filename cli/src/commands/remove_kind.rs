@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use super::{leftover_names, registered_type, removal::Removal, remove_import, remove_version, source_edits};
 use crate::{
     Context, Error,
-    args::{RemoveKind, WriteOptions},
+    args::RemoveKind,
     error::KindError,
     names::{plural, snake_case},
     plan::{Plan, slashed},
@@ -58,11 +58,7 @@ pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     let kept = leftover_names::places(&project, &plan, &Path::to_owned, &lines)?;
     leftover_names::print(&kind.kind, &kept, context)?;
     let packages = leftover_names::package_steps(&project)?;
-    let options = WriteOptions {
-        dry_run: args.dry_run,
-        allow_dirty: args.allow_dirty,
-    };
-    if !source_edits::rewrite(&plan, &project, options, context)? {
+    if !source_edits::rewrite(&plan, &project, args.write, context)? {
         return Ok(());
     }
     if is_imported {

@@ -37,6 +37,11 @@ pub fn run(args: &RenameGroup, context: &mut Context<'_>) -> Result<(), Error> {
             .collect()
     };
     let moved = own(old);
+    if moved.is_empty() && !own(new).is_empty() {
+        return context.message(format_args!(
+            "there are kinds of {new} and none of {old}, nothing to do"
+        ));
+    }
     if moved.is_empty() {
         let mut known: Vec<String> = kinds
             .iter()

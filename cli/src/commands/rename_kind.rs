@@ -29,10 +29,14 @@ use crate::{
 pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let sources = source::read_files(&project.root)?;
-    let kind = VersionedKind::find(&project, &sources, &args.kind)?;
     let new = args.new.as_str();
     let kinds = source::project_kinds(&sources);
-    if let Some(found) = kinds.iter().find(|found| found.kind.kind == new) {
+    let find = |kind: &str| kinds.iter().find(|found| found.kind.kind == kind);
+    if find(&args.kind).is_none() && find(new).is_some() {
+        return context.message(format_args!("there is {new} and no {}, nothing to do", args.kind));
+    }
+    let kind = VersionedKind::find(&project, &sources, &args.kind)?;
+    if let Some(found) = find(new) {
         return Err(Error::DuplicateKind {
             kind: new.to_owned(),
             path: found.path.clone(),

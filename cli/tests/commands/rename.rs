@@ -10,6 +10,11 @@ fn there_and_back(project: &Sandbox, [there, back]: [&str; 2]) {
     project.kubewright(there).expect(0);
     let renamed = project.files();
     assert_ne!(renamed, before);
+    project
+        .kubewright(there)
+        .expect(0)
+        .stderr_contains("nothing to do");
+    assert_eq!(project.files(), renamed);
     project.kubewright(back).expect(0);
     let after = project.files();
     assert_eq!(
