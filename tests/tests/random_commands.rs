@@ -12,6 +12,10 @@ use random_steps::{Files, Step, TestProject, run_steps, steps};
 #[path = "../../cli/tests/commands/random_steps.rs"]
 mod random_steps;
 
+/// The version of the library in `Cargo.toml`, beside its path.
+const NEW_VERSION: &str = concat!("version = \"=", env!("CARGO_PKG_VERSION"), "\", ");
+const OLD_VERSION: &str = "version = \"=0.1.0-alpha.1\", ";
+
 impl TestProject for Project {
     fn files(&self) -> Files {
         Project::files(self)
@@ -39,8 +43,21 @@ impl TestProject for Project {
         }
     }
 
-    /// The project uses this workspace's library.
-    fn make_library_old(&self) {}
+    /// The library itself is this workspace's.
+    fn make_library_old(&self) {
+        for (name, text) in Project::files(self) {
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let old = if name == "Cargo.toml" {
+                let text = text.replace(NEW_VERSION, "");
+                text.replace("{ path = ", &format!("{{ {OLD_VERSION}path = "))
+            } else if name.starts_with("src/") {
+                text.replace("NamespacedName", "ObjectName")
+            } else {
+                continue;
+            };
+            TestProject::write(self, &name, &old);
+        }
+    }
 }
 
 fn cases() -> u32 {

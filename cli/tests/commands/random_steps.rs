@@ -42,11 +42,87 @@ pub(crate) enum Step {
     Command(String),
     /// The user writes a comment at the end of a source file; the number selects the file.
     Note(usize),
-    /// The user adds a field to a kind.
-    Field(&'static str),
+    /// The user changes the spec of a kind.
+    Edit(&'static str, Edit),
     /// The project is one of an earlier version, and `upgrade` runs.
     Upgrade,
 }
+
+/// A change of a struct.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Edit {
+    /// One of [`FIELDS`] is added, unless the struct has it.
+    Add(usize),
+    Remove(usize),
+    /// The documentation of a field changes.
+    Describe,
+    /// The struct gets a method.
+    Method,
+}
+
+/// A field that the user adds, which samples need not set.
+struct Field {
+    name: &'static str,
+    type_: &'static str,
+    /// For code that makes a spec.
+    value: &'static str,
+    /// The field's type, if it is the user's. It is defined in each version of the kind, so that it is left out where there are several: their conversion
+    /// would need a derive that only the user can choose.
+    item: Option<&'static str>,
+}
+
+const FIELDS: [Field; 5] = [
+    Field {
+        name: "the_users_text",
+        type_: "Option<String>",
+        value: "None",
+        item: None,
+    },
+    Field {
+        name: "the_users_numbers",
+        type_: "Vec<i64>",
+        value: "Vec::new()",
+        item: None,
+    },
+    Field {
+        name: "the_users_map",
+        type_: "std::collections::BTreeMap<String, bool>",
+        value: "std::collections::BTreeMap::new()",
+        item: None,
+    },
+    Field {
+        name: "the_users_part",
+        type_: "Option<TheUsersPart>",
+        value: "None",
+        item: Some(
+            "
+/// The user's struct.
+#[derive(ApplyConfiguration, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct TheUsersPart {
+    /// The user's field of a field.
+    pub the_users_size: i32,
+}
+",
+        ),
+    },
+    Field {
+        name: "the_users_choice",
+        type_: "Option<TheUsersChoice>",
+        value: "None",
+        item: Some(
+            "
+/// The user's enum.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub enum TheUsersChoice {
+    /// The user's first variant.
+    First,
+    /// The user's second variant.
+    Second,
+}
+",
+        ),
+    },
+];
 
 /// A project in which commands run.
 pub(crate) trait TestProject {
@@ -96,10 +172,17 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => package.prop_map(|format| format!("package {format}")),
         1 => Just("generate".to_owned()),
     ];
+    let field = 0..FIELDS.len();
+    let edit = prop_oneof![
+        4 => field.clone().prop_map(Edit::Add),
+        1 => field.prop_map(Edit::Remove),
+        1 => Just(Edit::Describe),
+        1 => Just(Edit::Method),
+    ];
     let step = prop_oneof![
         10 => command.prop_map(Step::Command),
         6 => any::<usize>().prop_map(Step::Note),
-        2 => kind.prop_map(Step::Field),
+        4 => (kind, edit).prop_map(|(kind, edit)| Step::Edit(kind, edit)),
         1 => Just(Step::Upgrade),
     ];
     prop::collection::vec(step, 1..14)
@@ -114,8 +197,8 @@ pub(crate) fn run_steps(project: &impl TestProject, steps: &[Step], mut after_co
                 write_note(project, *file, number);
                 continue;
             }
-            Step::Field(kind) => {
-                add_field(project, kind);
+            Step::Edit(kind, edit) => {
+                edit_spec(project, kind, *edit);
                 continue;
             }
             Step::Upgrade => {
@@ -136,29 +219,80 @@ fn write_note(project: &impl TestProject, number: usize, note: usize) {
     project.write(name, &format!("{text}\n// The user's note {note}.\n"));
 }
 
-/// Adds a field that samples need not set. Tests that make a spec set it.
-fn add_field(project: &impl TestProject, kind: &str) {
-    let marker = "    /// The desired number of replicas.\n";
-    let struct_name = format!("pub struct {kind}Spec {{");
-    let value = format!("= {kind}Spec {{\n");
-    for (name, text) in sources(&project.files()) {
-        if let Some(at) = text.find(&value).map(|at| at + value.len())
-            && !text.contains("the_users_field")
-        {
-            project.write(
-                &name,
-                &format!("{}the_users_field: None,\n{}", &text[..at], &text[at..]),
-            );
+/// Changes the spec in all files that define or make it.
+fn edit_spec(project: &impl TestProject, kind: &str, edit: Edit) {
+    let definition = format!("pub struct {kind}Spec {{");
+    let sources = sources(&project.files());
+    let versions = sources.values().filter(|text| text.contains(&definition)).count();
+    for (name, text) in &sources {
+        let mut edited = text.clone();
+        match edit {
+            Edit::Add(number) | Edit::Remove(number) if FIELDS[number].item.is_some() && versions > 1 => {}
+            Edit::Add(number) => add_field(&mut edited, &FIELDS[number], kind),
+            Edit::Remove(number) => remove_field(&mut edited, &FIELDS[number], kind),
+            Edit::Describe if text.contains(&definition) && !text.contains("as the user's") => {
+                edited = text.replacen(
+                    "/// The name of the Deployment.",
+                    "/// The name, as the user's.",
+                    1,
+                );
+            }
+            Edit::Method if text.contains(&definition) && !text.contains("fn the_users_method") => {
+                let method = "    /// The user's.\n    pub fn the_users_method(&self) -> usize {\n        self.deployment_name.len()\n    }\n";
+                edited = format!("{text}\nimpl {kind}Spec {{\n{method}}}\n");
+            }
+            Edit::Describe | Edit::Method => {}
         }
-        if let Some(start) = text.find(&struct_name)
-            && let Some(at) = text[start..].find(marker).map(|at| start + at)
-            && !text.contains("the_users_field")
-        {
-            let field =
-                "    /// The user's.\n    #[serde(default)]\n    pub the_users_field: Option<String>,\n";
-            project.write(&name, &format!("{}{field}{}", &text[..at], &text[at..]));
+        if edited != *text {
+            project.write(name, &edited);
         }
     }
+}
+
+/// The lines of a field: those of the struct, and that of an expression.
+fn lines(field: &Field) -> [String; 2] {
+    let Field {
+        name, type_, value, ..
+    } = field;
+    [
+        format!("    /// The user's {name}.\n    #[serde(default)]\n    pub {name}: {type_},\n"),
+        format!("{name}: {value},\n"),
+    ]
+}
+
+fn add_field(text: &mut String, field: &Field, kind: &str) {
+    if text.contains(field.name) {
+        return;
+    }
+    let [declared, set] = lines(field);
+    let expression = format!("= {kind}Spec {{\n");
+    if let Some(at) = text.find(&expression) {
+        text.insert_str(at + expression.len(), &set);
+    }
+    let marker = "    /// The desired number of replicas.\n";
+    let start = text.find(&format!("pub struct {kind}Spec {{"));
+    if let Some(start) = start
+        && let Some(at) = text[start..].find(marker)
+    {
+        text.insert_str(start + at, &declared);
+        text.push_str(field.item.unwrap_or_default());
+    }
+}
+
+/// Removes what [`add_field`] added. Formatting may have indented it.
+fn remove_field(text: &mut String, field: &Field, kind: &str) {
+    if !text.contains(&format!("{kind}Spec {{")) {
+        return;
+    }
+    let [declared, set] = lines(field);
+    *text = text.replace(&declared, "");
+    if let Some(item) = field.item {
+        *text = text.replace(item, "");
+    }
+    let kept = text
+        .split_inclusive('\n')
+        .filter(|line| line.trim() != set.trim());
+    *text = kept.collect();
 }
 
 /// Makes the project one of an earlier version, in which managed files had a line more.
@@ -235,7 +369,7 @@ fn run(project: &impl TestProject, line: &str, steps: &[Step]) -> bool {
 
 /// Each line of the user is in the file in which it was, or in one that the command made of it, or the file is gone.
 fn check_user_lines(before: &Files, after: &Files, command: &str, steps: &[Step]) {
-    let is_users = |line: &&str| line.contains("The user's") || line.contains("the_users_field");
+    let is_users = |line: &&str| line.contains("user's") || line.contains("the_users");
     let all_after: String = sources(after).into_values().collect();
     for (name, text) in sources(before) {
         let is_removed = !after.contains_key(&name) && command.starts_with("remove ");
