@@ -48,16 +48,34 @@ fn install(cluster: &Cluster) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
         cluster.apply(&namespace).expect("it is created");
     }
+    let definitions = kubewright_tests::read_manifests(&root.join("tests/imported"));
+    let is_service_monitor =
+        |crd: &&Value| crd["metadata"]["name"] == "servicemonitors.monitoring.coreos.com";
+    let definition = definitions
+        .iter()
+        .find(is_service_monitor)
+        .expect("its definition");
+    cluster.install_crd(definition).expect("it is established");
     let deployment = |namespace: &str| cluster.get(&new_object("apps/v1", "Deployment", namespace, "shop"));
     let helm = root.join("target/packages/helm");
     for (chart, values) in [
         ("webhooks", "crds.keep=false"),
-        ("customized", "crds.keep=false,metrics.enable=false"),
+        // With a ServiceMonitor.
+        ("customized", "crds.keep=false"),
     ] {
         let helm = |arguments: &[&str]| run(&helm, &[arguments, &["--namespace", NAMESPACE]].concat(), chart);
         helm(&["install", "shop", "chart", "--create-namespace", "--set", values]);
         let found = deployment(NAMESPACE).unwrap().expect("the Deployment exists");
         assert_eq!(operator(&found)["image"], "registry.example/shop:0.1.0");
+        let monitors = cluster
+            .list(&new_object(
+                "monitoring.coreos.com/v1",
+                "ServiceMonitor",
+                NAMESPACE,
+                "",
+            ))
+            .unwrap();
+        assert_eq!(monitors.len(), usize::from(chart == "customized"));
         let values = format!("{values},replicas=3,watchNamespaces={{a,b}}");
         helm(&["upgrade", "shop", "chart", "--set", &values]);
         let found = deployment(NAMESPACE).unwrap().expect("the Deployment exists");
