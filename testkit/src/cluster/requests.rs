@@ -117,8 +117,8 @@ impl Cluster {
         .await
     }
 
-    /// Installs a CustomResourceDefinition and waits until its kind is served, found in discovery and accepted in owner references. The real
-    /// API server begins each of them at another time.
+    /// Installs a CustomResourceDefinition and waits until its kind is served in the stored version, found in discovery and accepted in owner
+    /// references. The real API server begins each of them at another time.
     ///
     /// # Panics
     ///
@@ -128,7 +128,11 @@ impl Cluster {
         let definition = self.apply(definition)?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (spec, names) = (&definition["spec"], &definition["spec"]["names"]);
-        let group_version = format!("{}/{}", text(&spec["group"]), text(&spec["versions"][0]["name"]));
+        // The stored version needs no conversion.
+        let mut versions = spec["versions"].as_array().into_iter().flatten();
+        let stored = versions.find(|version| version["storage"] == true);
+        let stored = stored.map_or_else(String::new, |version| text(&version["name"]));
+        let group_version = format!("{}/{stored}", text(&spec["group"]));
         let plural = text(&names["plural"]);
         let get = |path: &str| self.request(Method::GET, path, "application/json", None);
         let listed = || -> Result<(), String> {
