@@ -224,8 +224,7 @@ fn merge(
     converted: Option<&RegisteredVersions>,
     operator: &str,
 ) -> Result<CustomDefinition, DefinitionError> {
-    versions
-        .sort_by_cached_key(|defined| Reverse(Version::parse(&defined.registered.info.version).priority()));
+    versions.sort_by_cached_key(|defined| newest_first(&defined.registered.info.version));
     let names: Vec<String> = versions
         .iter()
         .map(|defined| defined.registered.info.version.to_string())
@@ -288,6 +287,9 @@ fn merge(
     } else {
         let merged = merge_crds(crds, &version);
         let mut crd = merged.map_err(|error| mismatch(error.to_string(), "namespaced"))?;
+        // kube begins with the stored version. A storage migration would then change the order.
+        let versions = &mut crd.spec.versions;
+        versions.sort_by_cached_key(|version| newest_first(&version.name));
         crd.spec.conversion = conversion;
         Some(crd)
     };
@@ -303,6 +305,11 @@ fn merge(
         conversion: converted.and_then(VersionConversion::of),
         crd,
     })
+}
+
+/// Orders versions as API servers do: v2, v1, v1beta1, v1alpha1.
+fn newest_first(version: &str) -> Reverse<impl Ord + use<>> {
+    Reverse(Version::parse(version).priority())
 }
 
 /// Returns the versions that `#[kube(storage)]` does not exclude from being stored.

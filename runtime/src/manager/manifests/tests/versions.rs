@@ -70,7 +70,7 @@ async fn versions_of_a_kind_are_merged_into_one_definition() {
         .collect();
     assert_eq!(
         stored,
-        [(&json!("v1alpha1"), &json!(true)), (&json!("v1"), &json!(false))]
+        [(&json!("v1"), &json!(false)), (&json!("v1alpha1"), &json!(true))]
     );
 }
 
@@ -212,12 +212,15 @@ async fn stored_version_can_be_another_than_the_hub() {
     let kinds = document(&setup)["kinds"].clone();
     assert_eq!(kinds[0]["version"], "v2beta1");
     let versions = kinds[0]["crd"]["spec"]["versions"].as_array().unwrap();
-    let stored: Vec<_> = versions
+    let versions: Vec<_> = versions
         .iter()
-        .filter(|version| version["storage"] == true)
-        .map(|version| &version["name"])
+        .map(|version| (&version["name"], &version["storage"]))
         .collect();
-    assert_eq!(stored, ["v2beta1"]);
+    assert_eq!(
+        versions,
+        [(&json!("v3"), &json!(false)), (&json!("v2beta1"), &json!(true))],
+        "a storage migration keeps the order"
+    );
 }
 
 #[tokio::test]
