@@ -215,6 +215,12 @@ async fn convert_versions(project: &Project, dev: &ChildProcess, client: &Client
         "    /// The color.\n    #[serde(default, skip_serializing_if = \"Option::is_none\")]\n    pub color: Option<String>,\n    \
          /// The desired number of replicas.",
     );
+    // The compiler's error has the rule to add below it.
+    wait_for(dev, "dev | help: src/api/foo/v1alpha1.rs:");
+    wait_for(
+        dev,
+        ": add `hub_only(color)` to `#[convert(hub = …)]`, for fields that only the hub has",
+    );
     project.edit(
         "src/api/foo/v1alpha1.rs",
         "#[convert(hub = super::v1::FooSpec)]",
