@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+#[path = "conversion/owner_versions.rs"]
+mod owner_versions;
 #[allow(dead_code, reason = "other suites set responses and read the reviews")]
 #[path = "support/webhook.rs"]
 mod webhook;
@@ -14,11 +16,17 @@ use kubewright::{
 };
 use kubewright_testkit::{Cluster, eventually};
 use kubewright_tests::on_both_servers;
+use owner_versions::owner_references_have_the_stored_version;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use webhook::WebhookServer;
 
-on_both_servers!(objects_keep_their_values_in_both_versions);
+on_both_servers!(
+    objects_keep_their_values_in_both_versions,
+    owner_references_have_the_stored_version
+);
+
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 mod v1 {
     use kubewright::{CustomResource, Informer};
@@ -237,7 +245,7 @@ fn objects_keep_their_values_in_both_versions(cluster: &Cluster) {
             Err(new.to_string())
         }
     };
-    let (written, new) = eventually("v1 is stored", Duration::from_mins(1), is_stored);
+    let (written, new) = eventually("v1 is stored", TIMEOUT, is_stored);
     assert_eq!(written["spec"], odd);
     assert_eq!(
         new["spec"],

@@ -14,6 +14,7 @@ use super::{
     fence::Fence,
     http_client::{HttpClient, PendingResponse, ResponseBody},
     inline_connection::{self, InlineBody},
+    owner_versions::OwnerVersions,
     rate_limit::RateLimit,
     request_metrics::RequestMetrics,
     service_account_token::ServiceAccountToken,
@@ -36,6 +37,8 @@ pub struct Connection {
     retries: bool,
     /// None outside an operator's setup: every apply is sent.
     apply_cache: Option<ApplyCache>,
+    /// Empty outside an operator's setup.
+    owner_versions: OwnerVersions,
 }
 
 #[derive(Clone)]
@@ -116,6 +119,7 @@ impl Connection {
             rate_limit: RateLimit::default(),
             retries: true,
             apply_cache: None,
+            owner_versions: OwnerVersions::default(),
         }
     }
 
@@ -230,6 +234,11 @@ impl Connection {
 
     pub(crate) fn apply_cache(&self) -> Option<&ApplyCache> {
         self.apply_cache.as_ref()
+    }
+
+    /// The API versions of owner references to the operator's kinds.
+    pub(crate) fn owner_versions(&self) -> &OwnerVersions {
+        &self.owner_versions
     }
 
     /// Returns the same connection for writes that every replica may send, not only the leader. With leader election, the connection of an

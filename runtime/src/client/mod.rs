@@ -4,6 +4,7 @@
 //! - Each method builds an `ApiRequest` (`request`), which is sent through a [`Connection`] (`http_client`, `transport`, `inline_connection` for watches),
 //!   with a rate limiter (`rate_limit`), a leader's `fence`, and retries (`retry`); `service_account_token` authenticates those of components. [`ClientError`] is its failure.
 //! - `apply_cache` skips applies that would change nothing, by what `cached_objects` shows of the informers' caches.
+//! - `owner_versions` sets the API version of owner references to kinds with several versions.
 //! - `write_observer` notes the writes of a reconcile for the controller.
 
 mod apply;
@@ -20,6 +21,7 @@ mod field_manager;
 mod http_client;
 mod inline_connection;
 mod list;
+mod owner_versions;
 mod patch;
 mod rate_limit;
 mod request;
@@ -40,6 +42,7 @@ pub(crate) use apply_cache::ApplyCache;
 pub(crate) use cached_objects::CachedObjects;
 pub(crate) use error_response::decode_error_response;
 pub(crate) use fence::Fence;
+pub(crate) use owner_versions::OwnerVersions;
 pub(crate) use request::{ApiRequest, PreparedRequest};
 pub(crate) use request_metrics::RequestMetrics;
 pub(crate) use service_account_token::ServiceAccountToken;

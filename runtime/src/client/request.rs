@@ -215,7 +215,13 @@ impl ApiRequest {
 impl PreparedRequest {
     /// Sends the request, resends it if it is repeatable and temporarily refused, and decodes the response. An apply that would change
     /// nothing is answered from the cache; see `apply_cache`.
-    pub(crate) async fn fetch<T: DeserializeOwned>(self, connection: &Connection) -> Result<T, ClientError> {
+    pub(crate) async fn fetch<T: DeserializeOwned>(
+        mut self,
+        connection: &Connection,
+    ) -> Result<T, ClientError> {
+        self.http_request = self
+            .http_request
+            .map(|body| connection.owner_versions().apply_to(body));
         let apply = self.sent_apply(connection);
         if let Some(apply) = &apply
             && let Some(object) = self.unchanged_object(connection, apply)

@@ -12,6 +12,10 @@ use crate::{
 /// `blockOwnerDeletion`, which delays a foreground deletion of the owner until the object is deleted.
 ///
 /// An owner that is not stored yet has no uid; the reference then has an empty one, which API servers reject.
+///
+/// `apiVersion` is that of `K`. If `K` has several versions, the operator's clients send the stored one instead, so that a new hub does not
+/// change the references of all owned objects; see [`conversion`](crate::conversion). Compare an owner with [`is_controlled_by`], not the
+/// reference as a whole.
 pub fn controller_reference<K: Resource<DynamicType = ()>>(owner: &K) -> OwnerReference {
     let metadata = owner.meta();
     OwnerReference {

@@ -108,6 +108,18 @@ impl Permission {
         )
     }
 
+    /// Returns the permission to change owner references of objects of the kind: API servers with the admission plugin
+    /// OwnerReferencesPermissionEnforcement ask for it. No request uses it.
+    pub(super) fn owned(kind: &ApiResource) -> Self {
+        Self::on(
+            kind,
+            None,
+            &["delete"],
+            &format!("owned {}", kind.kind),
+            "owner references",
+        )
+    }
+
     /// Returns the permission of the event recorder.
     pub(super) fn events(api: EventsApi) -> Self {
         Self {

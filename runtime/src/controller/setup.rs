@@ -352,12 +352,24 @@ impl Setup {
                 .iter()
                 .map(|(kind, _)| Permission::informer(kind))
                 .chain(self.permissions.iter().cloned())
-                .chain(owners.filter_map(|owner| {
-                    let component = owner.component.and_then(|index| self.components.role(index));
-                    Some(Permission::owner(owner.primary()?).of_component(component))
-                }))
+                .chain(owners.flat_map(|owner| self.owner_permissions(owner)))
                 .chain(self.event_permissions()),
         )
+    }
+
+    /// Returns the permissions to write owner references to the primary kind. Their version changes with the stored version of the kind.
+    fn owner_permissions(&self, controller: &ControllerBuilder) -> Vec<Permission> {
+        let Some(owner) = controller.primary() else {
+            return Vec::new();
+        };
+        let component = controller.component.and_then(|index| self.components.role(index));
+        let mut versions = self.versions.iter();
+        let has_versions = versions.any(|versions| versions.converter.info.is_version_of(owner));
+        let changed = controller.owned().filter(|_| has_versions);
+        let permissions = changed.map(Permission::owned).chain([Permission::owner(owner)]);
+        permissions
+            .map(|permission| permission.of_component(component))
+            .collect()
     }
 
     fn event_permissions(&self) -> Vec<Permission> {

@@ -23,7 +23,8 @@ impl Setup {
         self.kind::<H>();
         self.versions.push(RegisteredVersions::of::<H>());
         let last = self.versions.len() - 1;
-        Versions::new(&mut self.versions[last], &mut self.kinds)
+        let owner_versions = self.connection().owner_versions().clone();
+        Versions::new(&mut self.versions[last], &mut self.kinds, owner_versions)
     }
 
     /// Migrates the stored objects of a kind to the version of `K`, once the applied definition stores it: a task of the leading replica, which
@@ -66,9 +67,12 @@ impl Setup {
         self
     }
 
-    /// Does not serve the conversion: definitions in tests have one version, unless the test asks for more.
+    /// Does not serve the conversion: definitions in tests have one version, that of the hub, unless the test asks for more.
     pub(crate) fn leave_conversion_out(&mut self) {
         let is_served = self.converts_in_tests;
+        if !is_served {
+            self.connection().owner_versions().clear();
+        }
         self.versions
             .iter_mut()
             .for_each(|versions| versions.is_served = is_served);

@@ -105,6 +105,18 @@
 //! - Equal elements of a list without keys are interchangeable. If some of them are removed and they stood for different values, none
 //!   is restored.
 //!
+//! # Owner references
+//!
+//! The operator's clients write the stored version into owner references to the kind, whatever version the controllers use, in creates,
+//! updates, applies and merge patches. A new hub changes no reference, a rollback finds all of them served, and the garbage collector reads
+//! owners without a conversion.
+//!
+//! When the stored version changes, so do the references, at the next apply or update of each owned object. They must not keep a version that is
+//! removed later: Kubernetes' garbage collector does not delete objects whose owner has a version that is not served. API servers with the
+//! admission plugin OwnerReferencesPermissionEnforcement, such as OpenShift's, ask for the permission to delete an object whose owner
+//! references change. So the manifests have it for the kinds that a controller of a kind with [`versions`](crate::controller::Setup::versions)
+//! [owns](crate::controller::ControllerBuilder::owns).
+//!
 //! # Reading order
 //!
 //! `convert`, `rules` and `field_rules` (what the derive implements and calls), `version` (two Rust types as functions of JSON), `lost_fields` and `schema_at`

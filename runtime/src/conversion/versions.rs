@@ -3,12 +3,13 @@
 use std::marker::PhantomData;
 
 use super::{Converter, Versioned, version::OtherVersion};
-use crate::{ApiResource, CustomKind, cache::RegisteredKind};
+use crate::{ApiResource, CustomKind, cache::RegisteredKind, client::OwnerVersions};
 
 /// The versions of a kind, which [`Setup::versions`](crate::controller::Setup::versions) returns.
 pub struct Versions<'a, H> {
     registered: &'a mut RegisteredVersions,
     kinds: &'a mut Vec<RegisteredKind>,
+    owners: OwnerVersions,
     hub: PhantomData<H>,
 }
 
@@ -120,10 +121,16 @@ impl RegisteredVersions {
 }
 
 impl<'a, H: Versioned> Versions<'a, H> {
-    pub(crate) fn new(registered: &'a mut RegisteredVersions, kinds: &'a mut Vec<RegisteredKind>) -> Self {
+    pub(crate) fn new(
+        registered: &'a mut RegisteredVersions,
+        kinds: &'a mut Vec<RegisteredKind>,
+        owners: OwnerVersions,
+    ) -> Self {
+        owners.set(&registered.converter.info);
         Self {
             registered,
             kinds,
+            owners,
             hub: PhantomData,
         }
     }
@@ -153,6 +160,8 @@ impl<'a, H: Versioned> Versions<'a, H> {
 
     /// Sets the version that the API server stores; by default the hub. In the first release with a new hub, store the version before it:
     /// until the objects are rewritten, the operator can be rolled back to a release that does not know the hub.
+    ///
+    /// The operator's clients write this version into owner references to the kind.
     #[expect(
         clippy::must_use_candidate,
         clippy::return_self_not_must_use,
@@ -160,6 +169,7 @@ impl<'a, H: Versioned> Versions<'a, H> {
     )]
     pub fn stored<K: CustomKind>(self) -> Self {
         if self.registered.check::<K>() {
+            self.owners.set(&K::info());
             self.registered.stored = K::info().version.into_owned();
         }
         self

@@ -1,10 +1,11 @@
 use std::{panic, panic::AssertUnwindSafe};
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::{controller::Setup, testing::TestOperator};
+use crate::{controller::Setup, prelude::*, testing::TestOperator};
 
 mod v1 {
     use super::*;
@@ -117,6 +118,67 @@ async fn test_operators_convert_where_they_are_asked_to() {
     );
     let one = Harness::new(|setup| _ = setup.versions::<v1::Foo>());
     assert!(one.setup().webhook_manifests().is_none());
+}
+
+/// Creates a ConfigMap for each Foo.
+struct Owner(TypedClient<ConfigMap, (Create,)>);
+
+impl Reconciler for Owner {
+    async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
+        let mut foo = v1::Foo::new(
+            key.name(),
+            v1::FooSpec {
+                name: String::new(),
+                color: None,
+                size: 1,
+            },
+        );
+        foo.metadata.uid = Some("1".to_owned());
+        let mut config_map = ConfigMap::default();
+        config_map.metadata.name = Some("a".to_owned());
+        config_map.metadata.namespace = key.namespace().map(str::to_owned);
+        config_map.metadata.owner_references = Some(vec![controller_reference(&foo)]);
+        self.0.create(&config_map).await?;
+        Ok(Action::await_change())
+    }
+}
+
+fn register_owner(setup: &mut Setup) {
+    let foos = setup.informers().custom::<v1::Foo>();
+    let config_maps = setup.informers().of::<ConfigMap>();
+    let owner = Owner(setup.client());
+    setup
+        .controller("owner", owner)
+        .reconciles(&foos)
+        .owns(&config_maps);
+}
+
+#[tokio::test]
+async fn owner_references_have_the_stored_version() {
+    let first = |setup: &mut Setup| {
+        register_owner(setup);
+        let versions = setup.versions::<v1::Foo>().other::<v1alpha1::Foo>();
+        versions.stored::<v1alpha1::Foo>();
+    };
+    let owner_version = async |test: Harness| {
+        test.reconcile("default/a").await.unwrap();
+        test.requests().remove(0).body["metadata"]["ownerReferences"][0]["apiVersion"].take()
+    };
+    let test = Harness::new(first);
+    let permissions = test.setup().permissions();
+    let changed = permissions.iter().find(|unit| unit.unit == "owned ConfigMap");
+    assert_eq!(changed.unwrap().verbs, ["delete"]);
+    assert_eq!(owner_version(test).await, "demo.dev/v1alpha1");
+
+    // A test installs the definition of the hub alone.
+    let mut alone = Harness::new(first);
+    alone.setup.leave_conversion_out();
+    assert_eq!(owner_version(alone).await, "demo.dev/v1");
+
+    let one = Harness::new(register_owner);
+    let permissions = one.setup().permissions();
+    assert!(permissions.iter().all(|unit| unit.unit != "owned ConfigMap"));
+    assert_eq!(owner_version(one).await, "demo.dev/v1");
 }
 
 #[test]

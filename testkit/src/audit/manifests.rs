@@ -19,6 +19,8 @@ struct Permission {
     verbs: Vec<String>,
     #[serde(default)]
     resource_names: Vec<String>,
+    #[serde(default)]
+    why: String,
 }
 
 impl PermissionUnit {
@@ -53,8 +55,10 @@ fn units(permissions: &[Permission], operator_namespace: &str) -> Vec<Permission
     for permission in permissions {
         for group in &permission.api_groups {
             for resource in &permission.resources {
-                let unit = PermissionUnit::new(group, resource, &permission.verbs)
+                let mut unit = PermissionUnit::new(group, resource, &permission.verbs)
                     .of_names(&permission.resource_names);
+                unit.is_never_requested =
+                    permission.why == "owner references" && permission.verbs == ["delete"];
                 units.push(match permission.scope.as_str() {
                     "operator" => unit.in_namespace(operator_namespace),
                     "default" => unit.in_namespace("default"),
@@ -68,6 +72,7 @@ fn units(permissions: &[Permission], operator_namespace: &str) -> Vec<Permission
 
 #[cfg(test)]
 mod tests {
+    use super::super::AuditLog;
     use super::*;
     use serde_json::json;
 
@@ -83,6 +88,23 @@ mod tests {
         );
         assert_eq!(PermissionUnit::from_list(&units, "elsewhere").unwrap(), units);
         assert!(PermissionUnit::from_list("pods", "shop-system").is_err());
+    }
+
+    #[test]
+    fn delete_for_owner_references_is_never_requested() {
+        let permission = |verb: &str, why: &str| json!({"scope": "watched", "apiGroups": [""], "resources": ["pods"], "verbs": [verb], "why": why});
+        let permissions = [
+            permission("delete", "owner references"),
+            permission("update", "owner references"),
+            permission("delete", "client"),
+        ];
+        let units = PermissionUnit::from_list(&permissions, "shop-system").unwrap();
+        let flags: Vec<bool> = units.iter().map(|unit| unit.is_never_requested).collect();
+        assert_eq!(flags, [true, false, false]);
+        // Units keep it when they are written and read.
+        assert_eq!(PermissionUnit::from_list(&units, "shop-system").unwrap(), units);
+        let unused = AuditLog::parse("").unwrap();
+        assert_eq!(unused.unused_units(&units, "op"), [&units[1], &units[2]]);
     }
 
     #[test]

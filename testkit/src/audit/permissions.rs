@@ -22,6 +22,10 @@ pub struct PermissionUnit {
     /// The names of the objects; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
+    /// Whether only admission asks for it, as OwnerReferencesPermissionEnforcement does for delete on an object whose owner references
+    /// change. The audit log does not show that, so the unit counts as used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_never_requested: bool,
 }
 
 impl PermissionUnit {
@@ -38,6 +42,7 @@ impl PermissionUnit {
             verbs,
             namespace: None,
             names: Vec::new(),
+            is_never_requested: false,
         }
     }
 
@@ -103,9 +108,10 @@ impl AuditLog {
         let plurals = self.plurals();
         let allowed = self.by_user(user).filter(|event| !event.is_rejected());
         let is_used = |unit: &PermissionUnit| {
-            allowed
-                .iter()
-                .any(|event| unit.covers(event) || uses_finalizers_permission(unit, event, &plurals))
+            unit.is_never_requested
+                || allowed
+                    .iter()
+                    .any(|event| unit.covers(event) || uses_finalizers_permission(unit, event, &plurals))
         };
         units.iter().filter(|unit| !is_used(unit)).collect()
     }

@@ -52,6 +52,8 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.stop(old_operator);
     writers.run_for(LOAD);
     wait_until_validated(cluster);
+    // Objects are stored in the old version: owner references keep it.
+    wait_until_owned_by(cluster, "demo.dev/v1alpha1");
 
     // Rollback: the old version is the stored one. Without the old definition the API server would call the webhook for writes of the old
     // version as well, to track the fields that clients of the new one own.
@@ -70,6 +72,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.stop(new_operator);
     writers.run_for(LOAD);
     reconciles(cluster, "rolled-back");
+    wait_until_owned_by(cluster, "demo.dev/v1alpha1");
 
     releases.apply_manifests();
     let new_operator = releases.start(&second);
@@ -99,7 +102,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     });
     releases.apply_manifests();
     let applied = cluster.get(&definition).unwrap().unwrap();
-    assert_eq!(versions(&applied), versions(&migrated));
+    assert_eq!(applied["spec"]["versions"], migrated["spec"]["versions"]);
     assert_eq!(applied["status"]["storedVersions"], json!(["v1"]));
     writers.run_for(LOAD);
 
@@ -155,18 +158,20 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
         );
     }
     reconciles(cluster, "last");
+    wait_until_owned_by(cluster, "demo.dev/v1");
+    releases.assert_no_deployment_forbidden();
     releases.stop(last_operator);
 }
 
-/// The versions of a definition by their names: manifests begin with the stored one.
-fn versions(definition: &Value) -> Vec<&Value> {
-    let mut versions: Vec<_> = definition["spec"]["versions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .collect();
-    versions.sort_by_key(|version| version["name"].to_string());
-    versions
+/// Waits until the owner references of all Deployments have this version.
+fn wait_until_owned_by(cluster: &Cluster, version: &str) {
+    let deployment = new_object("apps/v1", "Deployment", "default", "");
+    eventually("owner references have the version", TIMEOUT, || {
+        let deployments = cluster.list(&deployment).unwrap();
+        let owner = |deployment: &Value| deployment["metadata"]["ownerReferences"][0]["apiVersion"].clone();
+        let mut others = deployments.iter().map(owner).filter(|owner| owner != version);
+        others.next().map_or(Ok(()), Err)
+    });
 }
 
 /// Waits until an object of the old version is read in the new one.

@@ -165,6 +165,14 @@ impl<'a> Releases<'a> {
         assert!(ended.success(), "{ended}: {}", replica.process.log_tail());
     }
 
+    /// Panics if the operator was forbidden to write a Deployment, such as its owner reference.
+    pub(crate) fn assert_no_deployment_forbidden(&self) {
+        let audit = self.cluster.audit().unwrap().by_user(self.identity.user());
+        let forbidden = audit.on_resource("apps", "deployments").forbidden();
+        let forbidden: Vec<String> = forbidden.iter().map(ToString::to_string).collect();
+        assert!(forbidden.is_empty(), "{forbidden:?}");
+    }
+
     fn objects(&self, folder: &str) -> Vec<Value> {
         let folder = self.project.root().join("manifests").join(folder);
         if !folder.exists() {

@@ -8,14 +8,14 @@ mod review;
 use serde_json::{Map, Value, json};
 
 use super::{Converters, RegisteredVersions};
-use crate::cache::RegisteredKind;
+use crate::{cache::RegisteredKind, client::OwnerVersions};
 use kinds::{v1, v1alpha1, v1beta1};
 
 /// Converts between the versions v1, which is the hub, v1alpha1 and v1beta1 of `Foo`.
 fn converters() -> Converters {
     let mut registered = RegisteredVersions::of::<v1::Foo>();
     let mut kinds: Vec<RegisteredKind> = Vec::new();
-    super::Versions::<v1::Foo>::new(&mut registered, &mut kinds)
+    super::Versions::<v1::Foo>::new(&mut registered, &mut kinds, OwnerVersions::default())
         .other::<v1alpha1::Foo>()
         .other::<v1beta1::Foo>();
     assert_eq!(registered.errors().count(), 0);

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{convert, converters, hub, kinds::sensitive};
-use crate::conversion::{Converters, RegisteredVersions, Versions, review::ReviewError};
+use crate::{
+    client::OwnerVersions,
+    conversion::{Converters, RegisteredVersions, Versions, review::ReviewError},
+};
 
 fn review(objects: &Value, desired: &str) -> Value {
     let review = json!({
@@ -122,7 +125,7 @@ fn what_cannot_be_converted_is_a_failure_that_names_object_and_reason() {
 #[test]
 fn errors_of_sensitive_kinds_quote_no_values() {
     let mut registered = RegisteredVersions::of::<sensitive::v1::Token>();
-    Versions::<sensitive::v1::Token>::new(&mut registered, &mut Vec::new())
+    Versions::<sensitive::v1::Token>::new(&mut registered, &mut Vec::new(), OwnerVersions::default())
         .other::<sensitive::v1beta1::Token>();
     let converters = Converters::new([registered.converter]);
     for (number, reason) in [
