@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     flattened,
-    references::{BUILT_IN, RUST_TYPE},
-    structural::{field_path, insert_built_in},
+    keywords::field_path,
+    references::{BUILT_IN, RUST_TYPE, insert_built_in},
 };
 
 /// Finishes the schema; returns the names of the Rust types by path.

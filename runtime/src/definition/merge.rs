@@ -5,31 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    references::{BUILT_IN, RUST_TYPE},
-    structural::{Fields, INT_OR_STRING, field_path, insert_built_in},
+    keywords::{Fields, INT_OR_STRING, field_path, is_restriction, restrict, strings},
+    references::{BUILT_IN, RUST_TYPE, insert_built_in},
 };
-
-/// The keywords that an alternative of a structural schema may contain, beside `properties` and `items` of such.
-const RESTRICTIONS: [&str; 18] = [
-    "format",
-    "enum",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "minItems",
-    "maxItems",
-    "minProperties",
-    "maxProperties",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-];
 
 /// The schema that a variant has for the value.
 #[derive(Clone)]
@@ -82,62 +60,16 @@ pub(super) fn merge(mut variants: Vec<Variant>, path: &str) -> Result<Merged, Co
     })
 }
 
-/// Adds a schema to what is beside a reference to it. Of a keyword that both have, what is beside the reference is kept; fields are joined.
-pub(super) fn join(beside: &mut Fields, schema: Fields) {
-    for (key, value) in schema {
-        match (key.as_str(), beside.get_mut(&key), value) {
-            ("properties", Some(Value::Object(properties)), Value::Object(more)) => {
-                for (name, property) in more {
-                    properties.entry(name).or_insert(property);
-                }
-            }
-            ("required", Some(Value::Array(required)), Value::Array(more)) => required.extend(more),
-            (_, None, value) => {
-                beside.insert(key, value);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Adds a restriction beside those that a schema has.
-pub(super) fn restrict(fields: &mut Fields, keyword: &str, value: Value) {
-    match fields.get(keyword) {
-        None => {
-            fields.insert(keyword.to_owned(), value);
-        }
-        Some(existing) if *existing == value => {}
-        Some(_) => {
-            let all = fields.entry("allOf").or_insert_with(|| json!([]));
-            if let Value::Array(all) = all {
-                all.push(json!({ keyword: value }));
-            }
-        }
-    }
-}
-
-/// Returns whether a keyword may be in an alternative.
-pub(super) fn is_restriction(keyword: &str) -> bool {
-    RESTRICTIONS.contains(&keyword)
-}
-
-/// Returns whether a schema contains only what may be in an alternative, as one that is written by hand may.
-pub(super) fn only_restricts(schema: &Value) -> bool {
-    let mut keywords = schema.as_object().into_iter().flatten();
-    keywords.all(|(keyword, value)| match (keyword.as_str(), value) {
-        ("required", _) => true,
-        ("properties", Value::Object(properties)) => properties.values().all(only_restricts),
-        ("items", value) => only_restricts(value),
-        (keyword, _) => is_restriction(keyword),
-    })
-}
-
-/// Returns what a value is by its schema, for errors. None: anything.
+/// Returns what a value is by its schema, for errors. None: the schema does not tell.
 pub(super) fn kind_of_value(schema: &Fields) -> Option<&'static str> {
-    if schema.get(INT_OR_STRING) == Some(&Value::Bool(true)) {
+    let is_marked = |keyword: &str| schema.get(keyword) == Some(&Value::Bool(true));
+    if is_marked(INT_OR_STRING) {
         return Some("an integer or a string");
     }
-    Some(match schema.get("type")?.as_str()? {
+    let Some(ty) = schema.get("type") else {
+        return is_marked("x-kubernetes-preserve-unknown-fields").then_some("any value");
+    };
+    Some(match ty.as_str()? {
         "object" if schema.get("additionalProperties").is_some_and(Value::is_object) => "a map",
         "object" => "an object",
         "array" => "a list",
@@ -361,11 +293,4 @@ impl Merger<'_> {
 fn properties(schema: &Fields) -> impl Iterator<Item = (&String, &Value)> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flatten()
-}
-
-pub(super) fn strings(value: Option<&Value>) -> BTreeSet<String> {
-    let values = value.and_then(Value::as_array).into_iter().flatten();
-    values
-        .filter_map(|value| value.as_str().map(str::to_owned))
-        .collect()
 }

@@ -14,6 +14,7 @@
 
 mod finish;
 mod flattened;
+mod keywords;
 mod merge;
 mod nulls;
 mod references;

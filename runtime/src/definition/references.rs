@@ -1,13 +1,13 @@
 //! Replaces the references of a schema by the schemas that they refer to.
 
-use kubewright_api_types::has_custom_resource_schema;
+use kubewright_api_types::{custom_resource_schema, has_custom_resource_schema};
 use schemars::{
     Schema,
     transform::{Transform, transform_subschemas},
 };
 use serde_json::{Map, Value};
 
-use super::merge::join;
+use super::keywords::{Fields, join};
 
 /// Marks a type of Kubernetes, with its name in `kubewright-api-types`.
 pub(super) const BUILT_IN: &str = "x-kubewright-built-in";
@@ -127,6 +127,18 @@ impl Resolver {
                 .get_or_insert_with(|| format!("the schema refers to {name}, which it does not define"));
         }
         found
+    }
+}
+
+/// Replaces the mark of a type of Kubernetes by its schema.
+pub(super) fn insert_built_in(fields: &mut Fields) {
+    let name = fields.remove(BUILT_IN);
+    let schema = name
+        .as_ref()
+        .and_then(Value::as_str)
+        .and_then(custom_resource_schema);
+    if let Some(Value::Object(schema)) = schema {
+        join(fields, schema);
     }
 }
 

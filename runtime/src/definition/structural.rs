@@ -1,18 +1,13 @@
 //! Makes a schema structural: the alternatives of an enum only restrict what is declared beside them.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     finish,
-    merge::join,
-    references::{BUILT_IN, RUST_TYPE},
+    keywords::{Fields, INT_OR_STRING, field_path},
+    references::{RUST_TYPE, insert_built_in},
     variants,
 };
-
-/// Marks values that are integers or strings.
-pub(super) const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
-
-pub(super) type Fields = Map<String, Value>;
 
 /// The place of a schema, for errors.
 #[derive(Clone, Copy)]
@@ -84,24 +79,6 @@ fn visit_element(elements: &mut [Value], place: Place<'_>) -> Result<(), String>
         visit(element, Place { path: &path, ..place }, false)?;
     }
     Ok(())
-}
-
-/// Returns the path of a field below a path.
-pub(super) fn field_path(path: &str, name: &str) -> String {
-    let separator = if path.is_empty() { "" } else { "." };
-    format!("{path}{separator}{name}")
-}
-
-/// Replaces the mark of a type of Kubernetes by its schema.
-pub(super) fn insert_built_in(fields: &mut Fields) {
-    let name = fields.remove(BUILT_IN);
-    let schema = name
-        .as_ref()
-        .and_then(Value::as_str)
-        .and_then(kubewright_api_types::custom_resource_schema);
-    if let Some(Value::Object(schema)) = schema {
-        join(fields, schema);
-    }
 }
 
 /// A structural schema has one type, beside null.

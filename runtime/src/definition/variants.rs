@@ -5,11 +5,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    merge::{
-        Conflict, Merged, Variant, is_restriction, kind_of_value, merge, only_restricts, restrict, strings,
-    },
+    keywords::{Fields, INT_OR_STRING, field_path, is_restriction, only_restricts, restrict, strings},
+    merge::{Conflict, Merged, Variant, kind_of_value, merge},
     references::RUST_TYPE,
-    structural::{Fields, INT_OR_STRING, Place, field_path},
+    structural::Place,
 };
 
 const KEEPS_UNKNOWN_FIELDS: &str = "x-kubernetes-preserve-unknown-fields";

@@ -121,6 +121,10 @@ choice!(different_list_types, { choice: Size }
     #[serde(untagged)]
     enum Size { Small { #[schemars(extend("x-kubernetes-list-type" = "set"))] names: Vec<String> }, Large { names: Vec<String>, zone: String } }
 );
+choice!(any_or_typed_field, { choice: Size }
+    #[serde(tag = "type")]
+    enum Size { Small { #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))] size: Value }, Large { size: i32 } }
+);
 choice!(different_values, { choice: Size }
     #[serde(untagged)]
     enum Size { Count(i32), Zone { zone: String } }
@@ -383,6 +387,12 @@ fn enum_without_a_structural_schema_is_an_error_with_path_variants_and_fix() {
             format!(
                 "choice.names has different schemas in the variants Small and Large of enum Size (`x-kubernetes-list-type` \"set\", no \
                  `x-kubernetes-list-type`), {one}: {same_type}"
+            ),
+        ),
+        (
+            error::<any_or_typed_field::Spec>(),
+            format!(
+                "choice.size has different schemas in the variants Small and Large of enum Size (any value, an integer), {one}: {same_type}"
             ),
         ),
         (
