@@ -2,16 +2,18 @@
 //!
 //! [`builtin`] finds the type of a kind, [`definition`] a type by its name. Both come from `builtin.txt`, which `cargo xtask api-types` generates
 //! from the published OpenAPI and the Go source; [`description`] has the texts. [`custom_resource_schema`] makes of a type what the schema of
-//! a custom resource may contain.
+//! a custom resource may contain. [`one_variant`] makes the schema of one variant of an enum in a custom resource.
 //!
 //! A package of its own, because the runtime uses this table and nothing else of the API server.
 
 mod descriptions;
 mod parse;
 mod structural;
+mod variants;
 
 pub use descriptions::description;
 pub use structural::{custom_resource_schema, has_custom_resource_schema, list_map_keys};
+pub use variants::{has_variants, one_variant};
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};

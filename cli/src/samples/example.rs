@@ -1,5 +1,6 @@
 //! Makes a minimal value that matches a schema.
 
+use kubewright_api_types::{has_variants, one_variant};
 use serde_json::{Map, Value, json};
 
 use super::pattern;
@@ -107,6 +108,8 @@ fn array(schema: &Value) -> Value {
 }
 
 fn object(schema: &Value) -> Value {
+    let first_variant = has_variants(schema).then(|| one_variant(schema, |_| 0));
+    let schema = first_variant.as_ref().unwrap_or(schema);
     let mut object = Map::new();
     for name in schema["required"]
         .as_array()
@@ -153,6 +156,14 @@ mod tests {
                 "a": {"type": "object", "required": ["b"], "properties": {"b": {"type": "integer", "default": 7}}},
                 "c": {"type": "string"}}}),
             json!({"x-kubernetes-int-or-string": true}),
+            json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+                "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}),
+            json!({"type": "object", "required": ["type"], "properties": {
+                "type": {"type": "string", "enum": ["A", "B"]},
+                "data": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}}},
+                "oneOf": [
+                    {"properties": {"type": {"enum": ["B"]}, "data": {"required": ["y"]}}, "required": ["data"]},
+                    {"properties": {"type": {"enum": ["A"]}}}]}),
             json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
         ];
         for schema in schemas {

@@ -167,7 +167,7 @@ pub fn plan(plan: &mut Plan, project: &Project, manifests: &Manifests) -> Result
 }
 
 /// Returns a minimal value of a schema, made without search: it may violate some constraints.
-pub(crate) fn minimal_value(schema: &Value) -> Value {
+pub fn minimal_value(schema: &Value) -> Value {
     example::value_for(schema)
 }
 

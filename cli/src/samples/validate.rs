@@ -35,7 +35,7 @@ pub(super) fn object(schema: &Value, object: &Value) -> Vec<Problem> {
         validator.add("metadata.name", "is missing: name the object");
     }
     validator.fields(schema, "", object, true);
-    validator.0
+    validator.problems
 }
 
 /// Validates a value below an object's root.
@@ -43,15 +43,19 @@ pub(super) fn object(schema: &Value, object: &Value) -> Vec<Problem> {
 pub(super) fn value(schema: &Value, value: &Value) -> Vec<String> {
     let mut validator = Validator::default();
     validator.value(schema, "value", value);
-    validator.0.iter().map(Problem::to_string).collect()
+    validator.problems.iter().map(Problem::to_string).collect()
 }
 
 #[derive(Default)]
-struct Validator(Vec<Problem>);
+struct Validator {
+    problems: Vec<Problem>,
+    /// Whether the schema is within `oneOf` and the like: it only restricts what is declared beside them.
+    only_restricts: bool,
+}
 
 impl Validator {
     fn add(&mut self, path: &str, problem: impl std::fmt::Display) {
-        self.0.push(Problem {
+        self.problems.push(Problem {
             path: path.to_owned(),
             text: problem.to_string(),
         });
@@ -60,7 +64,7 @@ impl Validator {
     fn value(&mut self, schema: &Value, path: &str, value: &Value) {
         if value.is_null() {
             // The API server replaces null by the default.
-            if schema["nullable"] != true && schema.get("default").is_none() {
+            if !self.only_restricts && schema["nullable"] != true && schema.get("default").is_none() {
                 self.add(path, "is null: give it a value, or leave it out");
             }
             return;
@@ -225,7 +229,8 @@ impl Validator {
                 self.value(schema, &below(name), field);
             } else if schema["additionalProperties"].is_object() {
                 self.value(&schema["additionalProperties"], &below(name), field);
-            } else if schema["x-kubernetes-preserve-unknown-fields"] != true
+            } else if !self.only_restricts
+                && schema["x-kubernetes-preserve-unknown-fields"] != true
                 && schema["additionalProperties"] != true
             {
                 let near = known
@@ -241,15 +246,13 @@ impl Validator {
     }
 
     fn combined(&mut self, schema: &Value, path: &str, value: &Value) {
-        // Subschemas only add constraints: fields that they do not name are not unknown.
         let fits = |schema: &Value| {
-            let mut validator = Validator::default();
-            let mut schema = schema.clone();
-            if let Some(schema) = schema.as_object_mut() {
-                schema.insert("x-kubernetes-preserve-unknown-fields".into(), true.into());
-            }
-            validator.value(&schema, path, value);
-            validator.0.is_empty()
+            let mut validator = Validator {
+                only_restricts: true,
+                ..Validator::default()
+            };
+            validator.value(schema, path, value);
+            validator.problems.is_empty()
         };
         let fitting = |key: &str| {
             schema[key]

@@ -4,7 +4,20 @@ use darling::{
     Error, FromDeriveInput, Result,
     util::{Ignored, SpannedValue},
 };
-use syn::{DeriveInput, Path};
+use syn::{DeriveInput, Meta, Path, Token, punctuated::Punctuated};
+
+/// Keys that concern the Rust types or the schema, not the other parts of the definition.
+const TYPE_KEYS: [&str; 9] = [
+    "root",
+    "status",
+    "schema",
+    "doc",
+    "derive",
+    "attr",
+    "validation",
+    "cel",
+    "no_spec",
+];
 
 /// All `#[kube(…)]` attributes of the struct.
 #[derive(FromDeriveInput)]
@@ -38,6 +51,8 @@ pub(crate) struct KubeAttrs {
     pub(crate) schema: SchemaMode,
     pub(crate) scale: Option<SpannedValue<Ignored>>,
     pub(crate) no_spec: bool,
+    /// The keys that describe the definition without its schema and types.
+    pub(crate) of_definition: Vec<Meta>,
 }
 
 /// Where the schema of the definition comes from.
@@ -88,7 +103,23 @@ impl KubeAttrs {
             },
             scale: raw.scale,
             no_spec: raw.no_spec,
+            of_definition: of_definition(input),
         };
         errors.finish_with(kube)
     }
+}
+
+fn of_definition(input: &DeriveInput) -> Vec<Meta> {
+    let attributes = input
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("kube"));
+    // kube-derive reports errors.
+    let keys = attributes.filter_map(|attribute| {
+        attribute
+            .parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
+            .ok()
+    });
+    let is_type_key = |key: &Meta| TYPE_KEYS.iter().any(|name| key.path().is_ident(name));
+    keys.flatten().filter(|key| !is_type_key(key)).collect()
 }

@@ -21,12 +21,7 @@ pub(super) fn expand(model: &Model) -> TokenStream {
             const SENSITIVE: bool = true;
         )
     });
-    let crd = quote!(<Self as #krate::kube::CustomResourceExt>::crd);
-    let definition = if model.has_schema {
-        quote!(#krate::definition::definition::<Self>(#crd))
-    } else {
-        quote!(#crd())
-    };
+    let definition = definition(model);
     let rust_types = model.has_schema.then(|| {
         quote! {
             fn rust_types() -> ::std::collections::BTreeMap<::std::string::String, ::std::string::String> {
@@ -52,6 +47,7 @@ pub(super) fn expand(model: &Model) -> TokenStream {
             const EXTERNAL: bool = #external;
             #sensitive
 
+            #[allow(dead_code)]
             fn definition() -> #krate::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition {
                 #definition
             }
@@ -66,6 +62,34 @@ pub(super) fn expand(model: &Model) -> TokenStream {
         #(#subresources)*
 
         #versioned
+    }
+}
+
+/// Generates the body of `definition`. A second kind with the same attributes makes what is not the schema, because kube's `crd()` of the kind
+/// itself makes a schema as well, which panics for enums that the schema of kubewright has.
+fn definition(model: &Model) -> TokenStream {
+    let Model {
+        krate, of_definition, ..
+    } = model;
+    let kube = quote!(#krate::kube::CustomResourceExt);
+    if !model.has_schema {
+        return quote!(<Self as #kube>::crd());
+    }
+    let serde = quote!(#krate::serde).to_string();
+    let status = model.has_status.then(|| quote!(status = "WithoutSchemaSpec",));
+    quote! {
+        #[derive(
+            #krate::kube::CustomResource,
+            #krate::serde::Deserialize,
+            #krate::serde::Serialize,
+            ::core::clone::Clone,
+            ::core::fmt::Debug,
+        )]
+        #[kube(#(#of_definition,)* #status root = "WithoutSchema", schema = "disabled")]
+        #[serde(crate = #serde)]
+        struct WithoutSchemaSpec {}
+
+        #krate::definition::definition::<Self>(<WithoutSchema as #kube>::crd)
     }
 }
 

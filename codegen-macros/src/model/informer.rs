@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use darling::{Error, Result, error::Accumulator};
 use proc_macro2::Span;
-use syn::{DeriveInput, Ident, LitStr, Path, Visibility, ext::IdentExt, parse_quote};
+use syn::{DeriveInput, Ident, LitStr, Meta, Path, Visibility, ext::IdentExt, parse_quote};
 
 use crate::{
     attrs::{Attrs, FieldAttrs, IndexEntry, KubeAttrs, SchemaMode, SpecSerde},
@@ -33,6 +33,8 @@ pub(crate) struct Model {
     pub(crate) has_scale: bool,
     /// Whether the definition has a schema.
     pub(crate) has_schema: bool,
+    /// The keys of `#[kube(…)]` that describe the definition without its schema and types.
+    pub(crate) of_definition: Vec<Meta>,
     /// Whether its objects consist of spec and status.
     pub(crate) is_versioned: bool,
     pub(crate) indexes: Vec<Index>,
@@ -111,6 +113,7 @@ impl Model {
             is_versioned: !kube.no_spec && kube.has_status == kube.status.is_some(),
             indexes,
             spec_types: SpecTypes::of(input, &kube, &informer, &serde),
+            of_definition: kube.of_definition,
         })
     }
 }

@@ -79,9 +79,8 @@ impl Comparison {
         match (value, base) {
             (Some(value), Some(base)) if equal(value, base) => {}
             (None, None) => {}
-            // The only field of a variant is its name, so its data cannot be restored into another variant.
             (Some(Value::Object(value)), Some(Value::Object(base)))
-                if !schema.is_union() || value.len() == 1 =>
+                if !schema.is_union() || is_named_by_field(value, schema) =>
             {
                 self.compare_fields(value, base, schema, &[]);
             }
@@ -134,6 +133,13 @@ impl Comparison {
             elements,
         });
     }
+}
+
+/// Whether the only field of an enum's variant is its name, so that its data cannot be restored into another variant. A tag is no name: all
+/// variants have it.
+fn is_named_by_field(value: &Map<String, Value>, schema: SchemaAt<'_>) -> bool {
+    let mut names = value.keys();
+    matches!((names.next(), names.next()), (Some(name), None) if !schema.is_required(name))
 }
 
 /// Returns the fields that identify each element; none unless every element has them and differs in them from the others.

@@ -36,9 +36,17 @@ impl<'a> SchemaAt<'a> {
         )
     }
 
-    /// Whether the fields of an object depend on each other: it is an enum with data.
+    /// Whether the fields of an object depend on each other: it is an enum with data, or a struct that flattens one.
     pub(super) fn is_union(self) -> bool {
-        self.get("oneOf").or_else(|| self.get("anyOf")).is_some()
+        ["oneOf", "anyOf", "allOf"]
+            .iter()
+            .any(|key| self.get(key).is_some())
+    }
+
+    /// Whether all objects have the field, as the variants of an enum have its tag.
+    pub(super) fn is_required(self, name: &str) -> bool {
+        let required = self.get("required").and_then(Value::as_array);
+        required.is_some_and(|required| required.iter().any(|required| required == name))
     }
 
     fn get(self, key: &str) -> Option<&'a Value> {

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_api_types::{custom_resource_schema, list_map_keys};
-use schemars::Schema;
+use kubewright_api_types::list_map_keys;
 use serde_json::{Map, Value, json};
 
-use super::flattened;
-use super::references::{BUILT_IN, RUST_TYPE};
+use super::{
+    flattened,
+    keywords::field_path,
+    references::{BUILT_IN, RUST_TYPE, insert_built_in},
+};
 
 /// Finishes the schema; returns the names of the Rust types by path.
-pub(super) fn finish(schema: &mut Schema) -> BTreeMap<String, String> {
+pub(super) fn finish(schema: &mut Value) -> BTreeMap<String, String> {
     let mut types = BTreeMap::new();
-    if let Some(fields) = schema.as_object_mut() {
-        finish_fields(fields, "", &mut types);
-    }
+    finish_value(schema, "", &mut types);
     types
 }
 
@@ -23,13 +23,13 @@ fn finish_fields(fields: &mut Map<String, Value>, path: &str, types: &mut BTreeM
     if let Some(Value::String(name)) = fields.remove(RUST_TYPE) {
         types.insert(path.to_owned(), name);
     }
-    if let Some(Value::String(name)) = fields.remove(BUILT_IN) {
-        insert_built_in(fields, &name);
+    if fields.contains_key(BUILT_IN) {
+        insert_built_in(fields);
         return;
     }
     let published = flattened::insert_published(fields);
-    set_known_format(fields);
     add_list_type(fields);
+    replace_additional_properties(fields);
     for (key, value) in fields.iter_mut() {
         match (key.as_str(), value) {
             ("properties", Value::Object(properties)) => {
@@ -37,8 +37,7 @@ fn finish_fields(fields: &mut Map<String, Value>, path: &str, types: &mut BTreeM
                     .iter_mut()
                     .filter(|(name, _)| !published.contains(&name.as_str()));
                 for (name, property) in others {
-                    let separator = if path.is_empty() { "" } else { "." };
-                    finish_value(property, &format!("{path}{separator}{name}"), types);
+                    finish_value(property, &field_path(path, name), types);
                 }
             }
             ("items" | "additionalProperties", value) => finish_value(value, &format!("{path}[]"), types),
@@ -59,12 +58,20 @@ fn finish_value(value: &mut Value, path: &str, types: &mut BTreeMap<String, Stri
     }
 }
 
-/// Inserts the schema of a type of Kubernetes. What the field has itself is kept, such as its description.
-fn insert_built_in(fields: &mut Map<String, Value>, name: &str) {
-    if let Some(Value::Object(schema)) = custom_resource_schema(name) {
-        for (key, value) in schema {
-            fields.entry(key).or_insert(value);
+/// Beside fields, unknown ones are kept, or removed: a schema has either fields or the values of a map.
+fn replace_additional_properties(fields: &mut Map<String, Value>) {
+    let has_fields = fields
+        .get("properties")
+        .and_then(Value::as_object)
+        .is_some_and(|properties| !properties.is_empty());
+    match fields.get("additionalProperties") {
+        Some(Value::Bool(keeps_unknown)) if has_fields => {
+            if *keeps_unknown {
+                fields.insert("x-kubernetes-preserve-unknown-fields".to_owned(), true.into());
+            }
+            fields.remove("additionalProperties");
         }
+        _ => {}
     }
 }
 
@@ -81,7 +88,7 @@ fn add_list_type(fields: &mut Map<String, Value>) {
 
 /// Replaces formats of integers that the API server does not know by the smallest that it knows, with the type's limits. `uint64` stays, for
 /// which there is none: `kubewright generate` refuses it.
-fn set_known_format(fields: &mut Map<String, Value>) {
+pub(super) fn set_known_format(fields: &mut Map<String, Value>) {
     let (format, minimum, maximum) = match fields.get("format").and_then(Value::as_str) {
         Some("int8") => ("int32", i64::from(i8::MIN), i64::from(i8::MAX)),
         Some("int16") => ("int32", i64::from(i16::MIN), i64::from(i16::MAX)),

@@ -1,40 +1,41 @@
 //! Makes the CustomResourceDefinition of a kind: kube's, with a schema of our own. Only the code of `#[derive(Informer)]` calls this.
 //!
 //! schemars generates the schema, in these steps. `nulls` decides which fields are nullable. `references` inlines references, and replaces
-//! types of Kubernetes by a mark with their name. kube's transforms make it structural. `finish` replaces the marks by the schemas that
-//! Kubernetes publishes (package `kubewright-api-types`), those that a struct flattens included (`flattened`), and removes what the API server does
-//! not know.
+//! types of Kubernetes by a mark with their name. `structural` makes it structural: it lifts the fields of an enum's `variants` to the enum, where
+//! `merge` makes one schema of those that several variants have for a field. `finish` replaces the marks by the schemas that Kubernetes publishes
+//! (package `kubewright-api-types`), those that a struct flattens included (`flattened`), and removes what the API server does not know.
 //!
 //! It differs from kube's schema in this:
 //! - Types of Kubernetes have their list types, map keys, formats and required fields. A list of conditions is a map by `type`.
 //! - A field with `skip_serializing_if` is not nullable.
 //! - There is no `title`. Integers have a format that the API server knows.
+//! - Enums with `#[serde(tag = "…")]` have a schema, and some with `#[serde(untagged)]` that kube's lacks. An enum that cannot have one is an error
+//!   with the field's path.
 
 mod finish;
 mod flattened;
+mod keywords;
+mod merge;
 mod nulls;
 mod references;
+mod structural;
+mod variants;
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceValidation, JSONSchemaProps,
 };
-use kube::core::schema::{OptionalEnum, StructuralSchemaRewriter};
-use schemars::{
-    JsonSchema, Schema,
-    generate::SchemaSettings,
-    transform::{AddNullable, Transform as _},
-};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use serde_json::Value;
 
-/// Returns kube's definition with the schema of `K` in place of its own. The schema comes first: its errors name the Rust type.
+/// Adds the schema of `K` to a definition that kube makes without one: kube's own schema generation panics for enums with a tag.
 ///
 /// # Panics
 /// If the schema cannot be structural, such as that of a type that contains itself, with the reason.
 pub fn definition<K: JsonSchema>(crd: impl FnOnce() -> CustomResourceDefinition) -> CustomResourceDefinition {
-    let schema = schema::<K>().0;
+    let schema = serde_json::from_value::<JSONSchemaProps>(schema::<K>().0);
     let mut crd = crd();
-    let schema = serde_json::from_value::<JSONSchemaProps>(schema.to_value());
     let schema = schema.unwrap_or_else(|error| panic!("the schema is not one of a custom resource: {error}"));
     for version in &mut crd.spec.versions {
         version.schema = Some(CustomResourceValidation {
@@ -49,8 +50,10 @@ pub fn rust_types<K: JsonSchema>() -> BTreeMap<String, String> {
     schema::<K>().1
 }
 
-fn schema<K: JsonSchema>() -> (Schema, BTreeMap<String, String>) {
-    let read = SchemaSettings::draft2020_12().for_deserialize().into_generator();
+fn schema<K: JsonSchema>() -> (Value, BTreeMap<String, String>) {
+    // The titles name the variants of untagged enums in errors.
+    let read = SchemaSettings::draft2020_12().with(|settings| settings.untagged_enum_variant_titles = true);
+    let read = read.for_deserialize().into_generator();
     let written = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = read.into_root_schema_for::<K>().to_value();
     nulls::restrict(&mut schema, &written.into_root_schema_for::<K>().to_value());
@@ -60,9 +63,8 @@ fn schema<K: JsonSchema>() -> (Schema, BTreeMap<String, String>) {
     for transform in &mut SchemaSettings::openapi3().transforms {
         transform.transform(&mut schema);
     }
-    AddNullable::default().transform(&mut schema);
-    StructuralSchemaRewriter.transform(&mut schema);
-    OptionalEnum.transform(&mut schema);
+    let mut schema = schema.to_value();
+    structural::make_structural(&mut schema).unwrap_or_else(|reason| panic!("{reason}"));
     let types = finish::finish(&mut schema);
     (schema, types)
 }

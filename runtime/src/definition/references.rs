@@ -1,13 +1,13 @@
 //! Replaces the references of a schema by the schemas that they refer to.
 
-use std::mem;
-
-use kubewright_api_types::has_custom_resource_schema;
+use kubewright_api_types::{custom_resource_schema, has_custom_resource_schema};
 use schemars::{
     Schema,
     transform::{Transform, transform_subschemas},
 };
 use serde_json::{Map, Value};
+
+use super::keywords::{Fields, join};
 
 /// Marks a type of Kubernetes, with its name in `kubewright-api-types`.
 pub(super) const BUILT_IN: &str = "x-kubewright-built-in";
@@ -72,7 +72,6 @@ impl Transform for Resolver {
             return;
         };
         unwrap_null(fields);
-        self.check_enum(fields);
         let Some(Value::String(reference)) = fields.remove("$ref") else {
             transform_subschemas(self, schema);
             return;
@@ -102,36 +101,15 @@ impl Transform for Resolver {
         self.outer.push(name.clone());
         self.transform(&mut resolved);
         self.outer.pop();
-        // What stands beside the reference is the field's: its description, its default.
-        for (key, value) in mem::take(fields) {
-            resolved.insert(key, value);
+        // What stands beside the reference is the field's, such as its description and its default, or the tag of an enum's variant.
+        if let Value::Object(resolved) = resolved.to_value() {
+            join(fields, resolved);
         }
-        resolved.insert(RUST_TYPE.to_owned(), name.into());
-        *schema = resolved;
+        fields.insert(RUST_TYPE.to_owned(), name.into());
     }
 }
 
 impl Resolver {
-    /// An enum whose variants are strings and objects has no structural schema.
-    fn check_enum(&mut self, fields: &Map<String, Value>) {
-        let variants = fields
-            .get("oneOf")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let (objects, others): (Vec<_>, Vec<_>) = variants.partition(|variant| variant["type"] == "object");
-        if objects.is_empty() || others.is_empty() {
-            return;
-        }
-        let name = self.outer.last().cloned().unwrap_or_default();
-        self.error.get_or_insert_with(|| {
-            format!(
-                "enum {name} has variants with and without data, and a schema of a custom resource has one type for all: give each variant \
-                 data (`Name {{}}`), or none"
-            )
-        });
-    }
-
     fn definition(&mut self, name: &str) -> Option<Map<String, Value>> {
         if let Some(first) = self.outer.iter().position(|outer| outer == name) {
             let cycle = self.outer[first..].join(" → ");
@@ -149,6 +127,18 @@ impl Resolver {
                 .get_or_insert_with(|| format!("the schema refers to {name}, which it does not define"));
         }
         found
+    }
+}
+
+/// Replaces the mark of a type of Kubernetes by its schema.
+pub(super) fn insert_built_in(fields: &mut Fields) {
+    let name = fields.remove(BUILT_IN);
+    let schema = name
+        .as_ref()
+        .and_then(Value::as_str)
+        .and_then(custom_resource_schema);
+    if let Some(Value::Object(schema)) = schema {
+        join(fields, schema);
     }
 }
 
@@ -178,5 +168,5 @@ pub(super) fn unwrap_null(fields: &mut Map<String, Value>) {
 fn is_null_type(schema: &Value) -> bool {
     schema
         .as_object()
-        .is_some_and(|fields| fields.len() == 1 && fields["type"] == "null")
+        .is_some_and(|fields| fields.len() == 1 && fields.get("type").is_some_and(|ty| ty == "null"))
 }

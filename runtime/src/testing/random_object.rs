@@ -1,5 +1,6 @@
 //! Random objects of a schema.
 
+use kubewright_api_types::{has_variants, one_variant};
 use serde_json::{Map, Value, json};
 
 /// Longest list, map or repetition, unless the schema wants a longer one.
@@ -51,7 +52,7 @@ impl Random {
         }
     }
 
-    /// Returns a value that the schema accepts. CEL rules, `not` and `allOf` are not evaluated.
+    /// Returns a value that the schema accepts. CEL rules, `not`, and alternatives of values that are not objects, are not evaluated.
     pub fn value(&mut self, schema: &Value) -> Value {
         if schema["nullable"] == true && self.one_in(3) {
             return Value::Null;
@@ -93,21 +94,14 @@ impl Random {
             return entries.collect::<Map<_, _>>().into();
         }
         // An enum with data: one of its variants.
-        let variants = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
-        let variant = match variants {
-            Some(variants) if !variants.is_empty() => Some(self.pick(variants)),
-            _ => None,
-        };
+        let is_variant = has_variants(schema);
+        let narrowed = is_variant.then(|| one_variant(schema, |count| self.below(count)));
+        let schema = narrowed.as_ref().unwrap_or(schema);
         let mut fields = Map::new();
         let required = strings(&schema["required"]);
-        let of_variant = variant.map_or_else(Vec::new, |variant| strings(&variant["required"]));
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            let is_required = required.contains(&&**name) || of_variant.contains(&&**name);
-            let narrowed = variant.and_then(|variant| variant["properties"].get(name));
-            let is_optional = variant.is_none() || narrowed.is_some();
-            if is_required || (is_optional && self.one_in(2)) {
-                let narrowed = narrowed.filter(|narrowed| narrowed["enum"].is_array());
-                fields.insert(name.clone(), self.value(narrowed.unwrap_or(property)));
+            if required.contains(&&**name) || self.one_in(2) {
+                fields.insert(name.clone(), self.value(property));
             }
         }
         if schema["x-kubernetes-embedded-resource"] == true {
@@ -126,7 +120,7 @@ impl Random {
                 fields.entry(name).or_insert(value);
             }
         }
-        if self.has_unknown_fields && variant.is_none() && self.one_in(8) {
+        if self.has_unknown_fields && !is_variant && self.one_in(8) {
             fields.insert("unknown".to_owned(), self.anything(2));
         }
         fields.into()

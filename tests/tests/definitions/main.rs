@@ -10,11 +10,13 @@
 )]
 
 mod controller_gen;
+mod enums;
 mod imported;
 mod service_monitor;
 
 use std::collections::BTreeMap;
 
+use enums::enums_with_data_accept_what_serde_accepts;
 use k8s_openapi::{
     api::{
         batch::v1::JobTemplateSpec,
@@ -39,6 +41,7 @@ use service_monitor::generated_service_monitor_is_valid;
 on_both_servers!(
     definitions_are_accepted_and_objects_keep_their_fields,
     generated_service_monitor_is_valid,
+    enums_with_data_accept_what_serde_accepts,
 );
 
 /// Returns the problems that `generate` reports for a kind.

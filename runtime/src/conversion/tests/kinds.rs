@@ -48,6 +48,8 @@ pub(super) mod v1 {
         #[serde(default)]
         pub colors: Vec<Color>,
         pub target: Target,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub place: Option<Place>,
         #[serde(default)]
         pub limits: BTreeMap<String, Rule>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,6 +100,23 @@ pub(super) mod v1 {
         Service(User),
         /// Only here.
         Nowhere(Rule),
+    }
+
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[serde(tag = "type", rename_all = "camelCase")]
+    pub enum Place {
+        Zone(Zone),
+        Region(Zone),
+        /// Only here.
+        Anywhere,
+    }
+
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    pub struct Zone {
+        pub name: String,
+        /// Only here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub rack: Option<String>,
     }
 
     #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -169,6 +188,8 @@ pub(super) mod v1alpha1 {
         #[serde(default)]
         colors: Vec<Color>,
         target: Target,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Place>,
         #[serde(default)]
         limits: BTreeMap<String, Rule>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -248,6 +269,21 @@ pub(super) mod v1alpha1 {
     }
 
     #[derive(Convert, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[convert(hub = v1::Place, hub_only(Anywhere, default = Self::Zone(Zone { name: "any".to_owned() })))]
+    #[serde(tag = "type", rename_all = "camelCase")]
+    pub enum Place {
+        Zone(Zone),
+        #[convert(renamed = "Region")]
+        Area(Zone),
+    }
+
+    #[derive(Convert, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[convert(hub = v1::Zone, hub_only(rack))]
+    pub struct Zone {
+        name: String,
+    }
+
+    #[derive(Convert, Clone, Debug, Deserialize, Serialize, JsonSchema)]
     #[convert(hub = v1::Nested, hub_only(user))]
     pub struct Nested {
         rule: Rule,
@@ -282,7 +318,7 @@ pub(super) mod v1beta1 {
         hub_only(limits)
     )]
     #[convert(hub_only(target, default = v1::Target::Host(v1::User { name: String::new(), mail: None })))]
-    #[convert(hub_only(nested), hub_only(ratio), hub_only(extra))]
+    #[convert(hub_only(nested), hub_only(ratio), hub_only(extra), hub_only(place))]
     pub struct FooSpec {
         name: String,
         #[convert(renamed = "max_size")]

@@ -238,3 +238,28 @@ fn too_many_lost_values_are_an_error_with_the_size() {
          and at most 128 KiB fit into the annotation that keeps them"
     );
 }
+
+#[test]
+fn data_of_a_tagged_variant_is_restored_unless_the_variant_was_changed() {
+    let converters = converters();
+    let cases = [
+        (
+            json!({"type": "zone", "name": "x", "rack": "r"}),
+            json!({"type": "zone", "name": "x"}),
+            json!({"type": "region", "name": "x"}),
+        ),
+        (
+            json!({"type": "anywhere"}),
+            json!({"type": "zone", "name": "any"}),
+            json!({"type": "region", "name": "any"}),
+        ),
+    ];
+    for (original, converted, changed) in cases {
+        let original = hub(json!({ "place": original }));
+        let mut old = convert(&converters, &original, "v1alpha1");
+        assert_eq!(old["spec"]["place"], converted);
+        assert_eq!(convert(&converters, &old, "v1"), original);
+        old["spec"]["place"]["type"] = json!("area");
+        assert_eq!(convert(&converters, &old, "v1")["spec"]["place"], changed);
+    }
+}

@@ -80,7 +80,7 @@ pub enum DefinitionError {
         kind: String,
         /// Group and version.
         api_version: String,
-        /// kube's message.
+        /// The field, the reason and the fix.
         reason: String,
     },
     /// The versions of a kind cannot be merged.
@@ -190,7 +190,7 @@ pub(super) fn all(setup: &Setup, errors: &mut Vec<ManifestError>) -> Vec<CustomD
     definitions
 }
 
-/// Generates the definition of a kind. `definition` panics where kube's `crd()` does.
+/// Generates the definition of a kind. `definition` panics if the schema cannot be structural.
 fn define(registered: &RegisteredKind) -> Result<CustomResourceDefinition, DefinitionError> {
     let info = &registered.info;
     caught_silently(registered.definition).map_err(|reason| DefinitionError::Schema {
