@@ -357,15 +357,17 @@ impl Setup {
         )
     }
 
-    /// Returns the permissions to write owner references to the primary kind. Their version changes with the stored version of the kind.
+    /// Returns the permissions to write owner references to the primary kind. They change if objects were stored in another version before: in a release that
+    /// stores the hub while other versions are served.
     fn owner_permissions(&self, controller: &ControllerBuilder) -> Vec<Permission> {
         let Some(owner) = controller.primary() else {
             return Vec::new();
         };
         let component = controller.component.and_then(|index| self.components.role(index));
         let mut versions = self.versions.iter();
-        let has_versions = versions.any(|versions| versions.converter.info.is_version_of(owner));
-        let changed = controller.owned().filter(|_| has_versions);
+        let may_change =
+            versions.any(|versions| versions.converter.info.is_version_of(owner) && versions.is_migrated());
+        let changed = controller.owned().filter(|_| may_change);
         let permissions = changed.map(Permission::owned).chain([Permission::owner(owner)]);
         permissions
             .map(|permission| permission.of_component(component))

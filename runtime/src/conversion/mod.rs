@@ -114,8 +114,8 @@
 //! When the stored version changes, so do the references, at the next apply or update of each owned object. They must not keep a version that is
 //! removed later: Kubernetes' garbage collector does not delete objects whose owner has a version that is not served. API servers with the
 //! admission plugin OwnerReferencesPermissionEnforcement, such as OpenShift's, ask for the permission to delete an object whose owner
-//! references change. So the manifests have it for the kinds that a controller of a kind with [`versions`](crate::controller::Setup::versions)
-//! [owns](crate::controller::ControllerBuilder::owns).
+//! references change. So while the hub is stored and other versions are served, the manifests have it for the kinds that the kind's controllers
+//! [own](crate::controller::ControllerBuilder::owns). The operator itself sends no such request.
 //!
 //! # Reading order
 //!

@@ -101,6 +101,11 @@ impl RegisteredVersions {
         self.is_served && self.converter.versions().nth(1).is_some()
     }
 
+    /// Whether the hub is stored beside other versions: objects may have been stored in one of these before.
+    pub(crate) fn is_migrated(&self) -> bool {
+        self.converter.info.version == self.stored && self.converter.versions().nth(1).is_some()
+    }
+
     /// Whether `info` is one of the versions.
     pub(crate) fn contains(&self, info: &ApiResource) -> bool {
         self.converter.versions().any(|version| version == info.version)

@@ -164,10 +164,19 @@ async fn owner_references_have_the_stored_version() {
         test.reconcile("default/a").await.unwrap();
         test.requests().remove(0).body["metadata"]["ownerReferences"][0]["apiVersion"].take()
     };
-    let test = Harness::new(first);
+    let migrated = |setup: &mut Setup| {
+        register_owner(setup);
+        setup.versions::<v1::Foo>().other::<v1alpha1::Foo>();
+    };
+    let test = Harness::new(migrated);
     let permissions = test.setup().permissions();
     let changed = permissions.iter().find(|unit| unit.unit == "owned ConfigMap");
     assert_eq!(changed.unwrap().verbs, ["delete"]);
+    assert_eq!(owner_version(test).await, "demo.dev/v1");
+
+    let test = Harness::new(first);
+    let permissions = test.setup().permissions();
+    assert!(permissions.iter().all(|unit| unit.unit != "owned ConfigMap"));
     assert_eq!(owner_version(test).await, "demo.dev/v1alpha1");
 
     // A test installs the definition of the hub alone.
