@@ -126,6 +126,8 @@ pub mod projection;
 pub mod spec_types;
 #[cfg(test)]
 mod test_effort;
+#[cfg(test)]
+mod test_log;
 pub mod testing;
 mod token_bucket;
 #[doc(hidden)]

@@ -5,42 +5,18 @@ use std::sync::Arc;
 use futures::FutureExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::core::Status;
-use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::{super::*, millis, start};
 use crate::{
     Kind,
     client::{ApiRequest, ClientError, ClientErrorCause},
+    test_log::CollectedLog,
 };
-
-/// Collects the log lines of this thread.
-#[derive(Clone, Default)]
-struct CollectedLog(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for CollectedLog {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(text);
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Returns the log while the calls of one key return `results`.
 async fn logged(results: impl Fn(usize) -> Result<Action, ReconcileError> + Send + Sync + 'static) -> String {
-    let log = CollectedLog::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .without_time()
-        .with_writer(move || writer.clone())
-        .finish();
-    // With only one subscriber, tracing caches the interest of the thread that reaches a callsite first, which can be another test's.
-    let _second = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(std::io::sink).finish());
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let log = CollectedLog::start(tracing::Level::INFO);
     let results = Arc::new(results);
     let running = start(1, millis(0), move |_, call| {
         let results = results.clone();
@@ -49,8 +25,7 @@ async fn logged(results: impl Fn(usize) -> Result<Action, ReconcileError> + Send
     running.add("default/a");
     sleep(millis(500)).await;
     running.stop().await;
-    let log = log.0.lock();
-    String::from_utf8(log.clone()).unwrap()
+    log.text()
 }
 
 /// The API server's answer to a write with an outdated resource version.

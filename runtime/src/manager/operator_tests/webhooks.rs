@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::*;
-use crate::webhooks::Validator;
+use crate::{test_log::CollectedLog, webhooks::Validator};
 
 struct Accept;
 
@@ -114,6 +114,7 @@ async fn leader_puts_back_an_edited_configuration_after_a_while() {
     ] {
         let (server, stop) = (Shared::default(), CancellationToken::new());
         server.lock().configuration = Some(configuration.clone());
+        let log = CollectedLog::start(tracing::Level::INFO);
         let args = format!("--health-bind-address=0 {args}");
         let running = tokio::spawn(with_webhook(&server, &args, &stop).run());
         sleep(Duration::from_mins(4)).await;
@@ -121,6 +122,13 @@ async fn leader_puts_back_an_edited_configuration_after_a_while() {
         sleep(Duration::from_mins(2)).await;
         let found = patches(&server);
         assert_eq!(found.first(), is_kept.then_some(&put_back), "{args}");
+        let log = log.text();
+        for line in [
+            "the webhook configuration differs from the code: these fields are put back after 300 s",
+            "put back fields of the webhook configuration that were edited",
+        ] {
+            assert_eq!(log.contains(line), is_kept, "{args}: {log}");
+        }
         stop.cancel();
         running.await.unwrap().unwrap();
     }

@@ -9,6 +9,7 @@ use super::*;
 use crate::{
     NamespacedName,
     test_effort::simulation_seeds,
+    test_log::CollectedLog,
     webhooks::certificates::keeper::{CertificateKeeper, CertificateSource},
 };
 use api::{Api, SharedApi, accepts, client};
@@ -177,46 +178,15 @@ async fn served_certificates_are_always_trusted() {
     }
 }
 
-/// Collects the log lines of this thread.
-#[derive(Clone, Default)]
-struct CollectedLog(Arc<parking_lot::Mutex<Vec<u8>>>);
-
-impl std::io::Write for CollectedLog {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().extend_from_slice(text);
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl CollectedLog {
-    /// Whether the log has any line of these keys, in PEM.
-    fn has_key(&self, keys: &str) -> bool {
-        let log = String::from_utf8(self.0.lock().clone()).unwrap();
-        let mut lines = keys.lines().filter(|line| !line.starts_with("-----"));
-        lines.any(|line| log.contains(line)) || log.contains("PRIVATE KEY-----")
-    }
-
-    fn has(&self, text: &str) -> bool {
-        String::from_utf8(self.0.lock().clone()).unwrap().contains(text)
-    }
+/// Whether the log has any line of these keys, in PEM.
+fn has_key(log: &str, keys: &str) -> bool {
+    let mut lines = keys.lines().filter(|line| !line.starts_with("-----"));
+    lines.any(|line| log.contains(line)) || log.contains("PRIVATE KEY-----")
 }
 
 #[tokio::test(start_paused = true)]
 async fn broken_secrets_and_edited_bundles_are_put_right() {
-    let log = CollectedLog::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::TRACE)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    // With only one subscriber, tracing caches the interest of the thread that reaches a callsite first, which can be another test's.
-    let _second = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(std::io::sink).finish());
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let log = CollectedLog::start(tracing::Level::TRACE);
     for seed in 0..simulation_seeds().div_ceil(20) {
         let simulation = Simulation::start(seed);
         sleep(Duration::from_secs(10)).await;
@@ -224,7 +194,7 @@ async fn broken_secrets_and_edited_bundles_are_put_right() {
         simulation.api.lock().edit_bundle(0, "edited");
         sleep(Duration::from_secs(20)).await;
         assert_eq!(simulation.assert_settled(seed), first);
-        assert!(log.has("the CA bundle was edited: put back"));
+        assert!(log.text().contains("the CA bundle was edited: put back"));
 
         let foreign = {
             let mut contents = Contents::default();
@@ -253,7 +223,7 @@ async fn broken_secrets_and_edited_bundles_are_put_right() {
                 .map(|key| simulation.api.lock().entry(key))
                 .concat();
             assert_eq!(keys.matches("BEGIN PRIVATE KEY").count(), 2, "seed {seed}");
-            assert!(!log.has_key(&keys), "seed {seed}: a key is in the log");
+            assert!(!has_key(&log.text(), &keys), "seed {seed}: a key is in the log");
             assert_eq!(
                 simulation.api.lock().secret_data().get("other").is_some(),
                 has_other,
@@ -266,7 +236,7 @@ async fn broken_secrets_and_edited_bundles_are_put_right() {
         "ca.crt: it has no PEM block",
         "the serving certificate is not for shop.default.svc",
     ] {
-        assert!(log.has(problem), "{problem}");
+        assert!(log.text().contains(problem), "{problem}");
     }
 }
 
