@@ -249,6 +249,29 @@ async fn expired_list_without_a_token_begins_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn interrupted_migration_is_completed_by_the_next() {
+    let api = api(vec![
+        page(&["a"], Some("next"), Some(1)),
+        Reply::lost(),
+        page(&["a"], Some("next"), Some(1)),
+        page(&["b"], None, None),
+    ]);
+    accept(&api);
+    let (result, progress) = migrate(&api).await;
+    assert!(
+        matches!(result, Err(StorageMigrationError::Client(_))),
+        "{result:?}"
+    );
+    assert_eq!(progress, [(1, 2)]);
+    assert!(!trimmed(&api.requests()));
+
+    let (result, progress) = migrate(&api).await;
+    assert_eq!(result.unwrap(), Some(2));
+    assert_eq!(progress, [(1, 2), (2, 2)]);
+    assert!(trimmed(&api.requests()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn objects_that_are_refused_are_named_and_nothing_is_trimmed() {
     let names: Vec<String> = (0..12).map(|number| format!("foo-{number:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -72,6 +72,29 @@ impl Defaulter<ConfigMap> for Defaults {
     }
 }
 
+#[test]
+fn request_has_what_the_api_server_sent() {
+    let mut sent = request("UPDATE", &map(&json!({"a": "b"})), &map(&json!({})));
+    sent["subResource"] = json!("status");
+    let request: AdmissionRequest = serde_json::from_value(sent).unwrap();
+    assert_eq!(
+        (&*request.uid, request.operation, &*request.name, request.dry_run),
+        ("705ab4f5", Operation::Update, "a", true)
+    );
+    assert_eq!(
+        (request.namespace.as_deref(), request.subresource.as_deref()),
+        (Some("shop"), Some("status"))
+    );
+    let user = json!(request.user);
+    assert_eq!(
+        user,
+        json!({"username": "ada", "uid": "7", "groups": ["dev"], "extra": {"a": ["b"]}})
+    );
+    assert_eq!(request.options["fieldManager"], "kubectl");
+    let old: ConfigMap = request.old_object().unwrap().unwrap();
+    assert_eq!(old.data, Some([].into()));
+}
+
 /// A request as the API server sends it.
 fn request(operation: &str, object: &Value, old: &Value) -> Value {
     json!({
