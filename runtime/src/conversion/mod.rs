@@ -107,8 +107,8 @@
 //!
 //! # Owner references
 //!
-//! The operator's clients write the stored version into owner references to the kind, whatever version the controllers use, in creates,
-//! updates, applies and merge patches. A new hub changes no reference, a rollback finds all of them served, and the garbage collector reads
+//! The operator's typed clients write the stored version into owner references to the kind, whatever version the controllers use, in creates,
+//! updates, applies and patches other than JSON patches. A new hub changes no reference, a rollback finds all of them served, and the garbage collector reads
 //! owners without a conversion.
 //!
 //! When the stored version changes, so do the references, at the next apply or update of each owned object. They must not keep a version that is
