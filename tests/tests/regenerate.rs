@@ -352,8 +352,8 @@ fn change_versions(project: &Project) {
     let definitions = read_manifests(&project.root().join("manifests/crds"));
     for (plural, versions, is_converted) in [
         ("seeds", &["v1beta1"][..], false),
-        ("plants", &["v1", "v1alpha1", "v1beta1"], true),
-        ("trees", &["v1alpha1", "v1beta1"], false),
+        ("plants", &["v1", "v1beta1", "v1alpha1"], true),
+        ("trees", &["v1beta1", "v1alpha1"], false),
     ] {
         let name = format!("{plural}.demo.dev");
         let definition = definitions
@@ -361,11 +361,10 @@ fn change_versions(project: &Project) {
             .find(|found| found["metadata"]["name"] == *name);
         let spec = &definition.expect("a definition")["spec"];
         let all = spec["versions"].as_array().expect("versions");
-        let mut names: Vec<_> = all
+        let names: Vec<_> = all
             .iter()
             .filter_map(|version| version["name"].as_str())
             .collect();
-        names.sort_unstable();
         assert_eq!(names, versions);
         let deprecated = all.iter().filter(|version| version["deprecated"] == true);
         assert_eq!(deprecated.count(), versions.len() - 1, "{spec}");
