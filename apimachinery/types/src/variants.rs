@@ -15,31 +15,33 @@ pub fn has_variants(schema: &Value) -> bool {
 /// count and returns the index of one.
 pub fn one_variant(schema: &Value, mut choose: impl FnMut(usize) -> usize) -> Value {
     let mut narrowed = schema.clone();
-    while let Some((keyword, mut schemas)) = ALTERNATIVES
-        .iter()
-        .find_map(|keyword| Some((*keyword, take_list(&mut narrowed, keyword)?)))
-    {
+    let mut pending = alternatives(schema);
+    if let Some(fields) = narrowed.as_object_mut() {
+        fields.retain(|keyword, _| !ALTERNATIVES.contains(&keyword.as_str()));
+    }
+    while let Some((keyword, mut schemas)) = pending.pop() {
         if keyword == "allOf" {
             for schema in &schemas {
                 restrict(&mut narrowed, schema, &[]);
+                pending.extend(alternatives(schema));
             }
         } else if !schemas.is_empty() {
             let at = choose(schemas.len()).min(schemas.len() - 1);
             let chosen = schemas.swap_remove(at);
             restrict(&mut narrowed, &chosen, &schemas.iter().collect::<Vec<_>>());
+            pending.extend(alternatives(&chosen));
         }
     }
     narrowed
 }
 
-fn take_list(schema: &mut Value, keyword: &str) -> Option<Vec<Value>> {
-    match schema.as_object_mut()?.remove(keyword)? {
-        Value::Array(schemas) => Some(schemas),
-        _ => None,
-    }
+/// Returns the keywords with alternatives, and these.
+fn alternatives(schema: &Value) -> Vec<(&'static str, Vec<Value>)> {
+    let of_keyword = |keyword: &&'static str| Some((*keyword, schema[*keyword].as_array()?.clone()));
+    ALTERNATIVES.iter().filter_map(of_keyword).collect()
 }
 
-/// Restricts a schema to what one of several alternatives accepts.
+/// Restricts a schema to what one of several alternatives accepts, without the alternatives in this.
 fn restrict(schema: &mut Value, by: &Value, others: &[&Value]) {
     let Some(fields) = schema.as_object_mut() else {
         return;
@@ -47,17 +49,25 @@ fn restrict(schema: &mut Value, by: &Value, others: &[&Value]) {
     restrict_properties(fields, by, others);
     for (keyword, value) in by.as_object().into_iter().flatten() {
         match (keyword.as_str(), value) {
-            ("properties", _) => {}
+            ("properties" | "allOf" | "anyOf" | "oneOf", _) => {}
             ("items", value) => {
                 let others: Vec<&Value> = others.iter().map(|other| &other["items"]).collect();
-                restrict(fields.entry("items").or_insert_with(|| json!({})), value, &others);
+                restrict_nested(fields.entry("items").or_insert_with(|| json!({})), value, &others);
             }
             ("required", Value::Array(names)) => extend(fields, "required", names),
-            ("allOf", Value::Array(schemas)) => extend(fields, "allOf", schemas),
-            ("anyOf" | "oneOf", value) => extend(fields, "allOf", &[json!({ keyword: value })]),
             _ => {
                 fields.insert(keyword.clone(), value.clone());
             }
+        }
+    }
+}
+
+/// Restricts the schema of a field or an element. Its alternatives are chosen when one of its variants is asked for.
+fn restrict_nested(schema: &mut Value, by: &Value, others: &[&Value]) {
+    restrict(schema, by, others);
+    if let Some(fields) = schema.as_object_mut() {
+        for (keyword, schemas) in alternatives(by) {
+            extend(fields, "allOf", &[json!({ keyword: schemas })]);
         }
     }
 }
@@ -77,7 +87,7 @@ fn restrict_properties(fields: &mut Map<String, Value>, by: &Value, others: &[&V
     properties.retain(|name, _| !removed.contains(name));
     for (name, property) in properties {
         let others: Vec<&Value> = others.iter().map(|other| &other["properties"][name]).collect();
-        restrict(property, &by["properties"][name], &others);
+        restrict_nested(property, &by["properties"][name], &others);
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Each change that crdify refuses by default is marked, except that of a description: the changed descriptions are counted.
 
+mod alternatives;
 mod constraints;
 mod new_version;
 #[cfg(test)]
@@ -189,11 +190,7 @@ impl SchemaDiff {
                 ));
             }
         }
-        for key in ["anyOf", "oneOf", "allOf", "not"] {
-            if old[key] != new[key] {
-                self.add_breaking(format!("{field}: {key} changed"));
-            }
-        }
+        self.alternatives(&field, old, new);
         let below = |name: &str| {
             if path.is_empty() {
                 name.to_owned()

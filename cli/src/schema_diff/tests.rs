@@ -122,6 +122,54 @@ fn reports_added_removed_and_required_fields() {
 }
 
 #[test]
+fn new_variants_of_an_enum_with_data_keep_objects_valid() {
+    let tagged = |tags: &[&str], alternatives: &[Value]| {
+        json!({"type": "object", "required": ["type"], "oneOf": alternatives,
+            "properties": {"type": {"type": "string", "enum": tags}, "size": {"type": "integer"}}})
+    };
+    let variant =
+        |tag: &str, required: Value| json!({"properties": {"type": {"enum": [tag]}}, "required": required});
+    let (one, two) = (variant("A", json!(["size"])), variant("B", json!([])));
+    let old = tagged(&["A", "B"], &[one.clone(), two.clone()]);
+    let more = tagged(
+        &["A", "B", "C"],
+        &[one.clone(), two.clone(), variant("C", json!([]))],
+    );
+    assert_eq!(
+        diff(&old, &more),
+        [
+            "BREAKING for clients: spec: oneOf has 1 more alternative",
+            "BREAKING for clients: spec.type: also allows \"C\"",
+        ]
+    );
+    assert!(diff(&more, &old).contains(&"BREAKING spec: oneOf changed".to_owned()));
+    let stricter = tagged(&["A", "B"], &[one, variant("B", json!(["size"]))]);
+    assert_eq!(diff(&old, &stricter), ["BREAKING spec: oneOf changed"]);
+
+    let external = |names: &[&str], alternatives: &[&str]| {
+        let alternatives: Vec<Value> = alternatives
+            .iter()
+            .map(|name| json!({"required": [name]}))
+            .collect();
+        let fields = names
+            .iter()
+            .map(|name| ((*name).to_owned(), json!({"type": "string"})));
+        json!({"type": "object", "properties": Value::Object(fields.collect()), "oneOf": alternatives})
+    };
+    let old = external(&["a", "b"], &["a", "b"]);
+    assert_eq!(
+        diff(&old, &external(&["a", "b", "c"], &["a", "b", "c"])),
+        [
+            "BREAKING for clients: spec: oneOf has 1 more alternative",
+            "spec.c added"
+        ]
+    );
+    // An object with both fields was valid.
+    let both = external(&["a", "b"], &["a"]);
+    assert_eq!(diff(&both, &old), ["BREAKING spec: oneOf changed"]);
+}
+
+#[test]
 fn reports_versions_columns_and_scope() {
     let old = crd(&json!({}));
     let mut new = old.clone();
