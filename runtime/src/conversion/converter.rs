@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 use super::{
     ConvertError, FieldRule, Versioned,
     lost_fields::{self, LostField},
+    partial_objects,
     schema_at::{SchemaAt, drop_new_nulls},
-    version::{self, RoundTrip},
+    version::{self, ConvertObject, RoundTrip},
 };
 use crate::{ApiResource, panics::caught};
 
@@ -29,9 +30,6 @@ pub(crate) struct Converter {
     hub: Version,
     others: Vec<OtherVersion>,
 }
-
-/// Converts an object and the result back.
-type ConvertObject = fn(&Map<String, Value>) -> Result<RoundTrip, ConvertError>;
 
 #[derive(Clone)]
 struct Version {
@@ -185,7 +183,7 @@ impl Step<'_> {
         let RoundTrip {
             there: mut converted,
             back: mut base,
-        } = (self.convert)(&object)?;
+        } = partial_objects::convert(&object, self.from.schema(), self.convert)?;
         let Some(Value::Object(mut metadata)) = object.remove("metadata") else {
             return Err(ConvertError::new("the object has no metadata"));
         };
@@ -218,7 +216,8 @@ impl Step<'_> {
         let lost: Vec<LostField> = serde_json::from_str(annotation).ok()?;
         let mut there = converted.clone();
         let back = if lost_fields::restore(lost, &mut there) {
-            (self.convert_back)(&there).ok()?.there
+            let back = partial_objects::convert(&there, self.to.schema(), self.convert_back);
+            back.ok()?.there
         } else {
             base.clone()
         };

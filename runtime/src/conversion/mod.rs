@@ -105,6 +105,12 @@
 //! - Equal elements of a list without keys are interchangeable. If some of them are removed and they stood for different values, none
 //!   is restored.
 //!
+//! # Partial objects
+//!
+//! In a server-side apply the API server converts objects from which it removed fields, required ones included, to find out which fields other
+//! versions have. They are converted: fields that depend on what is absent are left out of the result. The functions of rules are called with
+//! made-up values in place of the absent ones; if one refuses these, the conversion fails, and so does the apply.
+//!
 //! # Owner references
 //!
 //! The operator's typed clients write the stored version into owner references to the kind, whatever version the controllers use, in creates,
@@ -120,13 +126,14 @@
 //! # Reading order
 //!
 //! `convert`, `rules` and `field_rules` (what the derive implements and calls), `version` (two Rust types as functions of JSON), `lost_fields` and `schema_at`
-//! (what the annotation holds), `converter` (the versions of a kind), `review` (the API server's requests), `versions` (registration),
+//! (what the annotation holds), `partial_objects` (without required fields), `converter` (the versions of a kind), `review` (the API server's requests), `versions` (registration),
 //! `storage_migration` (after which a version can be removed).
 
 mod convert;
 mod converter;
 mod field_rules;
 mod lost_fields;
+mod partial_objects;
 mod review;
 #[doc(hidden)]
 pub mod rules;

@@ -93,6 +93,9 @@ pub struct RoundTrip {
     pub(super) back: Map<String, Value>,
 }
 
+/// Converts an object and the result back.
+pub(super) type ConvertObject = fn(&Map<String, Value>) -> Result<RoundTrip, ConvertError>;
+
 impl<O, H> OtherVersion<H> for O
 where
     H: Versioned<Spec: DeserializeOwned + Serialize, Status: DeserializeOwned + Serialize>,

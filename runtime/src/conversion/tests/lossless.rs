@@ -13,8 +13,8 @@ use crate::{
 };
 
 /// The versions, and their schemas, made once.
-static CONVERTERS: LazyLock<Converters> = LazyLock::new(converters);
-static SCHEMAS: LazyLock<[Value; 3]> = LazyLock::new(|| {
+pub(super) static CONVERTERS: LazyLock<Converters> = LazyLock::new(converters);
+pub(super) static SCHEMAS: LazyLock<[Value; 3]> = LazyLock::new(|| {
     [
         schema::<kinds::v1::Foo>(),
         schema::<kinds::v1alpha1::Foo>(),
@@ -22,7 +22,7 @@ static SCHEMAS: LazyLock<[Value; 3]> = LazyLock::new(|| {
     ]
 });
 
-const VERSIONS: [&str; 3] = ["v1", "v1alpha1", "v1beta1"];
+pub(super) const VERSIONS: [&str; 3] = ["v1", "v1alpha1", "v1beta1"];
 
 fn schema<K: CustomKind>() -> Value {
     let definition = K::definition();
@@ -31,7 +31,7 @@ fn schema<K: CustomKind>() -> Value {
 }
 
 /// A random object of a version that the others can convert.
-fn object(version: &str, random: &mut Random) -> Value {
+pub(super) fn object(version: &str, random: &mut Random) -> Value {
     let at = VERSIONS.iter().position(|known| *known == version).unwrap();
     let mut object = random.value(&SCHEMAS[at]);
     // The API server prunes these, and `value` adds unknown fields.

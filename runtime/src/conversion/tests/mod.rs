@@ -2,6 +2,7 @@
 
 mod kinds;
 mod lossless;
+mod partial;
 mod restoring;
 mod review;
 
