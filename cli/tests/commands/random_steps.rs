@@ -97,7 +97,7 @@ const FIELDS: [Field; 5] = [
         item: Some(
             "
 /// The user's struct.
-#[derive(ApplyConfiguration, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(ApplyConfiguration, Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct TheUsersPart {
     /// The user's field of a field.
     pub the_users_size: i32,
@@ -112,7 +112,7 @@ pub struct TheUsersPart {
         item: Some(
             "
 /// The user's enum.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub enum TheUsersChoice {
     /// The user's first variant.
     First,
