@@ -1,4 +1,4 @@
-//! Random commands of a project's life: the project compiles after each, without warnings, and so do its tests.
+//! Random commands in a project: the project compiles after each, without warnings, and so do its tests.
 //!
 //! A case compiles up to 13 times, which takes minutes: these run in `.ci/nightly` (`TEST_EFFORT` times as many). What the commands do to
 //! files is tested with many more cases in the command's package.

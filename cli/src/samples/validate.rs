@@ -49,7 +49,7 @@ pub(super) fn value(schema: &Value, value: &Value) -> Vec<String> {
 #[derive(Default)]
 struct Validator {
     problems: Vec<Problem>,
-    /// Whether the schema is within `oneOf` and the like: it only restricts what is declared beside them.
+    /// Whether the schema is within `oneOf`, `anyOf`, `allOf` or `not`: it restricts fields that the schema around it declares.
     only_restricts: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Random commands of a project's life, in process.
+//! Random commands in a project, in process.
 
 use crate::random_steps::{Files, TestProject, run_steps, steps};
 use crate::support::Sandbox;

@@ -1,4 +1,4 @@
-//! Random commands of a project's life, and what its user does between them. Two tests run them: this package's in process, many and fast,
+//! Random commands in a project, and changes by its user between them. Two tests run them: this package's in process, many and fast,
 //! and `tests/tests/random_commands.rs`, which compiles the project after each.
 //!
 //! After each command: what the user wrote is still there, unless the command removed its file; every source file is valid Rust; a command that
@@ -327,7 +327,7 @@ fn make_old(project: &impl TestProject) {
 /// The exit code of `generate` about samples, after it wrote its files.
 const SAMPLE: i32 = 8;
 
-/// Runs a command twice and checks its promises. Returns whether it was not refused.
+/// Runs a command twice and checks what the module describes. Returns whether it ended without an error.
 fn run(project: &impl TestProject, line: &str, steps: &[Step]) -> bool {
     project.commit();
     let before = project.files();

@@ -47,7 +47,7 @@ impl OwnerVersions {
         kinds.push(stored.clone());
     }
 
-    /// Forgets all kinds: references are sent as they are.
+    /// Removes all kinds: references are sent as they are.
     pub(crate) fn clear(&self) {
         self.0.write().clear();
     }

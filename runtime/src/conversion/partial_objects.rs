@@ -1,5 +1,5 @@
 //! Objects that lack required fields. In a server-side apply the API server removes the fields that a field manager no longer owns, and
-//! converts what is left, to find out which fields other versions have then.
+//! converts the object with the other fields, to get their names in other versions.
 
 use kubewright_api_types::{has_variants, one_variant};
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ pub(super) fn convert(
     convert: ConvertObject,
 ) -> Result<RoundTrip, ConvertError> {
     convert(object).or_else(|error| {
-        let completed = (0..FILLS).filter_map(|fill| complete(object, schema, fill));
+        let completed = (0..FILLS).map_while(|fill| complete(object, schema, fill));
         let converted: Result<Vec<RoundTrip>, ConvertError> =
             completed.map(|object| convert(&object)).collect();
         let converted = converted.unwrap_or_default().into_iter();
@@ -127,7 +127,7 @@ fn text(format: Option<&str>, fill: usize) -> String {
     }
 }
 
-/// Returns what two values have in common; none if that is nothing.
+/// Returns what two values have in common. None if they have nothing in common.
 fn common(one: Value, other: &Value) -> Option<Value> {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     flattened,
-    keywords::field_path,
+    keywords::{KEEPS_UNKNOWN_FIELDS, field_path},
     references::{BUILT_IN, RUST_TYPE, insert_built_in},
 };
 
@@ -67,7 +67,7 @@ fn replace_additional_properties(fields: &mut Map<String, Value>) {
     match fields.get("additionalProperties") {
         Some(Value::Bool(keeps_unknown)) if has_fields => {
             if *keeps_unknown {
-                fields.insert("x-kubernetes-preserve-unknown-fields".to_owned(), true.into());
+                fields.insert(KEEPS_UNKNOWN_FIELDS.to_owned(), true.into());
             }
             fields.remove("additionalProperties");
         }

@@ -7,7 +7,10 @@ use serde_json::{Map, Value, json};
 /// Marks values that are integers or strings.
 pub(super) const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 
-/// The keywords that an alternative of a structural schema may contain, beside `properties` and `items` of such.
+/// Marks objects whose unknown fields are kept.
+pub(super) const KEEPS_UNKNOWN_FIELDS: &str = "x-kubernetes-preserve-unknown-fields";
+
+/// The keywords that an alternative of a structural schema may contain, beside `required`, `properties` and `items` of such.
 const RESTRICTIONS: [&str; 18] = [
     "format",
     "enum",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    keywords::{Fields, INT_OR_STRING, field_path, is_restriction, restrict, strings},
+    keywords::{Fields, INT_OR_STRING, KEEPS_UNKNOWN_FIELDS, field_path, is_restriction, restrict, strings},
     references::{BUILT_IN, RUST_TYPE, insert_built_in},
 };
 
@@ -60,14 +60,14 @@ pub(super) fn merge(mut variants: Vec<Variant>, path: &str) -> Result<Merged, Co
     })
 }
 
-/// Returns what a value is by its schema, for errors. None: the schema does not tell.
+/// Returns what a value is by its schema, for errors. None: the schema has no type.
 pub(super) fn kind_of_value(schema: &Fields) -> Option<&'static str> {
     let is_marked = |keyword: &str| schema.get(keyword) == Some(&Value::Bool(true));
     if is_marked(INT_OR_STRING) {
         return Some("an integer or a string");
     }
     let Some(ty) = schema.get("type") else {
-        return is_marked("x-kubernetes-preserve-unknown-fields").then_some("any value");
+        return is_marked(KEEPS_UNKNOWN_FIELDS).then_some("any value");
     };
     Some(match ty.as_str()? {
         "object" if schema.get("additionalProperties").is_some_and(Value::is_object) => "a map",
@@ -99,9 +99,8 @@ fn check_values(variants: &[Variant], path: &str) -> Result<(), Conflict> {
         return conflict(first, other, [kind.to_owned(), other_kind.to_owned()]);
     }
     let keywords = variants.iter().flat_map(|variant| variant.schema.keys());
-    let whole = keywords.filter(|keyword| {
-        keyword.starts_with("x-kubernetes-") && *keyword != "x-kubernetes-preserve-unknown-fields"
-    });
+    let whole =
+        keywords.filter(|keyword| keyword.starts_with("x-kubernetes-") && *keyword != KEEPS_UNKNOWN_FIELDS);
     let is_tuple = |variant: &Variant| variant.schema.get("items").is_some_and(Value::is_array);
     let tuples = variants.iter().any(is_tuple).then_some("items");
     for keyword in whole.map(String::as_str).chain(tuples) {
@@ -201,8 +200,8 @@ impl Merger<'_> {
         Ok(())
     }
 
-    /// Merges a field. A variant that does not require it, and that others lack, names it in its restrictions, so that they tell which fields
-    /// it has.
+    /// Merges a field. If some variants lack it, the restrictions of a variant in which it is optional name it: they have the names of all its
+    /// fields.
     fn merge_property(&mut self, name: &str) -> Result<Fields, Conflict> {
         let having: Vec<(usize, Variant)> = self
             .variants

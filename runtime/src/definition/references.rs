@@ -7,7 +7,7 @@ use schemars::{
 };
 use serde_json::{Map, Value};
 
-use super::keywords::{Fields, join};
+use super::keywords::{Fields, KEEPS_UNKNOWN_FIELDS, join};
 
 /// Marks a type of Kubernetes, with its name in `kubewright-api-types`.
 pub(super) const BUILT_IN: &str = "x-kubewright-built-in";
@@ -33,12 +33,11 @@ const ANY_VALUES: [&str; 4] = [
     "apiextensions.v1.JSONSchemaPropsOrBool",
     "apiextensions.v1.JSONSchemaPropsOrStringArray",
 ];
-const KEEPS_UNKNOWN_FIELDS: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// Resolves all references. Replaces `anyOf` of a type and null by `nullable`.
 ///
 /// # Errors
-/// A type contains itself, or a reference leads nowhere.
+/// A type contains itself, or a reference has no definition.
 pub(super) fn resolve(root: &mut Schema) -> Result<(), String> {
     let root_type = root
         .get("title")

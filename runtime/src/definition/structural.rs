@@ -1,4 +1,4 @@
-//! Makes a schema structural: the alternatives of an enum only restrict what is declared beside them.
+//! Makes a schema structural: the alternatives of an enum only restrict fields that the enum declares.
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ fn visit(schema: &mut Value, around: Place<'_>, is_variant: bool) -> Result<(), 
     if is_variant {
         insert_built_in(fields);
     }
-    // The only alternatives that have types; they are as the API server wants them.
+    // The only alternatives that have types; the API server requires this form.
     if fields.get(INT_OR_STRING) == Some(&Value::Bool(true)) {
         return Ok(());
     }

@@ -5,13 +5,14 @@
 use serde_json::{Value, json};
 
 use super::{
-    keywords::{Fields, INT_OR_STRING, field_path, is_restriction, only_restricts, restrict, strings},
+    keywords::{
+        Fields, INT_OR_STRING, KEEPS_UNKNOWN_FIELDS, field_path, is_restriction, only_restricts, restrict,
+        strings,
+    },
     merge::{Conflict, Merged, Variant, kind_of_value, merge},
     references::RUST_TYPE,
     structural::Place,
 };
-
-const KEEPS_UNKNOWN_FIELDS: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// Lifts the fields of all alternatives of a schema. Those within the alternatives are lifted before.
 pub(super) fn lift(fields: &mut Fields, place: Place<'_>) -> Result<(), String> {
