@@ -122,6 +122,7 @@ mod namespaced_name;
 mod panics;
 #[doc(hidden)]
 pub mod projection;
+mod random_values;
 #[doc(hidden)]
 pub mod spec_types;
 #[cfg(test)]

@@ -11,7 +11,8 @@ pub use crate::{
     },
     events::writer::EventWriter,
     manager::metrics::catalog::{MetricDescription, MetricKind, metric_catalog},
-    testing::{random_object::Random, request_diff::assert_requests},
+    random_values::Random,
+    testing::request_diff::assert_requests,
     webhooks::{
         certificates::{
             BundleTarget, CertificateKeeper, CertificateSource, RotationTiming, ServerNames,

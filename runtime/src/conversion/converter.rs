@@ -183,7 +183,7 @@ impl Step<'_> {
         let RoundTrip {
             there: mut converted,
             back: mut base,
-        } = partial_objects::convert(&object, self.from.schema(), self.convert)?;
+        } = self.round_trip(&object)?;
         let Some(Value::Object(mut metadata)) = object.remove("metadata") else {
             return Err(ConvertError::new("the object has no metadata"));
         };
@@ -205,6 +205,22 @@ impl Step<'_> {
         Ok(converted)
     }
 
+    fn round_trip(&self, object: &Map<String, Value>) -> Result<RoundTrip, ConvertError> {
+        (self.convert)(object).or_else(|error| {
+            let there = partial_objects::convert(object, self.from.schema(), self.convert, error)?;
+            // Not that of the completed objects: it lacks what `there` lacks.
+            let back = self.way_back(&there)?;
+            Ok(RoundTrip { there, back })
+        })
+    }
+
+    fn way_back(&self, there: &Map<String, Value>) -> Result<Map<String, Value>, ConvertError> {
+        match (self.convert_back)(there) {
+            Ok(converted) => Ok(converted.there),
+            Err(error) => partial_objects::convert(there, self.to.schema(), self.convert_back, error),
+        }
+    }
+
     /// Restores the values of an annotation. Returns the object, and what it gives on the way back, which is `base` if nothing was restored.
     /// None if the annotation does not decode, or its values do not.
     fn restore(
@@ -216,8 +232,7 @@ impl Step<'_> {
         let lost: Vec<LostField> = serde_json::from_str(annotation).ok()?;
         let mut there = converted.clone();
         let back = if lost_fields::restore(lost, &mut there) {
-            let back = partial_objects::convert(&there, self.to.schema(), self.convert_back);
-            back.ok()?.there
+            self.way_back(&there).ok()?
         } else {
             base.clone()
         };

@@ -9,126 +9,130 @@ use super::{
     schema_at::SchemaAt,
     version::{ConvertObject, RoundTrip},
 };
+use crate::{panics::caught_silently, random_values::Random};
 
-/// How often an object is converted, with other values of the absent fields. Two may give the same, such as two variants of an enum.
-const FILLS: usize = 4;
+/// How often an object is converted, with other values of the absent fields.
+const FILLS: u32 = 32;
 
-/// Converts an object that may lack required fields. They get values by the schema, other ones in each of several conversions. The result is what
-/// all have in common: a value that depends on an absent field is not in it.
+/// How many variants of an enum are tried until one has all fields of an object.
+const VARIANT_ATTEMPTS: usize = 64;
+
+/// Converts an object that lacks required fields, and so failed with `error`. They get values by the schema, other ones in each of several
+/// conversions. The result is what all that succeed have in common: values that depend on an absent field differ, and are not in it. One that
+/// is the same with all these values is in it, such as the result of a function that seldom looks at the field.
 ///
 /// # Errors
-/// That of the object as it is, if it lacks no required field, or cannot be converted with them either.
+/// `error` if the object lacks no required field, or if fewer than two conversions succeed; but the error of all conversions if they have the
+/// same, which is that of a field that the object has.
 pub(super) fn convert(
     object: &Map<String, Value>,
     schema: SchemaAt<'_>,
     convert: ConvertObject,
-) -> Result<RoundTrip, ConvertError> {
-    convert(object).or_else(|error| {
-        let completed = (0..FILLS).map_while(|fill| complete(object, schema, fill));
-        let converted: Result<Vec<RoundTrip>, ConvertError> =
-            completed.map(|object| convert(&object)).collect();
-        let converted = converted.unwrap_or_default().into_iter();
-        let common = converted.reduce(|one, other| RoundTrip {
-            there: common_fields(one.there, &other.there),
-            back: common_fields(one.back, &other.back),
-        });
-        common.ok_or(error)
-    })
+    error: ConvertError,
+) -> Result<Map<String, Value>, ConvertError> {
+    let mut converted = Vec::new();
+    let mut errors = Vec::new();
+    for fill in 0..FILLS {
+        let Some(completed) = complete(object, schema, fill) else {
+            return Err(error);
+        };
+        match caught_silently(|| convert(&completed)) {
+            Ok(Ok(RoundTrip { there, .. })) => converted.push(there),
+            Ok(Err(error)) => errors.push(error),
+            // The function does not expect such a value.
+            Err(_) => {}
+        }
+    }
+    if converted.len() > 1 {
+        let common = converted.into_iter().reduce(common_fields);
+        return common.ok_or(error);
+    }
+    let is_same = errors.len() == FILLS as usize && errors.windows(2).all(|pair| pair[0] == pair[1]);
+    Err(errors.pop().filter(|_| is_same).unwrap_or(error))
 }
 
-/// Returns the object with all required fields; none if it has them already. `fill` selects one of several values.
-fn complete(object: &Map<String, Value>, schema: SchemaAt<'_>, fill: usize) -> Option<Map<String, Value>> {
+/// Returns the object with all required fields; none if it has them already. `fill` selects one of several values of each.
+fn complete(object: &Map<String, Value>, schema: SchemaAt<'_>, fill: u32) -> Option<Map<String, Value>> {
     let mut object = object.clone();
-    complete_fields(&mut object, schema.0?, fill).then_some(object)
+    let random = Random::new(fill.into()).with_numbers_as_texts(fill);
+    let mut completion = Completion {
+        // Without optional fields in some: types may refuse them more often.
+        random: random.with_optional_depth(fill as usize % 4),
+        is_changed: false,
+    };
+    completion.complete_fields(&mut object, schema.0?);
+    completion.is_changed.then_some(object)
 }
 
-fn complete_value(value: &mut Value, schema: &Value, fill: usize) -> bool {
-    match value {
-        Value::Object(fields) => complete_fields(fields, schema, fill),
-        Value::Array(elements) => elements.iter_mut().fold(false, |is_changed, element| {
-            complete_value(element, &schema["items"], fill) | is_changed
-        }),
-        _ => false,
-    }
+struct Completion {
+    random: Random,
+    is_changed: bool,
 }
 
-fn complete_fields(fields: &mut Map<String, Value>, schema: &Value, fill: usize) -> bool {
-    let mut is_changed = false;
-    for (name, value) in fields.iter_mut() {
-        is_changed |= complete_value(
-            value,
-            SchemaAt(Some(schema)).field(name).0.unwrap_or(&Value::Null),
-            fill,
-        );
-    }
-    for name in required(schema) {
-        if !fields.contains_key(name) {
-            fields.insert(name.to_owned(), value(&schema["properties"][name], fill));
-            is_changed = true;
+impl Completion {
+    fn complete(&mut self, value: &mut Value, schema: &Value) {
+        match value {
+            Value::Object(fields) => self.complete_fields(fields, schema),
+            Value::Array(elements) => {
+                for element in elements {
+                    self.complete(element, &schema["items"]);
+                }
+            }
+            _ => {}
         }
     }
-    is_changed
-}
 
-fn required(schema: &Value) -> impl Iterator<Item = &str> {
-    let names = schema["required"].as_array().into_iter().flatten();
-    names.filter_map(Value::as_str)
-}
-
-/// Returns a value that decodes as a type with this schema. Ranges, lengths and patterns are not kept: types do not check them.
-fn value(schema: &Value, fill: usize) -> Value {
-    if let Some(values) = schema["enum"].as_array() {
-        let values: Vec<_> = values.iter().filter(|value| !value.is_null()).collect();
-        let at = fill.checked_rem(values.len());
-        return at.map_or(Value::Null, |at| values[at].clone());
-    }
-    match schema["type"].as_str() {
-        Some("boolean") => (fill % 2 == 1).into(),
-        Some("integer" | "number") => {
-            let minimum = schema["minimum"].as_f64().unwrap_or_default();
-            #[expect(clippy::cast_possible_truncation, reason = "minimums of types are integers")]
-            let minimum = minimum.ceil() as i64;
-            minimum.saturating_add_unsigned(fill as u64).into()
+    fn complete_fields(&mut self, fields: &mut Map<String, Value>, schema: &Value) {
+        let variant = has_variants(schema).then(|| self.variant_of(fields, schema));
+        let schema = variant.as_ref().unwrap_or(schema);
+        for (name, value) in fields.iter_mut() {
+            if let Some(schema) = SchemaAt(Some(schema)).field(name).0 {
+                self.complete(value, schema);
+            }
         }
-        Some("array") => {
-            let count = schema["minItems"]
-                .as_u64()
-                .unwrap_or_default()
-                .max(fill as u64 % 2);
-            (0..count).map(|_| value(&schema["items"], fill)).collect()
+        let required = schema["required"].as_array().into_iter().flatten();
+        for name in required.filter_map(Value::as_str) {
+            if !fields.contains_key(name) {
+                let value = self.random.value(&schema["properties"][name]);
+                fields.insert(name.to_owned(), value);
+                self.is_changed = true;
+            }
         }
-        Some("object") => object(schema, fill),
-        _ => text(schema["format"].as_str(), fill).into(),
+    }
+
+    /// Returns the schema of a variant that has all fields of the object, or of any if none was found.
+    fn variant_of(&mut self, fields: &Map<String, Value>, schema: &Value) -> Value {
+        let mut variants =
+            (0..VARIANT_ATTEMPTS).map(|_| one_variant(schema, |count| self.random.below(count)));
+        let found = variants.find(|variant| {
+            let has_field = |(name, value): (&String, &Value)| {
+                let property = SchemaAt(Some(variant)).field(name).0;
+                property.is_some_and(|property| allows(property, value))
+            };
+            variant["x-kubernetes-preserve-unknown-fields"] == true || fields.iter().all(has_field)
+        });
+        found.unwrap_or_else(|| one_variant(schema, |count| self.random.below(count)))
     }
 }
 
-fn object(schema: &Value, fill: usize) -> Value {
-    let narrowed = has_variants(schema).then(|| one_variant(schema, |count| fill % count));
-    let schema = narrowed.as_ref().unwrap_or(schema);
-    let values = &schema["additionalProperties"];
-    if values.is_object() {
-        let keys = (0..fill % 2).map(|_| "a".to_owned());
-        return keys
-            .map(|key| (key, value(values, fill)))
-            .collect::<Map<_, _>>()
-            .into();
-    }
-    let fields = required(schema).map(|name| (name.to_owned(), value(&schema["properties"][name], fill)));
-    fields.collect::<Map<_, _>>().into()
-}
-
-fn text(format: Option<&str>, fill: usize) -> String {
-    match format {
-        Some("date-time") => format!("{}-01-01T00:00:00Z", 2000 + fill),
-        // Base64.
-        Some("byte") => ["MA==", "MQ==", "Mg==", "Mw=="][fill % FILLS].to_owned(),
-        // Also numbers and quantities.
-        _ => fill.to_string(),
-    }
+/// Whether a value may be one of the schema, by its type and the values that the schema lists, as those of a tag.
+fn allows(schema: &Value, value: &Value) -> bool {
+    let is_listed = schema["enum"]
+        .as_array()
+        .is_none_or(|values| values.contains(value));
+    let has_type = match (schema["type"].as_str(), value) {
+        (None, _) | (_, Value::Null) => true,
+        (Some(name), Value::Object(_)) => name == "object",
+        (Some(name), Value::Array(_)) => name == "array",
+        (Some(name), Value::String(_)) => name == "string",
+        (Some(name), Value::Bool(_)) => name == "boolean",
+        (Some(name), Value::Number(_)) => matches!(name, "integer" | "number"),
+    };
+    is_listed && has_type
 }
 
 /// Returns what two values have in common. None if they have nothing in common.
-fn common(one: Value, other: &Value) -> Option<Value> {
+fn common(one: Value, other: Value) -> Option<Value> {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
             let was_empty = one.is_empty() && other.is_empty();
@@ -141,14 +145,14 @@ fn common(one: Value, other: &Value) -> Option<Value> {
             let common: Vec<Value> = elements.filter_map(|(one, other)| common(one, other)).collect();
             (was_empty || !common.is_empty()).then(|| common.into())
         }
-        (one, other) => (one == *other).then_some(one),
+        (one, other) => (one == other).then_some(one),
     }
 }
 
-fn common_fields(one: Map<String, Value>, other: &Map<String, Value>) -> Map<String, Value> {
+fn common_fields(one: Map<String, Value>, mut other: Map<String, Value>) -> Map<String, Value> {
     let fields = one.into_iter();
     let common = fields.filter_map(|(name, one)| {
-        let common = common(one, other.get(&name)?)?;
+        let common = common(one, other.remove(&name)?)?;
         Some((name, common))
     });
     common.collect()

@@ -105,31 +105,19 @@ where
         >,
 {
     fn object_to_hub(object: &Map<String, Value>) -> Result<RoundTrip, ConvertError> {
-        let spec: O::Spec = spec(object)?;
-        let spec = spec.to_hub().map_err(in_spec)?;
-        let status: Option<O::Status> = status(object)?;
-        let status = status.map(ConvertStatus::status_to_hub).transpose();
-        let status = status.map_err(in_status)?.flatten();
-        let there = fields(&spec, status.as_ref())?;
-        let spec = O::Spec::from_hub(spec).map_err(in_spec)?;
-        let status = status.map(O::Status::status_from_hub).transpose();
-        let status = status.map_err(in_status)?.flatten();
-        let back = fields(&spec, status.as_ref())?;
-        Ok(RoundTrip { there, back })
+        round_trip(
+            object,
+            (O::Spec::to_hub, O::Spec::from_hub),
+            (O::Status::status_to_hub, O::Status::status_from_hub),
+        )
     }
 
     fn object_from_hub(object: &Map<String, Value>) -> Result<RoundTrip, ConvertError> {
-        let spec: H::Spec = spec(object)?;
-        let spec = O::Spec::from_hub(spec).map_err(in_spec)?;
-        let status: Option<H::Status> = status(object)?;
-        let status = status.map(O::Status::status_from_hub).transpose();
-        let status = status.map_err(in_status)?.flatten();
-        let there = fields(&spec, status.as_ref())?;
-        let spec = spec.to_hub().map_err(in_spec)?;
-        let status = status.map(ConvertStatus::status_to_hub).transpose();
-        let status = status.map_err(in_status)?.flatten();
-        let back = fields(&spec, status.as_ref())?;
-        Ok(RoundTrip { there, back })
+        round_trip(
+            object,
+            (O::Spec::from_hub, O::Spec::to_hub),
+            (O::Status::status_from_hub, O::Status::status_to_hub),
+        )
     }
 
     fn rules() -> Vec<FieldRule> {
@@ -138,6 +126,32 @@ where
         rules.field("status", "status", O::Status::describe_status);
         rules.into_rules()
     }
+}
+
+/// A function, and the one back.
+type Functions<A, B, C = B, D = A> = (fn(A) -> Result<B, ConvertError>, fn(C) -> Result<D, ConvertError>);
+
+/// Converts an object and the result back.
+fn round_trip<A, B, C, D>(
+    object: &Map<String, Value>,
+    (spec_there, spec_back): Functions<A, B>,
+    (status_there, status_back): Functions<C, Option<D>, D, Option<C>>,
+) -> Result<RoundTrip, ConvertError>
+where
+    A: DeserializeOwned + Serialize,
+    B: Serialize,
+    C: DeserializeOwned + Serialize,
+    D: Serialize,
+{
+    let there_spec = spec_there(spec(object)?).map_err(in_spec)?;
+    let there_status = status(object)?.map(status_there).transpose();
+    let there_status = there_status.map_err(in_status)?.flatten();
+    let there = fields(&there_spec, there_status.as_ref())?;
+    let back_spec = spec_back(there_spec).map_err(in_spec)?;
+    let back_status = there_status.map(status_back).transpose();
+    let back_status = back_status.map_err(in_status)?.flatten();
+    let back = fields(&back_spec, back_status.as_ref())?;
+    Ok(RoundTrip { there, back })
 }
 
 /// Decodes the spec. An object without one has an empty spec.

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Harness, random_object::Random};
+use super::Harness;
 use crate::{
     Scope,
     conversion::{Converter, Converters, equal},
+    random_values::Random,
 };
 
 impl Harness {

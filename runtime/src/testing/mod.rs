@@ -12,8 +12,6 @@ mod api;
 mod conversions;
 mod default_replies;
 mod harness;
-pub(crate) mod random_object;
-mod random_text;
 mod request;
 pub(crate) mod request_diff;
 mod test_operator;

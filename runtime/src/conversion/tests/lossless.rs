@@ -9,7 +9,7 @@ use super::{convert, converters, kinds};
 use crate::{
     CustomKind,
     conversion::{Converters, schema_at::equal},
-    testing::random_object::Random,
+    random_values::Random,
 };
 
 /// The versions, and their schemas, made once.

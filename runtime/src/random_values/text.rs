@@ -3,21 +3,28 @@
 use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 use serde_json::Value;
 
-use super::random_object::{MAX_ITEMS, Random};
+use super::random::{MAX_ITEMS, Numbers, Random};
 
-/// Values of formats that the API server checks.
-const FORMATS: [(&str, &str); 11] = [
-    ("byte", "aGk="),
-    ("cidr", "10.0.0.0/8"),
-    ("date", "2026-01-02"),
-    ("date-time", "2026-01-02T03:04:05Z"),
-    ("duration", "5m"),
-    ("email", "a@example.com"),
-    ("hostname", "example.com"),
-    ("ipv4", "10.0.0.1"),
-    ("ipv6", "::1"),
-    ("uri", "https://example.com/a"),
-    ("uuid", "9b2c1f0e-7d3a-4c58-8f61-2a4b6c8d0e1f"),
+/// Two values of each format that the API server checks, and of `ip`, which it does not know.
+const FORMATS: [(&str, [&str; 2]); 12] = [
+    ("byte", ["aGk=", "MA=="]),
+    ("cidr", ["10.0.0.0/8", "192.0.2.0/24"]),
+    ("date", ["2026-01-02", "1999-12-31"]),
+    ("date-time", ["2026-01-02T03:04:05Z", "1999-12-31T23:59:59Z"]),
+    ("duration", ["5m", "1h"]),
+    ("email", ["a@example.com", "b@example.org"]),
+    ("hostname", ["example.com", "a.example.org"]),
+    ("ip", ["10.0.0.1", "192.0.2.7"]),
+    ("ipv4", ["10.0.0.1", "192.0.2.7"]),
+    ("ipv6", ["::1", "2001:db8::7"]),
+    ("uri", ["https://example.com/a", "http://example.org"]),
+    (
+        "uuid",
+        [
+            "9b2c1f0e-7d3a-4c58-8f61-2a4b6c8d0e1f",
+            "00000000-0000-4000-8000-000000000000",
+        ],
+    ),
 ];
 
 impl Random {
@@ -41,10 +48,17 @@ impl Random {
             }
         }
         let format = schema["format"].as_str();
-        if let Some((_, value)) = FORMATS.iter().find(|(name, _)| Some(*name) == format) {
-            return (*value).to_owned();
+        if let Some((_, values)) = FORMATS.iter().find(|(name, _)| Some(*name) == format) {
+            return (*self.pick(values)).to_owned();
         }
-        let text = *self.pick(&["", "a", "b", "c:1"]);
+        let text = match self.numbers.as_mut().map(Numbers::next_is_one) {
+            None => (*self.pick(&["", "a", "b", "c:1", "12"])).to_owned(),
+            Some(true) => self.below(100).to_string(),
+            Some(false) => {
+                let separator = self.pick(&[":", ":", ":", "/", "=", "-"]);
+                format!("{}{separator}{}", self.below(100), self.below(100))
+            }
+        };
         let padding = std::iter::repeat_n('x', least.saturating_sub(text.len()));
         text.chars().chain(padding).take(most).collect()
     }

@@ -1,4 +1,4 @@
-//! Random objects of a schema.
+//! A generator of values of a schema.
 
 use kubewright_api_types::{has_variants, one_variant};
 use serde_json::{Map, Value, json};
@@ -10,6 +10,11 @@ pub(super) const MAX_ITEMS: usize = 3;
 pub struct Random {
     state: u64,
     has_unknown_fields: bool,
+    /// Which of the texts without a pattern and a format are numbers, and which two with something between. None: they are words.
+    pub(super) numbers: Option<Numbers>,
+    /// Down to which depth objects have optional fields.
+    optional_depth: usize,
+    depth: usize,
 }
 
 impl Random {
@@ -18,7 +23,23 @@ impl Random {
         Self {
             state: seed,
             has_unknown_fields: false,
+            numbers: None,
+            optional_depth: usize::MAX,
+            depth: 0,
         }
+    }
+
+    /// Makes texts that types which check more than their schema are likely to accept. If the bit of a text in `mask` is 0, it is a number;
+    /// otherwise two with a separator. With the masks from 0 to 31, all combinations of five successive texts occur.
+    pub(crate) fn with_numbers_as_texts(mut self, mask: u32) -> Self {
+        self.numbers = Some(Numbers { mask, made: 0 });
+        self
+    }
+
+    /// Makes optional fields only in objects that are in fewer than `depth` others: smaller values.
+    pub(crate) fn with_optional_depth(mut self, depth: usize) -> Self {
+        self.optional_depth = depth;
+        self
     }
 
     /// Adds fields to some objects that the schema does not have, as if the API server did not prune them.
@@ -67,7 +88,12 @@ impl Random {
         }
         let is_int_or_string = schema["x-kubernetes-int-or-string"] == true;
         match schema["type"].as_str() {
-            Some("object") => self.object(schema),
+            Some("object") => {
+                self.depth += 1;
+                let object = self.object(schema);
+                self.depth -= 1;
+                object
+            }
             Some("array") => self.array(schema),
             Some("string") => self.string(schema).into(),
             Some("integer") => self.integer(schema).into(),
@@ -100,7 +126,7 @@ impl Random {
         let mut fields = Map::new();
         let required = strings(&schema["required"]);
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            if required.contains(&&**name) || self.one_in(2) {
+            if required.contains(&&**name) || (self.depth <= self.optional_depth && self.one_in(2)) {
                 fields.insert(name.clone(), self.value(property));
             }
         }
@@ -193,7 +219,7 @@ impl Random {
     }
 
     fn number(&mut self, schema: &Value) -> Value {
-        let value: f64 = *self.pick(&[1.0, 1.5, 0.25]);
+        let value: f64 = *self.pick(&[1.0, 1.5, 0.25, 7.0]);
         let least = schema["minimum"].as_f64().unwrap_or(f64::MIN);
         let most = schema["maximum"].as_f64().unwrap_or(f64::MAX);
         let value = value.clamp(least, most.max(least));
@@ -222,6 +248,21 @@ impl Random {
     }
 }
 
+/// See [`Random::with_numbers_as_texts`].
+pub(super) struct Numbers {
+    mask: u32,
+    made: u32,
+}
+
+impl Numbers {
+    /// Whether the next text is one number.
+    pub(super) fn next_is_one(&mut self) -> bool {
+        let bit = self.made % 5;
+        self.made += 1;
+        (self.mask >> bit).is_multiple_of(2)
+    }
+}
+
 /// Returns a limit of integers, which schemas may have as a float.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
 fn bound(limit: &Value) -> Option<i64> {
@@ -236,5 +277,5 @@ fn strings(values: &Value) -> Vec<&str> {
 }
 
 #[cfg(test)]
-#[path = "random_object_tests.rs"]
+#[path = "random_tests.rs"]
 mod tests;
