@@ -6,7 +6,7 @@ use futures::FutureExt as _;
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use rustls::server::ResolvesServerCert;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -333,6 +333,8 @@ impl Operator {
             stop,
             ..OperatorTasks::default()
         };
+        // API servers may review with this replica until they know of its stop: those whose connections idle, or which read its Service late.
+        let has_other_replicas = elector.is_some();
         let start = StartSequence {
             client,
             address,
@@ -349,6 +351,8 @@ impl Operator {
         let Err(stop_reason) = start.run(&mut tasks).await;
 
         *not_ready.lock() = Some("stopping");
+        servers.begin_stop();
+        let last_review = Instant::now() + grace / 10;
         let result = tasks.stop_all(stop_reason, grace).await;
         flush.cancel();
         events.drain(Instant::now() + grace / 5).await;
@@ -357,6 +361,9 @@ impl Operator {
             && timeout(grace / 10, elector.release()).await.is_err()
         {
             warn!("releasing the leader lease timed out: other replicas wait until it expires");
+        }
+        if has_webhooks && has_other_replicas {
+            sleep_until(last_review).await;
         }
         servers.stop().await;
         info!("stopped");

@@ -41,6 +41,8 @@ pub(super) type NotReadyReason = Arc<Mutex<Option<&'static str>>>;
 #[derive(Default)]
 pub(super) struct ManagerServers {
     group: TaskGroup,
+    /// Cancelled when the operator begins to stop.
+    stopping: CancellationToken,
     stop: CancellationToken,
 }
 
@@ -89,9 +91,9 @@ impl ManagerServers {
         };
         let server =
             WebhookServer::new(listener, tls, routes).map_err(|error| Error::Tls(error.to_string()))?;
-        let stop = self.stop.clone();
+        let (stopping, stop) = (self.stopping.clone(), self.stop.clone());
         self.group.spawn(what, async move {
-            server.run(stop).await;
+            server.run(stopping, stop).await;
             Ok(())
         });
         Ok(())
@@ -123,6 +125,11 @@ impl ManagerServers {
             keeper.run(stop).await;
             Ok(())
         });
+    }
+
+    /// Has the API server's connections to webhooks close with their next response.
+    pub(super) fn begin_stop(&self) {
+        self.stopping.cancel();
     }
 
     /// Closes the servers; running requests may finish.

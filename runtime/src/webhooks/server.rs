@@ -14,6 +14,7 @@ use std::{
     },
 };
 
+use http::header::{CONNECTION, HeaderValue};
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::server::{ResolvesServerCert, danger::ClientCertVerifier};
@@ -79,8 +80,9 @@ impl WebhookServer {
         })
     }
 
-    /// Serves until `stop`; returns when the last connection is closed.
-    pub(crate) async fn run(self, stop: CancellationToken) {
+    /// Serves until `stop`; returns when the last connection is closed. After `stopping` each response closes its connection: an API server does
+    /// not repeat a review whose connection was closed while it was idle.
+    pub(crate) async fn run(self, stopping: CancellationToken, stop: CancellationToken) {
         let connections = TaskTracker::new();
         let free = Arc::new(Semaphore::new(self.max_connections));
         let idle = Arc::new(IdleConnections::default());
@@ -91,11 +93,12 @@ impl WebhookServer {
         while let Some(accepted) = stop.run_until_cancelled(accept()).await {
             match accepted {
                 Ok((stream, permit)) => {
-                    let (tls, router, stop) = (self.tls.clone(), self.router.clone(), stop.clone());
+                    let (tls, router) = (self.tls.clone(), self.router.clone());
+                    let tokens = [stopping.clone(), stop.clone()];
                     let open = Arc::new(idle.open());
                     connections.spawn(async move {
                         let _permit = permit;
-                        connection(stream, tls, router, open, stop).await;
+                        connection(stream, tls, router, open, tokens).await;
                     });
                 }
                 Err(error) => {
@@ -132,7 +135,7 @@ async fn connection(
     tls: TlsAcceptor,
     router: Arc<Router>,
     open: Arc<OpenConnection>,
-    stop: CancellationToken,
+    [stopping, stop]: [CancellationToken; 2],
 ) {
     // Responses are small, and written at once.
     if let Err(error) = stream.set_nodelay(true) {
@@ -159,9 +162,14 @@ async fn connection(
     let service = service_fn(|request| {
         open.begin_request();
         had_request.store(true, Ordering::Relaxed);
-        let (router, open) = (router.clone(), open.clone());
+        let (router, open, stopping) = (router.clone(), open.clone(), stopping.clone());
         async move {
-            let response = router.respond(request).await;
+            let mut response = router.respond(request).await;
+            if stopping.is_cancelled() {
+                response
+                    .headers_mut()
+                    .insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             open.end_request();
             Ok::<_, Infallible>(response)
         }

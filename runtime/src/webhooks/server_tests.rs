@@ -53,6 +53,7 @@ struct TestServer {
     address: SocketAddr,
     connector: TlsConnector,
     roots: RootCertStore,
+    stopping: CancellationToken,
     stop: CancellationToken,
     running: JoinHandle<()>,
     metrics: WebhookMetrics,
@@ -90,12 +91,13 @@ impl TestServer {
         let tls = ServerTls { certificate, clients };
         let mut server = WebhookServer::new(listener, tls, routes).unwrap();
         server.max_connections = max_connections;
-        let stop = CancellationToken::new();
+        let (stopping, stop) = (CancellationToken::new(), CancellationToken::new());
         Self {
             address,
             connector: TlsConnector::from(Arc::new(config)),
             roots,
-            running: tokio::spawn(server.run(stop.clone())),
+            running: tokio::spawn(server.run(stopping.clone(), stop.clone())),
+            stopping,
             stop,
             metrics,
         }
@@ -346,18 +348,43 @@ async fn too_many_reviews_wait_and_are_refused_at_their_deadline() {
     assert_eq!(server.post("/echo?timeout=30s", "{}").await.0, 200);
 }
 
+const KEPT_ALIVE: &[u8] = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+
+/// Sends a request whose connection stays open, and reads the start of its response.
+async fn post_on(stream: &mut TlsStream<TcpStream>) {
+    stream.write_all(KEPT_ALIVE).await.unwrap();
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).await.unwrap();
+    assert_eq!(start, *b"HTTP/1.1 200");
+}
+
 #[tokio::test]
 async fn stop_closes_idle_connections_and_the_port() {
     let server = TestServer::with_handlers().await;
     let mut idle = server.connect().await;
-    idle.write_all(b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
-        .await
-        .unwrap();
-    let mut first = [0; 12];
-    idle.read_exact(&mut first).await.unwrap();
+    post_on(&mut idle).await;
     server.stop.cancel();
     server.running.await.unwrap();
     assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+#[tokio::test]
+async fn responses_close_their_connections_once_the_operator_stops() {
+    let server = TestServer::with_handlers().await;
+    let mut before = server.connect().await;
+    post_on(&mut before).await;
+    server.stopping.cancel();
+    for mut stream in [before, server.connect().await] {
+        stream.write_all(KEPT_ALIVE).await.unwrap();
+        // To the end of the connection, which the server closes.
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        assert!(
+            text.contains("connection: close\r\n") && text.ends_with("{}"),
+            "{text}"
+        );
+    }
+    assert!(!server.running.is_finished());
 }
 
 struct Accept;

@@ -73,6 +73,36 @@ async fn operator_is_not_ready_without_a_certificate_unless_webhooks_are_switche
         .unwrap();
 }
 
+/// API servers review with another replica only after a while.
+#[tokio::test(start_paused = true)]
+async fn replica_answers_reviews_for_a_tenth_of_the_grace_period_after_its_stop() {
+    for (args, is_answering) in [("--leader-elect", true), ("--leader-elect=false", false)] {
+        let (server, stop, port) = (Shared::default(), CancellationToken::new(), free_port());
+        let args = format!(
+            "--health-bind-address=0 --webhook-bind-address=127.0.0.1:{port} --grace-period=20s {args}"
+        );
+        let running = tokio::spawn(certified(with_webhook(&server, &args, &stop)).run());
+        sleep(Duration::from_secs(5)).await;
+        stop.cancel();
+        sleep(Duration::from_millis(1900)).await;
+        assert_eq!(
+            TcpStream::connect(("127.0.0.1", port)).await.is_ok(),
+            is_answering,
+            "{args}"
+        );
+        assert_eq!(running.is_finished(), !is_answering, "{args}");
+        // The lease is released before, so that another replica may write.
+        assert_eq!(
+            journal(&server).contains(&"release".to_owned()),
+            is_answering,
+            "{args}"
+        );
+        sleep(Duration::from_secs(2)).await;
+        assert!(running.is_finished(), "{args}");
+        running.await.unwrap().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn wrong_certificate_is_an_error() {
     let (server, stop) = (Shared::default(), CancellationToken::new());
