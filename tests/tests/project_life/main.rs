@@ -82,7 +82,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.stop(old_operator);
     writers.run_for(LOAD);
 
-    // All objects become ones of the new version; then the code stores it, which changes nothing in the cluster any more.
+    // All objects become ones of the new version; then the code stores it, which changes nothing in the definition any more.
     let migrate = ["migrate", "storage", "Foo", "--cluster", "testkit"];
     releases.command(&migrate);
     let definition = new_object(
@@ -94,17 +94,22 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     let migrated = cluster.get(&definition).unwrap().unwrap();
     assert_eq!(migrated["status"]["storedVersions"], json!(["v1"]));
     writers.run_for(LOAD);
-    writers.pause_during(|| {
+    let third = writers.pause_during(|| {
         project
             .kubewright(&["migrate", "storage", "Foo", "--allow-dirty"])
             .expect_success();
         project.kubewright(&["generate"]).expect_success();
+        releases.build()
     });
     releases.apply_manifests();
     let applied = cluster.get(&definition).unwrap().unwrap();
     assert_eq!(applied["spec"]["versions"], migrated["spec"]["versions"]);
     assert_eq!(applied["status"]["storedVersions"], json!(["v1"]));
+    let migrated_operator = releases.start(&third);
+    releases.stop(new_operator);
     writers.run_for(LOAD);
+    // The next release has no permission to change owner references.
+    wait_until_owned_by(cluster, "demo.dev/v1");
 
     writers.write(ApiVersions::New);
     releases.command(&[
@@ -116,13 +121,13 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
         "testkit",
         "--allow-dirty",
     ]);
-    let third = writers.pause_during(|| {
+    let fourth = writers.pause_during(|| {
         project.kubewright(&["generate"]).expect_success();
         releases.build()
     });
-    let last_operator = releases.start(&third);
-    releases.replace_definition(&third);
-    releases.stop(new_operator);
+    let last_operator = releases.start(&fourth);
+    releases.replace_definition(&fourth);
+    releases.stop(migrated_operator);
     writers.run_for(LOAD);
 
     let (written, kept) = writers.stop();

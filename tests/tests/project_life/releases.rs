@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    io::copy,
+    io::{self, Read as _, Write as _, copy},
     net::{Shutdown, TcpListener, TcpStream},
     path::PathBuf,
     sync::{Arc, Mutex},
@@ -126,27 +126,27 @@ impl<'a> Releases<'a> {
         assert!(status.success(), "{arguments:?}: {}", process.log());
     }
 
-    /// Starts a replica, and sends the API server's calls to it once it listens.
+    /// Starts a replica, and sends the API server's calls to it once it is ready, as a Service does.
     pub(crate) fn start(&self, release: &Release) -> Replica {
         let port = release.is_called.then(free_port);
         let address = port.map(|port| format!("--webhook-bind-address=127.0.0.1:{port}"));
+        let health_port = free_port();
         let process = self
             .cluster
             .launch(&self.identity, &release.binary)
             .args([
                 "--leader-elect",
                 "--metrics-bind-address=0",
-                "--health-bind-address=0",
+                &format!("--health-bind-address=127.0.0.1:{health_port}"),
             ])
             .env("POD_NAMESPACE", format!("{NAME}-system"))
             .args(address)
             .start()
             .unwrap();
         if let Some(port) = port {
-            eventually("the replica listens", TIMEOUT, || {
-                TcpStream::connect(("127.0.0.1", port))
-                    .map(drop)
-                    .map_err(|_| process.log())
+            eventually("the replica is ready", TIMEOUT, || match readiness(health_port) {
+                Ok(response) if response.starts_with("HTTP/1.1 200") => Ok(()),
+                response => Err(format!("{response:?}: {}", process.log())),
             });
             self.service.replicas.lock().unwrap().push(port);
         }
@@ -247,4 +247,13 @@ fn pump(mut from: TcpStream, mut to: TcpStream) {
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
+}
+
+/// Returns the response of a replica's readiness probe.
+fn readiness(port: u16) -> io::Result<String> {
+    let mut connection = TcpStream::connect(("127.0.0.1", port))?;
+    connection.write_all(b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+    let mut response = String::new();
+    connection.read_to_string(&mut response)?;
+    Ok(response)
 }
