@@ -109,7 +109,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.stop(new_operator);
     writers.run_for(LOAD);
     // The next release has no permission to change owner references.
-    wait_until_owned_by(cluster, "demo.dev/v1");
+    writers.pause_during(|| wait_until_owned_by(cluster, "demo.dev/v1"));
 
     writers.write(ApiVersions::New);
     releases.command(&[
@@ -125,8 +125,9 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
         project.kubewright(&["generate"]).expect_success();
         releases.build()
     });
-    let last_operator = releases.start(&fourth);
+    // The definition first, as `kubectl apply` does: the next operator does not know the old version.
     releases.replace_definition(&fourth);
+    let last_operator = releases.start(&fourth);
     releases.stop(migrated_operator);
     writers.run_for(LOAD);
 
