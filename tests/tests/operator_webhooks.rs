@@ -8,15 +8,17 @@ use std::{fs, net::TcpListener, path::Path, time::Duration};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 use http::Method;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::tokio_util::sync::CancellationToken;
 use kubewright::{
-    Convert, CustomKind, CustomResource, Informer, Manager,
+    Convert, CustomKind, CustomResource, Informer, Manager, NamespacedName,
+    client::{Get, TypedClient},
     controller::Setup,
     testing::{Harness, TestOperator},
     webhooks::{AdmissionError, AdmissionRequest, Defaulter, Validation, Validator},
 };
 use kubewright_testkit::{Cluster, eventually};
-use kubewright_tests::on_both_servers;
+use kubewright_tests::{new_object, on_both_servers};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,13 +129,19 @@ mod files {
         pub(super) size: i32,
     }
 
-    pub(super) struct Sizes;
+    /// Reads the least size from the API server.
+    pub(super) struct Sizes(pub(super) TypedClient<ConfigMap, (Get,)>);
 
     impl Validator<Plate> for Sizes {
         async fn create(&self, plate: &Plate, _: &AdmissionRequest) -> Result<Validation, AdmissionError> {
+            let limits = self
+                .0
+                .get(&NamespacedName::namespaced("default", "plates"))
+                .await?;
+            let least = limits.data.unwrap_or_default()["least"].parse::<i32>()?;
             let mut validation = Validation::new();
-            if plate.spec.size < 1 {
-                validation.invalid("spec.size", plate.spec.size, "must be at least 1");
+            if plate.spec.size < least {
+                validation.invalid("spec.size", plate.spec.size, &format!("must be at least {least}"));
             }
             Ok(validation)
         }
@@ -262,9 +270,13 @@ fn operator_serves_certificates_of_files(cluster: &Cluster) {
     let folder = tempfile::tempdir().unwrap();
     let mut bundle = write_certificate(folder.path());
     let register = |setup: &mut Setup| {
-        setup.validator::<files::Plate>(files::Sizes).fail_closed();
+        let sizes = files::Sizes(setup.client());
+        setup.validator::<files::Plate>(sizes).fail_closed();
     };
     cluster.install_crd(&files::Plate::definition()).unwrap();
+    let mut limits = new_object("v1", "ConfigMap", "default", "plates");
+    limits["data"] = json!({"least": "1"});
+    cluster.apply(&limits).unwrap();
     let mut permissions = TestOperator::permissions(register);
     permissions.retain(|permission| permission.why != "webhook certificate");
     let identity = cluster.operator("files", &permissions).unwrap();
