@@ -1,7 +1,10 @@
 //! The schema of one variant of an enum.
 
-use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::restrictions::{is_restriction, restrict, strings};
 
 /// The keywords with alternative or further schemas of the same value.
 const ALTERNATIVES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -14,47 +17,137 @@ pub fn has_variants(schema: &Value) -> bool {
 /// Returns the schema without alternatives, restricted by one of each, and without the fields that only the others name. `choose` gets their
 /// count and returns the index of one.
 pub fn one_variant(schema: &Value, mut choose: impl FnMut(usize) -> usize) -> Value {
-    let mut narrowed = schema.clone();
+    let (mut chosen, mut others) = (Vec::new(), Vec::new());
     let mut pending = alternatives(schema);
-    if let Some(fields) = narrowed.as_object_mut() {
-        fields.retain(|keyword, _| !ALTERNATIVES.contains(&keyword.as_str()));
-    }
-    while let Some((keyword, mut schemas)) = pending.pop() {
-        if keyword == "allOf" {
-            for schema in &schemas {
-                restrict(&mut narrowed, schema, &[]);
+    while let Some((keyword, schemas)) = pending.pop() {
+        let only =
+            (keyword != "allOf" && !schemas.is_empty()).then(|| choose(schemas.len()).min(schemas.len() - 1));
+        for (at, schema) in schemas.iter().enumerate() {
+            if only.is_none_or(|only| at == only) {
                 pending.extend(alternatives(schema));
+                chosen.push(without_alternatives(schema));
+            } else {
+                others.push(schema);
             }
-        } else if !schemas.is_empty() {
-            let at = choose(schemas.len()).min(schemas.len() - 1);
-            let chosen = schemas.swap_remove(at);
-            restrict(&mut narrowed, &chosen, &schemas.iter().collect::<Vec<_>>());
-            pending.extend(alternatives(&chosen));
         }
     }
+    let chosen: Vec<&Value> = chosen.iter().collect();
+    let named = Named {
+        possible: chosen.clone(),
+        others: expanded(others),
+        chosen,
+    };
+    let mut narrowed = without_alternatives(schema);
+    narrow(&mut narrowed, &named);
     narrowed
 }
 
 /// Returns the keywords with alternatives, and these.
-fn alternatives(schema: &Value) -> Vec<(&'static str, Vec<Value>)> {
-    let of_keyword = |keyword: &&'static str| Some((*keyword, schema[*keyword].as_array()?.clone()));
+fn alternatives(schema: &Value) -> Vec<(&'static str, &Vec<Value>)> {
+    let of_keyword = |keyword: &&'static str| Some((*keyword, schema[*keyword].as_array()?));
     ALTERNATIVES.iter().filter_map(of_keyword).collect()
 }
 
-/// Restricts a schema to what one of several alternatives accepts, without the alternatives in this.
-fn restrict(schema: &mut Value, by: &Value, others: &[&Value]) {
+fn without_alternatives(schema: &Value) -> Value {
+    let fields = schema.as_object().into_iter().flatten();
+    let kept = fields.filter(|(keyword, _)| !ALTERNATIVES.contains(&keyword.as_str()));
+    let kept: Map<_, _> = kept
+        .map(|(keyword, value)| (keyword.clone(), value.clone()))
+        .collect();
+    kept.into()
+}
+
+/// What alternatives have for a value.
+struct Named<'v> {
+    /// What restricts the value.
+    chosen: Vec<&'v Value>,
+    /// The same, and the alternatives of which none is chosen yet.
+    possible: Vec<&'v Value>,
+    /// What is in the alternatives that are not chosen.
+    others: Vec<&'v Value>,
+}
+
+impl<'v> Named<'v> {
+    /// Returns what they have for a field, or for the elements.
+    fn at(&self, nested: impl Fn(&'v Value) -> Option<&'v Value>) -> Self {
+        let nested = |schemas: &[&'v Value]| schemas.iter().filter_map(|schema| nested(schema)).collect();
+        Self {
+            chosen: nested(&self.chosen),
+            possible: expanded(nested(&self.possible)),
+            others: expanded(nested(&self.others)),
+        }
+    }
+
+    /// Adds alternatives that the schema of the value has itself.
+    fn with_possible<'o>(&self, own: &'o [Value]) -> Named<'o>
+    where
+        'v: 'o,
+    {
+        Named {
+            chosen: self.chosen.clone(),
+            possible: self
+                .possible
+                .iter()
+                .copied()
+                .chain(expanded(own.iter().collect()))
+                .collect(),
+            others: self.others.clone(),
+        }
+    }
+
+    fn fields(&self) -> BTreeSet<&'v str> {
+        let schemas = self.chosen.iter().chain(&self.others);
+        let properties = schemas.filter_map(|schema| schema["properties"].as_object());
+        properties.flat_map(Map::keys).map(String::as_str).collect()
+    }
+}
+
+/// Adds the alternatives within schemas.
+fn expanded(mut schemas: Vec<&Value>) -> Vec<&Value> {
+    let mut at = 0;
+    while let Some(schema) = schemas.get(at) {
+        let nested = alternatives(schema);
+        schemas.extend(nested.into_iter().flat_map(|(_, schemas)| schemas));
+        at += 1;
+    }
+    schemas
+}
+
+/// Restricts a schema to what the chosen alternatives accept. Alternatives within its fields are chosen when a variant of these is asked for.
+/// Schemas that no alternative names are not visited.
+fn narrow(schema: &mut Value, named: &Named<'_>) {
+    let own: Vec<Value> = alternatives(schema)
+        .into_iter()
+        .flat_map(|(_, schemas)| schemas)
+        .cloned()
+        .collect();
+    let named = &named.with_possible(&own);
     let Some(fields) = schema.as_object_mut() else {
         return;
     };
-    restrict_properties(fields, by, others);
-    for (keyword, value) in by.as_object().into_iter().flatten() {
-        match (keyword.as_str(), value) {
-            ("properties" | "allOf" | "anyOf" | "oneOf", _) => {}
-            ("items", value) => {
-                let others: Vec<&Value> = others.iter().map(|other| &other["items"]).collect();
-                restrict_nested(fields.entry("items").or_insert_with(|| json!({})), value, &others);
+    remove_fields_of_others(fields, named);
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        for name in named.fields() {
+            if let Some(property) = properties.get_mut(name) {
+                narrow(property, &named.at(|schema| schema["properties"].get(name)));
             }
-            ("required", Value::Array(names)) => extend(fields, "required", names),
+        }
+    }
+    if let Some(items) = fields.get_mut("items") {
+        narrow(items, &named.at(|schema| schema.get("items")));
+    }
+    for (keyword, value) in named
+        .chosen
+        .iter()
+        .filter_map(|schema| schema.as_object())
+        .flatten()
+    {
+        match keyword.as_str() {
+            "properties" | "items" if fields.contains_key(keyword) => {}
+            "anyOf" | "oneOf" => restrict(fields, "allOf", json!([{ keyword: value }])),
+            keyword if keyword == "required" || is_restriction(keyword) => {
+                restrict(fields, keyword, value.clone());
+            }
             _ => {
                 fields.insert(keyword.clone(), value.clone());
             }
@@ -62,56 +155,28 @@ fn restrict(schema: &mut Value, by: &Value, others: &[&Value]) {
     }
 }
 
-/// Restricts the schema of a field or an element. Its alternatives are chosen when one of its variants is asked for.
-fn restrict_nested(schema: &mut Value, by: &Value, others: &[&Value]) {
-    restrict(schema, by, others);
-    if let Some(fields) = schema.as_object_mut() {
-        for (keyword, schemas) in alternatives(by) {
-            extend(fields, "allOf", &[json!({ keyword: schemas })]);
-        }
-    }
-}
-
-fn restrict_properties(fields: &mut Map<String, Value>, by: &Value, others: &[&Value]) {
-    let mut kept = named_fields(by);
-    kept.extend(strings(fields.get("required")));
-    let of_others: BTreeSet<&str> = others.iter().flat_map(|other| named_fields(other)).collect();
-    let removed: Vec<String> = of_others
-        .into_iter()
-        .filter(|name| !kept.contains(name))
-        .map(str::to_owned)
+fn remove_fields_of_others(fields: &mut Map<String, Value>, named: &Named<'_>) {
+    let mut removed: BTreeSet<&str> = named
+        .others
+        .iter()
+        .flat_map(|schema| named_fields(schema))
         .collect();
-    let Some(Value::Object(properties)) = fields.get_mut("properties") else {
-        return;
-    };
-    properties.retain(|name, _| !removed.contains(name));
-    for (name, property) in properties {
-        let others: Vec<&Value> = others.iter().map(|other| &other["properties"][name]).collect();
-        restrict_nested(property, &by["properties"][name], &others);
+    for name in named.possible.iter().flat_map(|schema| named_fields(schema)) {
+        removed.remove(name);
+    }
+    for name in strings(fields.get("required")) {
+        removed.remove(name);
+    }
+    if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+        properties.retain(|name, _| !removed.contains(name.as_str()));
     }
 }
 
-/// Returns the fields that an alternative names, within further alternatives as well.
-fn named_fields(schema: &Value) -> BTreeSet<&str> {
-    let properties = schema["properties"].as_object().into_iter().flatten();
-    let mut names: BTreeSet<&str> = properties.map(|(name, _)| name.as_str()).collect();
-    names.extend(strings(schema.get("required")));
-    for keyword in ALTERNATIVES {
-        let schemas = schema[keyword].as_array().into_iter().flatten();
-        names.extend(schemas.flat_map(named_fields));
-    }
-    names
-}
-
-fn strings(value: Option<&Value>) -> impl Iterator<Item = &str> {
-    let values = value.and_then(Value::as_array).into_iter().flatten();
-    values.filter_map(Value::as_str)
-}
-
-fn extend(fields: &mut Map<String, Value>, keyword: &str, values: &[Value]) {
-    if let Value::Array(list) = fields.entry(keyword).or_insert_with(|| json!([])) {
-        list.extend_from_slice(values);
-    }
+fn named_fields(schema: &Value) -> impl Iterator<Item = &str> {
+    let properties = schema["properties"].as_object().into_iter().flat_map(Map::keys);
+    properties
+        .map(String::as_str)
+        .chain(strings(schema.get("required")))
 }
 
 #[cfg(test)]
@@ -161,5 +226,83 @@ mod tests {
             json!({"type": "object", "properties": {"b": {}}, "required": ["b"]})
         );
         assert!(has_variants(&schema) && !has_variants(&narrowed));
+    }
+
+    #[test]
+    fn fields_of_inner_objects_stay_where_the_variant_has_them() {
+        // Both variants have `y`; the second requires it.
+        let schema = json!({"type": "object", "properties": {
+                "inner": {"type": "object", "required": ["x"], "properties": {"x": {}, "y": {}, "z": {}}},
+                "list": {"type": "array", "items": {"type": "object", "properties": {"x": {}, "y": {}}}},
+            },
+            "oneOf": [
+                {"properties": {"inner": {"properties": {"y": {}}}}},
+                {"properties": {"inner": {"required": ["y"], "properties": {"z": {}}}, "list": {"items": {"required": ["y"]}}}},
+            ],
+        });
+        let narrowed = one_variant(&schema, |_| 0);
+        assert_eq!(
+            narrowed["properties"]["inner"]["properties"],
+            json!({"x": {}, "y": {}})
+        );
+        assert_eq!(narrowed["properties"]["inner"]["required"], json!(["x"]));
+        let other = one_variant(&schema, |_| 1);
+        assert_eq!(other["properties"]["inner"]["required"], json!(["x", "y"]));
+        assert_eq!(other["properties"]["list"]["items"]["required"], json!(["y"]));
+    }
+
+    #[test]
+    fn restrictions_are_combined() {
+        let schema = json!({"type": "object", "properties": {"size": {"type": "integer", "minimum": 2, "maximum": 9}, "mode": {"enum": ["a", "b"]}},
+            "anyOf": [{"properties": {"size": {"minimum": 1, "maximum": 5}, "mode": {"enum": ["b", "c"]}}}],
+            "allOf": [{"properties": {"size": {"maximum": 7}}}],
+        });
+        assert_eq!(
+            one_variant(&schema, |_| 0)["properties"],
+            json!({"size": {"type": "integer", "minimum": 2, "maximum": 5}, "mode": {"enum": ["b"]}})
+        );
+    }
+
+    #[test]
+    fn field_that_several_enums_have_stays_if_one_variant_has_it() {
+        let schema = json!({"type": "object", "properties": {"a": {}, "b": {}, "size": {}},
+            "allOf": [
+                {"oneOf": [{"required": ["a"]}, {"required": ["size"]}]},
+                {"oneOf": [{"required": ["size"]}, {"required": ["b"]}]},
+            ],
+        });
+        // The last enum is the first of which a variant is chosen.
+        let mut choices = [0, 0].into_iter();
+        let narrowed = one_variant(&schema, |_| choices.next().unwrap());
+        assert_eq!(narrowed["properties"], json!({"a": {}, "size": {}}));
+    }
+
+    #[test]
+    fn fields_of_alternatives_within_the_chosen_one_stay() {
+        let schema = json!({"type": "object", "properties": {"data": {"type": "object", "properties": {
+                "kind": {}, "place": {"type": "object", "properties": {"text": {}, "size": {}}},
+            }}},
+            "oneOf": [
+                {"properties": {"data": {"oneOf": [{"properties": {"kind": {"enum": ["A"]}}}, {"properties": {"place": {"required": ["text"]}}}]}}},
+                {"properties": {"data": {"anyOf": [{"properties": {"place": {"required": ["text", "size"]}}}]}}},
+            ],
+        });
+        let data = one_variant(&schema, |_| 0)["properties"]["data"].take();
+        assert_eq!(data["properties"]["place"]["properties"], json!({"text": {}}));
+        let place = one_variant(&data, |_| 1)["properties"]["place"].take();
+        assert_eq!(place["required"], json!(["text"]));
+    }
+
+    #[test]
+    fn fields_that_own_alternatives_require_stay() {
+        let schema = json!({"type": "object", "properties": {"choice": {"type": "object", "properties": {"size": {}, "zone": {}},
+                "oneOf": [{"required": ["size"]}, {}]}},
+            "oneOf": [{}, {"properties": {"choice": {"properties": {"size": {"minimum": 1}, "zone": {"minLength": 1}}}}}],
+        });
+        let choice = one_variant(&schema, |_| 0)["properties"].take();
+        assert_eq!(choice, json!({}), "the other variant names it");
+        let schema = json!({"type": "object", "required": ["choice"], "properties": schema["properties"], "oneOf": schema["oneOf"]});
+        let choice = one_variant(&schema, |_| 0)["properties"]["choice"].take();
+        assert_eq!(choice["properties"], json!({"size": {}}));
     }
 }

@@ -1,6 +1,6 @@
 //! A generator of values of a schema.
 
-use kubewright_api_types::{has_variants, one_variant};
+use kubewright_api_types::{has_variants, one_variant, strings};
 use serde_json::{Map, Value, json};
 
 /// Longest list, map or repetition, unless the schema wants a longer one.
@@ -62,7 +62,7 @@ impl Random {
         self.below(count) == 0
     }
 
-    pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
@@ -124,9 +124,9 @@ impl Random {
         let narrowed = is_variant.then(|| one_variant(schema, |count| self.below(count)));
         let schema = narrowed.as_ref().unwrap_or(schema);
         let mut fields = Map::new();
-        let required = strings(&schema["required"]);
+        let required = strings(schema.get("required")).collect::<Vec<_>>();
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            if required.contains(&&**name) || (self.depth <= self.optional_depth && self.one_in(2)) {
+            if required.contains(&name.as_str()) || (self.depth <= self.optional_depth && self.one_in(2)) {
                 fields.insert(name.clone(), self.value(property));
             }
         }
@@ -153,7 +153,7 @@ impl Random {
     }
 
     fn array(&mut self, schema: &Value) -> Value {
-        let keys = strings(&schema["x-kubernetes-list-map-keys"]);
+        let keys = strings(schema.get("x-kubernetes-list-map-keys")).collect::<Vec<_>>();
         let is_set = schema["x-kubernetes-list-type"] == "set" || schema["uniqueItems"] == true;
         let mut elements: Vec<Value> = Vec::new();
         let count = self.count(schema, "minItems", "maxItems");
@@ -269,11 +269,6 @@ fn bound(limit: &Value) -> Option<i64> {
     limit
         .as_i64()
         .or_else(|| limit.as_f64().map(|limit| limit as i64))
-}
-
-fn strings(values: &Value) -> Vec<&str> {
-    let values = values.as_array().into_iter().flatten();
-    values.filter_map(Value::as_str).collect()
 }
 
 #[cfg(test)]
