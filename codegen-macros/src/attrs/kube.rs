@@ -6,7 +6,7 @@ use darling::{
 };
 use syn::{DeriveInput, Meta, Path, Token, punctuated::Punctuated};
 
-/// Keys that concern the Rust types or the schema, not the other parts of the definition.
+/// Keys that concern the Rust types or the schema, not the other parts of the definition. A test compares them with the keys of kube-derive.
 const TYPE_KEYS: [&str; 9] = [
     "root",
     "status",
@@ -122,4 +122,84 @@ fn of_definition(input: &DeriveInput) -> Vec<Meta> {
     });
     let is_type_key = |key: &Meta| TYPE_KEYS.iter().any(|name| key.path().is_ident(name));
     keys.flatten().filter(|key| !is_type_key(key)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
+
+    use syn::{Field, Item, LitStr};
+
+    use super::TYPE_KEYS;
+
+    /// Keys that concern the definition without its schema.
+    const DEFINITION_KEYS: [&str; 17] = [
+        "group",
+        "version",
+        "kind",
+        "plural",
+        "singular",
+        "namespaced",
+        "category",
+        "shortname",
+        "printcolumn",
+        "selectable",
+        "scale",
+        "crates",
+        "annotation",
+        "label",
+        "storage",
+        "served",
+        "deprecated",
+    ];
+
+    /// Returns the name of a key: that of the field, or the one that darling gives it.
+    fn key(field: &Field) -> String {
+        let mut renamed = None;
+        for attribute in field
+            .attrs
+            .iter()
+            .filter(|attribute| attribute.path().is_ident("darling"))
+        {
+            // Other values, such as those of `default`, end the attribute.
+            let _ = attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("rename") {
+                    renamed = Some(meta.value()?.parse::<LitStr>()?.value());
+                }
+                Ok(())
+            });
+        }
+        renamed.unwrap_or_else(|| field.ident.as_ref().unwrap().to_string())
+    }
+
+    /// Returns the keys that kube-derive accepts, by its source.
+    fn keys_of_kube_derive() -> BTreeSet<String> {
+        let cargo = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+        let metadata = ["metadata", "--format-version=1", "--locked", "--offline"];
+        let metadata = Command::new(cargo)
+            .args(metadata)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        let metadata = String::from_utf8(metadata.stdout).unwrap();
+        let is_manifest = |text: &&str| text.contains("kube-derive") && text.ends_with("Cargo.toml");
+        let manifest = metadata.split('"').find(is_manifest).unwrap();
+        let source = Path::new(manifest).with_file_name("src/custom_resource/attrs/mod.rs");
+        let file = syn::parse_file(&fs::read_to_string(source).unwrap()).unwrap();
+        let attributes = file.items.iter().find_map(|item| match item {
+            Item::Struct(item) if item.ident == "KubeAttrs" => Some(item),
+            _ => None,
+        });
+        attributes.unwrap().fields.iter().map(key).collect()
+    }
+
+    #[test]
+    fn every_key_of_kube_derive_is_of_the_types_or_of_the_definition() {
+        let known = TYPE_KEYS.iter().chain(&DEFINITION_KEYS).map(ToString::to_string);
+        assert_eq!(
+            keys_of_kube_derive(),
+            known.collect(),
+            "decide for each new key whether the definition without a schema has it: TYPE_KEYS or DEFINITION_KEYS"
+        );
+    }
 }
