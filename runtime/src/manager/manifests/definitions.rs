@@ -72,9 +72,7 @@ impl VersionConversion {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionError {
     /// The schema is not structural.
-    #[error(
-        "kind {kind} ({api_version}) has a schema that Kubernetes does not accept: {reason}; change the type that it names"
-    )]
+    #[error("kind {kind} ({api_version}) has a schema that Kubernetes does not accept: {reason}")]
     Schema {
         /// The kind.
         kind: String,
