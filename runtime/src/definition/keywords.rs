@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
+use kubewright_api_types::{is_restriction, restrict, strings};
+use serde_json::{Map, Value};
 
 /// Marks values that are integers or strings.
 pub(super) const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
@@ -10,27 +11,8 @@ pub(super) const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 /// Marks objects whose unknown fields are kept.
 pub(super) const KEEPS_UNKNOWN_FIELDS: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// The keywords that an alternative of a structural schema may contain, beside `required`, `properties` and `items` of such.
-const RESTRICTIONS: [&str; 18] = [
-    "format",
-    "enum",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minLength",
-    "maxLength",
-    "pattern",
-    "minItems",
-    "maxItems",
-    "minProperties",
-    "maxProperties",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-];
+/// The CEL rules of a value.
+pub(super) const RULES: &str = "x-kubernetes-validations";
 
 /// The keywords of a schema, or fields by their names.
 pub(super) type Fields = Map<String, Value>;
@@ -41,43 +23,43 @@ pub(super) fn field_path(path: &str, name: &str) -> String {
     format!("{path}{separator}{name}")
 }
 
-/// Adds a schema to what is beside a reference to it. Of a keyword that both have, what is beside the reference is kept; fields are joined.
+/// Adds a schema to what is beside a reference to it. Restrictions of both apply, and fields are joined; of another keyword that both have, such
+/// as the description, what is beside the reference is kept.
 pub(super) fn join(beside: &mut Fields, schema: Fields) {
     for (key, value) in schema {
         match (key.as_str(), beside.get_mut(&key), value) {
-            ("properties", Some(Value::Object(properties)), Value::Object(more)) => {
-                for (name, property) in more {
-                    properties.entry(name).or_insert(property);
-                }
-            }
-            ("required", Some(Value::Array(required)), Value::Array(more)) => required.extend(more),
             (_, None, value) => {
                 beside.insert(key, value);
             }
+            ("properties", Some(Value::Object(properties)), Value::Object(more)) => {
+                for (name, property) in more {
+                    match (properties.get_mut(&name), property) {
+                        (Some(Value::Object(existing)), Value::Object(property)) => join(existing, property),
+                        (_, property) => {
+                            properties.entry(name).or_insert(property);
+                        }
+                    }
+                }
+            }
+            ("items", Some(Value::Object(items)), Value::Object(more)) => join(items, more),
+            ("required" | RULES, Some(Value::Array(all)), Value::Array(more)) => {
+                let new: Vec<Value> = more.into_iter().filter(|value| !all.contains(value)).collect();
+                all.extend(new);
+            }
+            // A field may have a format of its own.
+            ("format", ..) => {}
+            (_, Some(_), value) if is_restriction(&key) => restrict(beside, &key, value),
             _ => {}
         }
     }
 }
 
-/// Adds a restriction beside those that a schema has.
-pub(super) fn restrict(fields: &mut Fields, keyword: &str, value: Value) {
-    match fields.get(keyword) {
-        None => {
-            fields.insert(keyword.to_owned(), value);
-        }
-        Some(existing) if *existing == value => {}
-        Some(_) => {
-            let all = fields.entry("allOf").or_insert_with(|| json!([]));
-            if let Value::Array(all) = all {
-                all.push(json!({ keyword: value }));
-            }
-        }
-    }
-}
-
-/// Returns whether a keyword may be in an alternative.
-pub(super) fn is_restriction(keyword: &str) -> bool {
-    RESTRICTIONS.contains(&keyword)
+/// Returns the limits of an integer of 32 bits, where the schema has no others: for the places where its format is left out.
+pub(super) fn limits_of_format(schema: &Fields) -> impl Iterator<Item = (&'static str, Value)> {
+    let is_narrow = schema.get("format").is_some_and(|format| format == "int32");
+    let limits = [("minimum", i32::MIN), ("maximum", i32::MAX)].into_iter();
+    let missing = limits.filter(move |(keyword, _)| is_narrow && !schema.contains_key(*keyword));
+    missing.map(|(keyword, limit)| (keyword, limit.into()))
 }
 
 /// Returns whether a schema contains only what may be in an alternative, as one that is written by hand may.
@@ -91,10 +73,7 @@ pub(super) fn only_restricts(schema: &Value) -> bool {
     })
 }
 
-/// Returns the strings of a list.
-pub(super) fn strings(value: Option<&Value>) -> BTreeSet<String> {
-    let values = value.and_then(Value::as_array).into_iter().flatten();
-    values
-        .filter_map(|value| value.as_str().map(str::to_owned))
-        .collect()
+/// Returns the names in a list, such as `required`.
+pub(super) fn names(list: Option<&Value>) -> BTreeSet<String> {
+    strings(list).map(str::to_owned).collect()
 }

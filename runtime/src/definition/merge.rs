@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_api_types::{is_restriction, restrict};
 use serde_json::{Value, json};
 
 use super::{
-    keywords::{Fields, INT_OR_STRING, KEEPS_UNKNOWN_FIELDS, field_path, is_restriction, restrict, strings},
+    keywords::{Fields, INT_OR_STRING, KEEPS_UNKNOWN_FIELDS, RULES, field_path, limits_of_format, names},
     references::{BUILT_IN, RUST_TYPE, insert_built_in},
 };
+
+/// The formats of numbers. Of those of one type, a later one has all values of an earlier one; the API server does not know the last two.
+const NUMBER_FORMATS: [&str; 6] = ["float", "double", "int32", "int64", "uint64", "uint"];
 
 /// The schema that a variant has for the value.
 #[derive(Clone)]
@@ -26,8 +30,15 @@ pub(super) struct Merged {
 pub(super) struct Conflict {
     pub(super) path: String,
     pub(super) variants: [String; 2],
+    pub(super) difference: Difference,
+}
+
+/// Why the schemas of two variants cannot be merged.
+pub(super) enum Difference {
     /// What the value is in each of the variants.
-    pub(super) values: [String; 2],
+    Values([String; 2]),
+    /// The CEL rules.
+    Rules,
 }
 
 /// Merges the schemas of the value at a path.
@@ -42,6 +53,12 @@ pub(super) fn merge(mut variants: Vec<Variant>, path: &str) -> Result<Merged, Co
         for variant in &mut variants {
             insert_built_in(&mut variant.schema);
         }
+    }
+    if keep_any_value(&variants) {
+        return Ok(Merged {
+            common: Fields::from_iter([(KEEPS_UNKNOWN_FIELDS.to_owned(), true.into())]),
+            restrictions: vec![Fields::new(); variants.len()],
+        });
     }
     check_values(&variants, path)?;
     let mut merger = Merger {
@@ -81,13 +98,28 @@ pub(super) fn kind_of_value(schema: &Fields) -> Option<&'static str> {
     })
 }
 
+/// Returns whether the value has several kinds.
+fn has_several_kinds(variants: &[Variant]) -> bool {
+    let mut kinds = variants
+        .iter()
+        .filter_map(|variant| kind_of_value(&variant.schema));
+    let first = kinds.next();
+    kinds.any(|kind| Some(kind) != first)
+}
+
+/// Returns whether the value has several kinds, and all variants have the mark that accepts them.
+fn keep_any_value(variants: &[Variant]) -> bool {
+    let is_marked = |variant: &Variant| variant.schema.get(KEEPS_UNKNOWN_FIELDS) == Some(&Value::Bool(true));
+    variants.iter().all(is_marked) && has_several_kinds(variants)
+}
+
 /// Checks that all variants have the same JSON type, and the same keywords that only a value as a whole can have.
 fn check_values(variants: &[Variant], path: &str) -> Result<(), Conflict> {
-    let conflict = |one: &Variant, other: &Variant, values: [String; 2]| {
+    let conflict = |one: &Variant, other: &Variant, difference| {
         Err(Conflict {
             path: path.to_owned(),
             variants: [one.name.clone(), other.name.clone()],
-            values,
+            difference,
         })
     };
     let mut typed = variants
@@ -96,7 +128,8 @@ fn check_values(variants: &[Variant], path: &str) -> Result<(), Conflict> {
     if let Some((first, kind)) = typed.next()
         && let Some((other, other_kind)) = typed.find(|(_, other)| *other != kind)
     {
-        return conflict(first, other, [kind.to_owned(), other_kind.to_owned()]);
+        let values = [kind.to_owned(), other_kind.to_owned()];
+        return conflict(first, other, Difference::Values(values));
     }
     let keywords = variants.iter().flat_map(|variant| variant.schema.keys());
     let whole =
@@ -111,7 +144,11 @@ fn check_values(variants: &[Variant], path: &str) -> Result<(), Conflict> {
                 Some(value) => format!("`{keyword}` {value}"),
                 None => format!("no `{keyword}`"),
             };
-            return conflict(first, other, [text(first), text(other)]);
+            let difference = match keyword {
+                RULES => Difference::Rules,
+                _ => Difference::Values([text(first), text(other)]),
+            };
+            return conflict(first, other, difference);
         }
     }
     Ok(())
@@ -138,6 +175,13 @@ impl Merger<'_> {
             for (keyword, value) in &variant.schema {
                 match keyword.as_str() {
                     "properties" | "required" | "items" | "additionalProperties" | "title" => {}
+                    // The API server checks formats of numbers only beside a type.
+                    "format" if !all_equal(self.variants, keyword) && is_number_format(value) => {
+                        self.restrictions[at].extend(
+                            limits_of_format(&variant.schema)
+                                .map(|(keyword, limit)| (keyword.to_owned(), limit)),
+                        );
+                    }
                     // The API server would set it in objects of the other variants.
                     "default" | "example" | RUST_TYPE if !all_equal(self.variants, keyword) => {}
                     keyword if !is_restriction(keyword) || all_equal(self.variants, keyword) => {
@@ -148,6 +192,9 @@ impl Merger<'_> {
                     }
                 }
             }
+        }
+        if let Some(format) = self.widest_format() {
+            self.common.insert("format".to_owned(), format.into());
         }
         let enums = self.variants.iter().map(|variant| variant.schema.get("enum"));
         if let Some(enums) = enums.collect::<Option<Vec<_>>>() {
@@ -161,8 +208,19 @@ impl Merger<'_> {
         }
     }
 
+    /// Returns the format of numbers that has the values of all variants' formats.
+    fn widest_format(&self) -> Option<&'static str> {
+        let position = |format: &str| NUMBER_FORMATS.iter().position(|other| *other == format);
+        let formats = self
+            .variants
+            .iter()
+            .map(|variant| position(variant.schema.get("format")?.as_str()?));
+        let widest = formats.collect::<Option<Vec<_>>>()?.into_iter().max()?;
+        Some(NUMBER_FORMATS[widest])
+    }
+
     fn merge_required(&mut self) {
-        let names = |variant: &Variant| strings(variant.schema.get("required"));
+        let names = |variant: &Variant| names(variant.schema.get("required"));
         let mut required = self.variants.iter().map(names);
         let first = required.next().unwrap_or_default();
         let common: BTreeSet<String> = required.fold(first, |common, names| &common & &names);
@@ -200,8 +258,8 @@ impl Merger<'_> {
         Ok(())
     }
 
-    /// Merges a field. If some variants lack it, the restrictions of a variant in which it is optional name it: they have the names of all its
-    /// fields.
+    /// Merges a field. If the restrictions of a variant name it, those of all variants in which it is optional do, so that they show which variants
+    /// have the field.
     fn merge_property(&mut self, name: &str) -> Result<Fields, Conflict> {
         let having: Vec<(usize, Variant)> = self
             .variants
@@ -222,12 +280,17 @@ impl Merger<'_> {
         if !is_in_all {
             property.common.remove("default");
         }
+        // The API server does not accept restrictions of a field of this name.
+        if name == "metadata" {
+            return Ok(property.common);
+        }
+        let is_required = |fields: &Fields| names(fields.get("required")).contains(name);
+        let is_restricted = property.restrictions.iter().any(|fields| !fields.is_empty())
+            || self.restrictions.iter().any(is_required);
+        let is_named_if_optional = (!is_in_all || is_restricted) && !is_required(&self.common);
         for (at, restriction) in at.into_iter().zip(property.restrictions) {
             let restrictions = &mut self.restrictions[at];
-            let is_required = strings(restrictions.get("required")).contains(name);
-            let is_named = !restriction.is_empty() || (!is_in_all && !is_required);
-            // The API server does not accept restrictions of a field of this name.
-            if is_named && name != "metadata" {
+            if !restriction.is_empty() || (is_named_if_optional && !is_required(restrictions)) {
                 let properties = restrictions.entry("properties").or_insert_with(|| json!({}));
                 properties[name] = restriction.into();
             }
@@ -287,6 +350,12 @@ impl Merger<'_> {
         }
         Ok(())
     }
+}
+
+fn is_number_format(format: &Value) -> bool {
+    format
+        .as_str()
+        .is_some_and(|format| NUMBER_FORMATS.contains(&format))
 }
 
 fn properties(schema: &Fields) -> impl Iterator<Item = (&String, &Value)> {

@@ -14,11 +14,13 @@
 
 mod finish;
 mod flattened;
+mod int_or_string;
 mod keywords;
 mod merge;
 mod nulls;
 mod references;
 mod structural;
+mod variant_errors;
 mod variants;
 
 use std::collections::BTreeMap;
@@ -36,7 +38,9 @@ use serde_json::Value;
 pub fn definition<K: JsonSchema>(crd: impl FnOnce() -> CustomResourceDefinition) -> CustomResourceDefinition {
     let schema = serde_json::from_value::<JSONSchemaProps>(schema::<K>().0);
     let mut crd = crd();
-    let schema = schema.unwrap_or_else(|error| panic!("the schema is not one of a custom resource: {error}"));
+    let schema = schema.unwrap_or_else(|error| {
+        panic!("the schema is not one of a custom resource: {error}: correct the `#[schemars(…)]` attribute")
+    });
     for version in &mut crd.spec.versions {
         version.schema = Some(CustomResourceValidation {
             open_api_v3_schema: Some(schema.clone()),
@@ -51,23 +55,33 @@ pub fn rust_types<K: JsonSchema>() -> BTreeMap<String, String> {
 }
 
 fn schema<K: JsonSchema>() -> (Value, BTreeMap<String, String>) {
-    // The titles name the variants of untagged enums in errors.
-    let read = SchemaSettings::draft2020_12().with(|settings| settings.untagged_enum_variant_titles = true);
-    let read = read.for_deserialize().into_generator();
-    let written = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = read.into_root_schema_for::<K>().to_value();
-    nulls::restrict(&mut schema, &written.into_root_schema_for::<K>().to_value());
+    // The titles name the variants of untagged enums.
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.untagged_enum_variant_titles = true);
+    let read = settings.clone().for_deserialize().into_generator();
+    let written = settings.for_serialize().into_generator();
+    let [read, written] = [read, written].map(|generator| generator.into_root_schema_for::<K>().to_value());
+    structural_schema(read, &written).unwrap_or_else(|reason| panic!("{reason}"))
+}
+
+/// Makes the schema of a custom resource of what schemars generates for deserialization and serialization.
+fn structural_schema(read: Value, written: &Value) -> Result<(Value, BTreeMap<String, String>), String> {
+    let mut schema = read;
+    nulls::restrict(&mut schema, written);
     let mut schema = Schema::try_from(schema).unwrap_or_default();
-    references::resolve(&mut schema).unwrap_or_else(|reason| panic!("{reason}"));
+    references::resolve(&mut schema)?;
     // Without references, these transforms see what they see in kube's schema.
     for transform in &mut SchemaSettings::openapi3().transforms {
         transform.transform(&mut schema);
     }
     let mut schema = schema.to_value();
-    structural::make_structural(&mut schema).unwrap_or_else(|reason| panic!("{reason}"));
+    structural::make_structural(&mut schema)?;
     let types = finish::finish(&mut schema);
-    (schema, types)
+    Ok((schema, types))
 }
 
+#[cfg(test)]
+#[path = "random_enums_tests.rs"]
+mod random_enums;
 #[cfg(test)]
 mod tests;

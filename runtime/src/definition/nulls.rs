@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::references::unwrap_null;
+use super::{keywords::names, references::unwrap_null, variants::variant_name};
 
 /// Makes fields not nullable that are optional when read and are left out when written, as with `skip_serializing_if`.
 ///
@@ -27,12 +27,16 @@ fn restrict_nested(read: &mut Value, written: &Value) {
         (Value::Object(read), Value::Object(written)) => {
             restrict_fields(read, written);
             for (key, nested) in read {
-                if let Some(written) = written.get(key) {
-                    restrict_nested(nested, written);
+                match (key.as_str(), nested, written.get(key)) {
+                    ("anyOf" | "oneOf", Value::Array(read), Some(Value::Array(written))) => {
+                        restrict_variants(read, written);
+                    }
+                    (_, nested, Some(written)) => restrict_nested(nested, written),
+                    _ => {}
                 }
             }
         }
-        (Value::Array(read), Value::Array(written)) => {
+        (Value::Array(read), Value::Array(written)) if read.len() == written.len() => {
             for (read, written) in read.iter_mut().zip(written) {
                 restrict_nested(read, written);
             }
@@ -41,13 +45,29 @@ fn restrict_nested(read: &mut Value, written: &Value) {
     }
 }
 
+/// Variants have their names: with `skip_serializing`, for example, one of them is only read. Those without a name have their order.
+fn restrict_variants(read: &mut [Value], written: &[Value]) {
+    let name = |variant: &Value| variant.as_object().and_then(variant_name);
+    let has_same_order = read.len() == written.len();
+    for (at, variant) in read.iter_mut().enumerate() {
+        let written = match name(variant) {
+            None if has_same_order => written.get(at),
+            None => None,
+            read_name => written.iter().find(|written| name(written) == read_name),
+        };
+        if let Some(written) = written {
+            restrict_nested(variant, written);
+        }
+    }
+}
+
 fn restrict_fields(read: &mut Map<String, Value>, written: &Map<String, Value>) {
     let (Some(_), Some(Value::Object(written_fields))) = (read.get("properties"), written.get("properties"))
     else {
         return;
     };
-    let always_read = names(read);
-    let always_written = names(written);
+    let always_read = names(read.get("required"));
+    let always_written = names(written.get("required"));
     for (name, field) in read
         .get_mut("properties")
         .and_then(Value::as_object_mut)
@@ -59,15 +79,6 @@ fn restrict_fields(read: &mut Map<String, Value>, written: &Map<String, Value>) 
             drop_null(field);
         }
     }
-}
-
-fn names(fields: &Map<String, Value>) -> Vec<String> {
-    let names = fields.get("required").and_then(Value::as_array);
-    names
-        .into_iter()
-        .flatten()
-        .filter_map(|name| name.as_str().map(str::to_owned))
-        .collect()
 }
 
 /// Removes null from the values of a field, unless the field is marked as nullable.

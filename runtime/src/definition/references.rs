@@ -123,7 +123,7 @@ impl Resolver {
         let found = self.definitions.get(name).and_then(Value::as_object).cloned();
         if found.is_none() {
             self.error
-                .get_or_insert_with(|| format!("the schema refers to {name}, which it does not define"));
+                .get_or_insert_with(|| format!("the schema refers to {name}, which it does not define: correct the implementation of `JsonSchema`"));
         }
         found
     }

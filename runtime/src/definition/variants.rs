@@ -2,16 +2,16 @@
 //!
 //! schemars makes `oneOf` of tagged enums, `anyOf` of untagged ones, and `allOf` of several enums that a struct flattens.
 
+use kubewright_api_types::{is_restriction, restrict, strings};
 use serde_json::{Value, json};
 
 use super::{
-    keywords::{
-        Fields, INT_OR_STRING, KEEPS_UNKNOWN_FIELDS, field_path, is_restriction, only_restricts, restrict,
-        strings,
-    },
-    merge::{Conflict, Merged, Variant, kind_of_value, merge},
+    int_or_string::lift_int_or_string,
+    keywords::{Fields, KEEPS_UNKNOWN_FIELDS, field_path, names, only_restricts},
+    merge::{Merged, Variant, merge},
     references::RUST_TYPE,
     structural::Place,
+    variant_errors::{check_variants_without_data, explain},
 };
 
 /// Lifts the fields of all alternatives of a schema. Those within the alternatives are lifted before.
@@ -41,6 +41,7 @@ fn lift_alternatives(
     });
     // A variant without data of an untagged enum is null.
     let (nulls, mut schemas): (Vec<Fields>, Vec<Fields>) = schemas.partition(is_null);
+    check_variants_without_data(fields, &nulls, &schemas, place)?;
     if !nulls.is_empty() {
         fields.insert("nullable".to_owned(), true.into());
     }
@@ -67,19 +68,26 @@ fn lift_alternatives(
             schema,
         })
         .collect();
-    if has_several_kinds(&variants) {
-        if fields.get(KEEPS_UNKNOWN_FIELDS) == Some(&Value::Bool(true)) {
-            return Ok(());
-        }
-        if keyword == "anyOf" && lift_int_or_string(fields, &variants) {
-            return Ok(());
-        }
+    let keeps_any_value = fields.get(KEEPS_UNKNOWN_FIELDS) == Some(&Value::Bool(true));
+    if keyword == "anyOf" && !keeps_any_value && lift_int_or_string(fields, &variants) {
+        return Ok(());
     }
-    let merged = merge(variants, place.path).map_err(|conflict| explain(&conflict, keyword, place))?;
-    insert(fields, keyword, merged, place)
+    let are_objects = variants
+        .iter()
+        .all(|variant| variant.schema.get("type").is_some_and(|ty| ty == "object"));
+    match merge(variants, place.path) {
+        Ok(merged) => insert(fields, keyword, merged, place),
+        Err(_) if keeps_any_value => {
+            if are_objects {
+                fields.insert("type".to_owned(), "object".into());
+            }
+            Ok(())
+        }
+        Err(conflict) => Err(explain(&conflict, keyword, place)),
+    }
 }
 
-fn is_null(schema: &Fields) -> bool {
+pub(super) fn is_null(schema: &Fields) -> bool {
     schema.get("enum").is_some_and(|values| *values == json!([null]))
 }
 
@@ -90,7 +98,7 @@ fn is_externally_tagged(schemas: &[Fields]) -> bool {
     names.len() == schemas.len() && names.iter().all(is_unique)
 }
 
-fn only_field(schema: &Fields) -> Option<&str> {
+pub(super) fn only_field(schema: &Fields) -> Option<&str> {
     let properties = schema.get("properties")?.as_object()?;
     let is_required = *schema.get("required")? == json!([properties.keys().next()?]);
     let name = properties.keys().next().filter(|_| properties.len() == 1)?;
@@ -109,51 +117,22 @@ fn prepare_externally_tagged(schema: &mut Fields) {
 }
 
 /// Returns the name of a variant: the title of an untagged one, the value of the tag, or the only field.
-fn variant_name(schema: &Fields) -> Option<String> {
+pub(super) fn variant_name(schema: &Fields) -> Option<String> {
     if let Some(title) = schema.get("title").and_then(Value::as_str) {
         return Some(title.to_owned());
     }
-    let tag = |schema: &Value| match schema.get("enum")?.as_array()?.as_slice() {
-        [Value::String(tag)] => Some(tag.clone()),
+    let tag = |schema: &Value| match (
+        schema.get("const"),
+        strings(schema.get("enum")).collect::<Vec<_>>().as_slice(),
+    ) {
+        (Some(tag), _) => tag.as_str().map(str::to_owned),
+        (None, [tag]) => Some((*tag).to_owned()),
         _ => None,
     };
-    let mut required = strings(schema.get("required")).into_iter();
+    let mut required = strings(schema.get("required"));
     required
-        .find_map(|name| tag(schema.get("properties")?.get(&name)?))
+        .find_map(|name| tag(schema.get("properties")?.get(name)?))
         .or_else(|| only_field(schema).map(str::to_owned))
-}
-
-fn has_several_kinds(variants: &[Variant]) -> bool {
-    let mut kinds = variants
-        .iter()
-        .filter_map(|variant| kind_of_value(&variant.schema));
-    let first = kinds.next();
-    kinds.any(|kind| Some(kind) != first)
-}
-
-/// Lifts untagged variants that are integers and strings, if nothing restricts them but what applies to one of the two.
-fn lift_int_or_string(fields: &mut Fields, variants: &[Variant]) -> bool {
-    let [one, other] = variants else { return false };
-    let kinds = [&one.schema, &other.schema].map(kind_of_value);
-    let is_restricted = |variant: &Variant| variant.schema.contains_key("enum");
-    let is_either = matches!(
-        kinds,
-        [Some("an integer"), Some("a string")] | [Some("a string"), Some("an integer")]
-    );
-    if !is_either || variants.iter().any(is_restricted) {
-        return false;
-    }
-    for (keyword, value) in variants.iter().flat_map(|variant| &variant.schema) {
-        if is_restriction(keyword) && keyword != "format" {
-            restrict(fields, keyword, value.clone());
-        }
-    }
-    fields.insert(INT_OR_STRING.to_owned(), true.into());
-    fields.insert(
-        "anyOf".to_owned(),
-        json!([{"type": "integer"}, {"type": "string"}]),
-    );
-    true
 }
 
 /// Inserts what the variants have in common, and the alternatives, unless they restrict nothing.
@@ -168,7 +147,7 @@ fn insert(fields: &mut Fields, keyword: &str, merged: Merged, place: Place<'_>) 
             ("description" | "default" | "example" | "title" | RUST_TYPE, _) => {}
             ("properties", Value::Object(properties)) => insert_properties(fields, properties, place)?,
             ("required", value @ Value::Array(_)) if fields.contains_key("required") => {
-                let names = &strings(fields.get("required")) | &strings(Some(&value));
+                let names = &names(fields.get("required")) | &names(Some(&value));
                 fields.insert(key, json!(names));
             }
             (_, value) if is_restriction(&key) => restrict(fields, &key, value),
@@ -177,14 +156,22 @@ fn insert(fields: &mut Fields, keyword: &str, merged: Merged, place: Place<'_>) 
             }
         }
     }
-    if !restrict_nothing(&restrictions.iter().collect::<Vec<_>>()) {
+    let restrict_nothing = match keyword {
+        // The common schema has the values that any of them lists.
+        "allOf" => {
+            restrictions.iter_mut().for_each(remove_names);
+            restrictions.iter().all(Fields::is_empty)
+        }
+        _ => restrict_nothing(&restrictions.iter().collect::<Vec<_>>()),
+    };
+    if !restrict_nothing {
         let schemas = restrictions.drain(..).map(Value::Object);
         restrict(fields, keyword, schemas.collect());
     }
     Ok(())
 }
 
-/// Returns whether the alternatives have only the values of an enum, or of its tag, which are those of the common schema.
+/// Returns whether the alternatives, of which one applies, have only the values of an enum, or of its tag, which are those of the common schema.
 fn restrict_nothing(alternatives: &[&Fields]) -> bool {
     let mut nested = Vec::new();
     for fields in alternatives {
@@ -206,13 +193,29 @@ fn restrict_nothing(alternatives: &[&Fields]) -> bool {
     is_one_field && (values.is_empty() || (values.len() == alternatives.len() && restrict_nothing(&values)))
 }
 
+/// Removes the fields that a restriction only names, which shows which of several variants has them.
+fn remove_names(restriction: &mut Fields) {
+    let Some(Value::Object(properties)) = restriction.get_mut("properties") else {
+        return;
+    };
+    properties
+        .values_mut()
+        .filter_map(Value::as_object_mut)
+        .for_each(remove_names);
+    properties.retain(|_, property| *property != json!({}));
+    if properties.is_empty() {
+        restriction.remove("properties");
+    }
+}
+
 fn insert_properties(fields: &mut Fields, properties: Fields, place: Place<'_>) -> Result<(), String> {
+    // schemars inserts empty schemas for the fields that variants have, beside whether there may be others.
+    let are_inserted = fields.contains_key("additionalProperties");
     let own = fields.entry("properties").or_insert_with(|| json!({}));
     let Value::Object(own) = own else { return Ok(()) };
     for (name, property) in properties {
-        let existing = own.get(&name).and_then(Value::as_object);
-        // schemars inserts empty schemas for the fields that variants have.
-        if existing.is_none_or(Fields::is_empty) {
+        let existing = own.get(&name);
+        if existing.is_none_or(|existing| are_inserted && *existing == json!({})) {
             own.insert(name, property);
         } else if own[&name] != property {
             return Err(format!(
@@ -223,33 +226,6 @@ fn insert_properties(fields: &mut Fields, properties: Fields, place: Place<'_>) 
         }
     }
     Ok(())
-}
-
-/// Returns the error of variants that have no common schema.
-fn explain(conflict: &Conflict, keyword: &str, place: Place<'_>) -> String {
-    let Conflict {
-        path,
-        variants: [one, other],
-        values: [value, other_value],
-    } = conflict;
-    let Place { rust_type, .. } = place;
-    let is_whole_value = path == place.path;
-    if is_whole_value && keyword == "oneOf" && (value == "a string") != (other_value == "a string") {
-        return format!(
-            "{path}: enum {rust_type} has variants with and without data, and a schema of a custom resource has one type for all: give each \
-             variant data (`Name {{}}`), or none"
-        );
-    }
-    let fix = if is_whole_value {
-        "give all variants named fields and the enum a tag, as with `#[serde(tag = \"type\")]`, or accept any value with \
-         `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` at the enum"
-    } else {
-        "give the field one type in both, or rename it in one; with `#[serde(content = …)]`, give both variants named fields"
-    };
-    format!(
-        "{path} has different schemas in the variants {one} and {other} of enum {rust_type} ({value}, {other_value}), and a schema of a custom \
-         resource has one for all: {fix}"
-    )
 }
 
 #[cfg(test)]

@@ -142,6 +142,9 @@ choice!(several_types, { choice: Size }
     struct Size(String);
 );
 
+#[path = "variants_restrictions_tests.rs"]
+mod restrictions;
+
 /// Returns the schema of the spec's only field.
 fn field<K: JsonSchema>() -> Value {
     let mut spec = schema::<K>().0;
@@ -324,8 +327,8 @@ fn flattened_enums_have_their_fields_in_the_struct() {
                 "Here": {"type": "integer", "format": "int32"}, "There": {"type": "integer", "format": "int32"},
             },
             "allOf": [
-                {"oneOf": [{"required": ["Small"]}, {"required": ["Large"]}], "properties": {"Small": {}, "Large": {}}},
-                {"oneOf": [{"required": ["Here"]}, {"required": ["There"]}], "properties": {"Here": {}, "There": {}}},
+                {"oneOf": [{"required": ["Small"]}, {"required": ["Large"]}]},
+                {"oneOf": [{"required": ["Here"]}, {"required": ["There"]}]},
             ]}),
         ),
         (
@@ -361,13 +364,16 @@ fn variant_may_be_a_type_of_kubernetes() {
     );
 }
 
+/// Returns the error of a kind without a schema.
+fn error<K: JsonSchema>() -> String {
+    let payload = catch_unwind(|| schema::<K>()).unwrap_err();
+    payload.downcast_ref::<String>().unwrap().clone()
+}
+
 #[test]
 fn enum_without_a_structural_schema_is_an_error_with_path_variants_and_fix() {
-    fn error<K: JsonSchema>() -> String {
-        let payload = catch_unwind(|| schema::<K>()).unwrap_err();
-        payload.downcast_ref::<String>().unwrap().clone()
-    }
-    let same_type = "give the field one type in both, or rename it in one; with `#[serde(content = …)]`, give both variants named fields";
+    let same_type = "give the field one type in both, or rename it in one; with `#[serde(content = …)]`, give both variants named fields; or accept \
+                     any value with `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` at the enum";
     let one = "and a schema of a custom resource has one for all";
     let cases = [
         (
@@ -399,7 +405,7 @@ fn enum_without_a_structural_schema_is_an_error_with_path_variants_and_fix() {
             error::<different_values::Spec>(),
             format!(
                 "choice has different schemas in the variants Count and Zone of enum Size (an integer, an object), {one}: give all variants named \
-                 fields and the enum a tag, as with `#[serde(tag = \"type\")]`, or accept any value with \
+                 fields and the enum a tag, as with `#[serde(tag = \"type\")]`; or accept any value with \
                  `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` at the enum"
             ),
         ),
