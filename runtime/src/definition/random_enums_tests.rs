@@ -10,7 +10,7 @@ use super::structural_schema;
 use crate::random_values::Random;
 
 /// Values of each schema.
-const VALUES: usize = 40;
+const VALUES: usize = 15;
 
 const INTEGERS: [(&str, &str); 6] = [
     ("int8", r#"{"minimum": -128, "maximum": 127}"#),
