@@ -14,7 +14,7 @@ mod structural;
 mod variants;
 
 pub use descriptions::description;
-pub use restrictions::{is_restriction, restrict, strings};
+pub use restrictions::{allow_null, allowed_values, is_restriction, restrict, strings};
 pub use structural::{custom_resource_schema, has_custom_resource_schema, list_map_keys};
 pub use variants::{has_variants, one_variant};
 

@@ -35,6 +35,27 @@ pub fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
     values.filter_map(Value::as_str)
 }
 
+/// Returns the values that a schema lists. A nullable field has them in `allOf`: see [`allow_null`].
+pub fn allowed_values(schema: &Value) -> Option<&[Value]> {
+    let all = schema["allOf"].as_array().into_iter().flatten();
+    let values = std::iter::once(schema).chain(all);
+    values
+        .map(|schema| &schema["enum"])
+        .find_map(Value::as_array)
+        .map(Vec::as_slice)
+}
+
+/// Moves the values that a nullable schema lists to `allOf`. kube-apiserver refuses null beside `enum`, even if that contains it, but compares
+/// null with no alternatives.
+pub fn allow_null(fields: &mut Map<String, Value>) {
+    if fields.get("nullable") == Some(&Value::Bool(true))
+        && let Some(Value::Array(mut values)) = fields.remove("enum")
+    {
+        values.retain(|value| !value.is_null());
+        restrict(fields, "allOf", json!([{"enum": values}]));
+    }
+}
+
 /// Adds a restriction to those of a schema: values must fulfil both.
 pub fn restrict(fields: &mut Map<String, Value>, keyword: &str, value: Value) {
     let Some(existing) = fields.get_mut(keyword) else {
@@ -89,6 +110,23 @@ fn replace_if(existing: &mut Value, value: &Value, is_stricter: impl Fn(f64, f64
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_of_nullable_fields_are_in_all_of() {
+        let mut schema = json!({"nullable": true, "type": "string", "enum": ["a", "b", null]});
+        allow_null(schema.as_object_mut().unwrap());
+        assert_eq!(
+            schema,
+            json!({"nullable": true, "type": "string", "allOf": [{"enum": ["a", "b"]}]})
+        );
+        assert_eq!(allowed_values(&schema), Some(&[json!("a"), json!("b")][..]));
+        let mut schema = json!({"type": "string", "enum": ["a"]});
+        let before = schema.clone();
+        allow_null(schema.as_object_mut().unwrap());
+        assert_eq!(schema, before);
+        assert_eq!(allowed_values(&schema), Some(&[json!("a")][..]));
+        assert_eq!(allowed_values(&json!({"allOf": [{"minLength": 1}]})), None);
+    }
 
     #[test]
     fn both_restrictions_apply() {

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_api_types::allowed_values;
 use serde_json::{Map, Value};
 
 use super::{Definition, names};
@@ -187,7 +188,7 @@ impl Model {
     }
 
     fn text(&mut self, schema: &Value, name: &str) -> Type {
-        let values = schema["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let values = allowed_values(schema).unwrap_or_default();
         let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
         if texts.is_empty() {
             return Type::Text;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use kubewright_api_types::allowed_values;
 use serde_json::Value;
 
 use super::{KindManifest, Manifests};
@@ -124,7 +125,7 @@ fn collect(rows: &mut Vec<String>, path: &str, schema: &Value) {
 
 fn constraints(schema: &Value) -> Vec<String> {
     let mut constraints = Vec::new();
-    if let Some(values) = schema["enum"].as_array() {
+    if let Some(values) = allowed_values(schema) {
         constraints.push(
             values
                 .iter()

@@ -1,16 +1,17 @@
 //! Compares the alternatives of a value, as an enum with data has them.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Impact, SchemaDiff};
 
 impl SchemaDiff {
     pub(super) fn alternatives(&mut self, field: &str, old: &Value, new: &Value) {
         for key in ["anyOf", "oneOf", "allOf", "not"] {
-            if old[key] == new[key] {
+            let (was, is) = (compared(old, key), compared(new, key));
+            if was == is {
                 continue;
             }
-            let added = added(&old[key], &new[key]);
+            let added = added(&was, &is);
             let stays_valid = |added: &Vec<&Value>| {
                 key == "anyOf"
                     || (key == "oneOf" && added.iter().all(|added| excludes_objects_of(old, added)))
@@ -25,6 +26,21 @@ impl SchemaDiff {
             }
         }
     }
+}
+
+/// Returns a keyword's value; from `allOf` without the list of a nullable field's values, which is compared as such.
+fn compared(schema: &Value, key: &str) -> Value {
+    let mut value = schema[key].clone();
+    if key == "allOf"
+        && let Value::Array(alternatives) = &mut value
+    {
+        let is_list = |fields: &Map<String, Value>| fields.keys().all(|keyword| keyword == "enum");
+        alternatives.retain(|alternative| !alternative.as_object().is_some_and(is_list));
+        if alternatives.is_empty() {
+            return Value::Null;
+        }
+    }
+    value
 }
 
 /// Returns the new alternatives, if the old ones are all left.

@@ -1,6 +1,7 @@
 //! Compares the constraints on the values of one field.
 
-use serde_json::Value;
+use kubewright_api_types::allowed_values;
+use serde_json::{Value, json};
 
 use super::{Impact, SchemaDiff, or_none};
 
@@ -14,10 +15,10 @@ impl SchemaDiff {
     }
 
     fn allowed_values(&mut self, field: &str, old: &Value, new: &Value) {
-        if old["enum"] != new["enum"] {
-            let values = |schema: &Value| schema["enum"].as_array().cloned();
-            match (values(old), values(new)) {
-                (None, Some(_)) => self.add_breaking(format!("{field}: restricted to {}", new["enum"])),
+        let (was, is) = (allowed_values(old), allowed_values(new));
+        if was != is {
+            match (was, is) {
+                (None, Some(is)) => self.add_breaking(format!("{field}: restricted to {}", json!(is))),
                 (Some(was), Some(is)) => {
                     let removed: Vec<_> = was
                         .iter()

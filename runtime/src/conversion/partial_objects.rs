@@ -1,7 +1,7 @@
 //! Objects that lack required fields. In a server-side apply the API server removes the fields that a field manager no longer owns, and
 //! converts the object with the other fields, to get their names in other versions.
 
-use kubewright_api_types::{has_variants, one_variant};
+use kubewright_api_types::{allowed_values, has_variants, one_variant, strings};
 use serde_json::{Map, Value};
 
 use super::{
@@ -90,8 +90,7 @@ impl Completion {
                 self.complete(value, schema);
             }
         }
-        let required = schema["required"].as_array().into_iter().flatten();
-        for name in required.filter_map(Value::as_str) {
+        for name in strings(schema.get("required")) {
             if !fields.contains_key(name) {
                 let value = self.random.value(&schema["properties"][name]);
                 fields.insert(name.to_owned(), value);
@@ -117,9 +116,7 @@ impl Completion {
 
 /// Whether a value may be one of the schema, by its type and the values that the schema lists, as those of a tag.
 fn allows(schema: &Value, value: &Value) -> bool {
-    let is_listed = schema["enum"]
-        .as_array()
-        .is_none_or(|values| values.contains(value));
+    let is_listed = allowed_values(schema).is_none_or(|values| values.contains(value));
     let has_type = match (schema["type"].as_str(), value) {
         (None, _) | (_, Value::Null) => true,
         (Some(name), Value::Object(_)) => name == "object",

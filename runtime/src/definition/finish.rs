@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kubewright_api_types::list_map_keys;
+use kubewright_api_types::{allow_null, list_map_keys};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -29,6 +29,7 @@ fn finish_fields(fields: &mut Map<String, Value>, path: &str, types: &mut BTreeM
     }
     let published = flattened::insert_published(fields);
     add_list_type(fields);
+    allow_null(fields);
     replace_additional_properties(fields);
     for (key, value) in fields.iter_mut() {
         match (key.as_str(), value) {

@@ -1,6 +1,6 @@
 //! A generator of values of a schema.
 
-use kubewright_api_types::{has_variants, one_variant, strings};
+use kubewright_api_types::{allowed_values, has_variants, one_variant, strings};
 use serde_json::{Map, Value, json};
 
 /// Longest list, map or repetition, unless the schema wants a longer one.
@@ -78,7 +78,7 @@ impl Random {
         if schema["nullable"] == true && self.one_in(3) {
             return Value::Null;
         }
-        if let Some(values) = schema["enum"].as_array() {
+        if let Some(values) = allowed_values(schema) {
             let values: Vec<_> = values.iter().filter(|value| !value.is_null()).collect();
             return if values.is_empty() {
                 Value::Null

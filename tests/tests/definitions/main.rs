@@ -235,7 +235,14 @@ pub struct EverythingSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     port: Option<IntOrString>,
     written_as_null: Option<String>,
+    mode_written_as_null: Option<Mode>,
     runner: Runner,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub enum Mode {
+    Fast,
+    Slow,
 }
 
 /// Types of Kubernetes whose fields are beside those of the operator.
@@ -287,6 +294,7 @@ fn everything() -> Value {
             "size": "1500m",
             "port": 80,
             "writtenAsNull": null,
+            "modeWrittenAsNull": null,
             "runner": {
                 "replicas": 2,
                 "containers": [{"name": "main"}, {"name": "other"}],
