@@ -2,7 +2,7 @@
 //! apply, schemas of custom resources, validation, selectors, errors and encodings. Objects are [`serde_json::Value`]s.
 //!
 //! Reading order: [`quote`] and `go_format` (text as Go writes it), [`duration`], [`field`] and [`status`] (errors of the API), [`meta`] and
-//! [`selectors`], [`types`] (the fields of the built-in kinds), [`yaml`] and [`protobuf`] (encodings of requests), [`patch`] and [`apply`] (changes), [`cel`] and [`schema`]
+//! [`selectors`], [`types`] (the fields of the built-in kinds), [`yaml`] and [`protobuf`] (encodings), [`patch`] and [`apply`] (changes), [`cel`] and [`schema`]
 //! (custom resources), [`builtin`] (defaults and validation of the built-in kinds).
 
 pub mod apply;

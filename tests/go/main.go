@@ -34,10 +34,10 @@ func run(ctx context.Context, arguments []string) error {
 	return fmt.Errorf("unknown arguments: %q", arguments)
 }
 
-// protobuf returns a copy of the configuration with the content types that controllers of built-in kinds use.
+// protobuf returns a copy of the configuration with which every request and response is in protobuf.
 func protobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType = "application/vnd.kubernetes.protobuf"
-	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf"
 	return config
 }

@@ -61,3 +61,41 @@ pub(super) fn varint(bytes: &[u8]) -> Result<(u64, &[u8]), String> {
 fn unexpected_eof() -> String {
     "unexpected EOF".to_owned()
 }
+
+/// Appends a varint.
+pub(super) fn put_varint(mut value: u64, bytes: &mut Vec<u8>) {
+    while value >= 0x80 {
+        bytes.push(value.to_le_bytes()[0] | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value.to_le_bytes()[0]);
+}
+
+/// Appends a field with a number.
+pub(super) fn put_varint_field(number: u64, value: u64, bytes: &mut Vec<u8>) {
+    put_varint(number << 3, bytes);
+    put_varint(value, bytes);
+}
+
+/// Appends a field with eight bytes.
+pub(super) fn put_fixed64(number: u64, bits: u64, bytes: &mut Vec<u8>) {
+    put_varint(number << 3 | 1, bytes);
+    bytes.extend_from_slice(&bits.to_le_bytes());
+}
+
+/// Appends a field with these bytes.
+pub(super) fn put_bytes(number: u64, content: &[u8], bytes: &mut Vec<u8>) {
+    put_varint(number << 3 | 2, bytes);
+    put_varint(content.len() as u64, bytes);
+    bytes.extend_from_slice(content);
+}
+
+/// Appends a field whose bytes `append` appends.
+pub(super) fn put_delimited(number: u64, bytes: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u8>)) {
+    put_varint(number << 3 | 2, bytes);
+    let start = bytes.len();
+    append(bytes);
+    let mut length = vec![];
+    put_varint((bytes.len() - start) as u64, &mut length);
+    bytes.splice(start..start, length);
+}

@@ -2,7 +2,8 @@
 
 use super::legacy::group_versions;
 use crate::kinds::{Catalog, Kind, Subresource};
-use crate::render::{ApiResponse, Encoding, JSON, YAML, respond};
+use crate::protobuf;
+use crate::render::{ApiResponse, Encoding, JSON, PROTOBUF, YAML, respond};
 use crate::request::AcceptedType;
 use crate::yaml;
 use serde::Serialize;
@@ -11,7 +12,11 @@ use serde::Serialize;
 pub(super) fn negotiate(accept: &str) -> Option<Encoding> {
     AcceptedType::parse_all(accept).iter().find_map(|accepted| {
         let kind = ["g", "v", "as"].map(|name| accepted.parameter(name));
-        let encodings = [(JSON, Encoding::Json), (YAML, Encoding::Yaml)];
+        let encodings = [
+            (JSON, Encoding::Json),
+            (YAML, Encoding::Yaml),
+            (PROTOBUF, Encoding::Protobuf),
+        ];
         let encoding = encodings
             .into_iter()
             .find(|(media_type, _)| accepted.includes(media_type));
@@ -105,20 +110,22 @@ pub(super) fn document_response(catalog: &Catalog, core: bool, encoding: Encodin
         items,
     };
     // Serialization of these types cannot fail.
-    let (content_type, text) = match encoding {
-        Encoding::Yaml => {
-            let document = serde_json::to_value(&document).unwrap_or_default();
-            (
-                "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-                yaml::write(&document),
-            )
-        }
-        _ => (
+    let value = || serde_json::to_value(&document).unwrap_or_default();
+    let (content_type, bytes) = match encoding {
+        Encoding::Yaml => (
+            "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            yaml::write(&value()).into_bytes(),
+        ),
+        Encoding::Protobuf => (
+            "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+            protobuf::encode(&value()).unwrap_or_default(),
+        ),
+        Encoding::Json | Encoding::PrettyJson => (
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-            serde_json::to_string(&document).unwrap_or_default(),
+            serde_json::to_vec(&document).unwrap_or_default(),
         ),
     };
-    respond::bytes(200, content_type, text)
+    respond::bytes(200, content_type, bytes)
 }
 
 fn version_entry<'a>(catalog: &'a Catalog, group: &str, version: String) -> VersionDiscovery<'a> {

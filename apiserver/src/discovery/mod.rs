@@ -94,7 +94,8 @@ pub(crate) fn handle(
         _ => None,
     };
     match document {
-        Some(value) => respond::value(200, error_format, &value),
+        // The paths have no other encoding.
+        Some(value) => respond::value(200, ResponseFormat::DEFAULT, &value),
         None => respond::page_not_found(),
     }
 }

@@ -175,7 +175,8 @@ pub(super) fn not_acceptable(state: &ServerState, info: &RequestInfo, error: Api
     }
 }
 
-fn is_custom(state: &ServerState, info: &RequestInfo) -> bool {
+/// Whether the request is for a custom resource.
+pub(super) fn is_custom(state: &ServerState, info: &RequestInfo) -> bool {
     let catalog = state.registry.catalog();
     let kind = catalog.resource(&info.group, &info.version, &info.resource);
     kind.is_some_and(|kind| kind.definition.is_some())
@@ -303,7 +304,11 @@ async fn watch(context: &RequestContext<'_>, target: Target) -> Result<ApiRespon
         options,
         context.format,
     )?;
-    Ok(respond::stream("application/json", watcher.into_body()))
+    let content_type = match context.format.encoding {
+        Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        _ => render::JSON,
+    };
+    Ok(respond::stream(content_type, watcher.into_body()))
 }
 
 async fn get(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {

@@ -166,8 +166,15 @@ async fn respond_to(
     limit: Result<Duration, ApiError>,
     draft: &mut AuditDraft,
 ) -> ApiResponse {
-    let format = resources::check_route(state, info, &parts.headers)
-        .and_then(|()| ResponseFormat::negotiate(&parts.headers, query.flag("pretty"), info.verb == "watch"));
+    let format = resources::check_route(state, info, &parts.headers).and_then(|()| {
+        let is_custom = || resources::is_custom(state, info);
+        ResponseFormat::negotiate(
+            &parts.headers,
+            query.flag("pretty"),
+            info.verb == "watch",
+            is_custom,
+        )
+    });
     // Errors are always whole objects, and no route has checked their media types.
     let error_format = ResponseFormat::of_document(&parts.headers, query.flag("pretty"), false);
     let error_format = error_format.unwrap_or(ResponseFormat::DEFAULT);
@@ -256,7 +263,11 @@ fn adjust_to_routes(
         }
         404 => match path.as_slice() {
             ["api", _] => respond::error(format, &ApiError::no_such_resource()),
-            ["apis", group, _] if catalog.iter().any(|kind| kind.group == *group) => {
+            ["apis", group, _]
+                if catalog
+                    .iter()
+                    .any(|kind| kind.group == *group && kind.definition.is_none()) =>
+            {
                 respond::error(format, &ApiError::no_such_resource())
             }
             ["openapi", "v3", ..] => {

@@ -4,7 +4,7 @@ use super::create::check_namespace;
 use super::{Registry, Target, WriteContext};
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
-use crate::request::{FieldValidation, WriteOptions};
+use crate::request::{FieldValidation, WriteOptions, body::excerpt};
 use crate::status::{ApiError, Cause};
 use crate::strategy;
 use crate::types;
@@ -164,8 +164,9 @@ fn check_custom_type(
     if named.is_empty() {
         let text = serde_json::to_string(object).unwrap_or_default();
         return Err(ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' ({text})",
-            kind.kind
+            "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' ({})",
+            kind.kind,
+            excerpt(text.as_bytes())
         )));
     }
     if version != expected {

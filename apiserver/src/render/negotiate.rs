@@ -8,11 +8,12 @@ use http::header::{ACCEPT, USER_AGENT};
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const YAML: &str = "application/yaml";
-/// The media types of most routes. Protobuf is read, but not written.
-pub(crate) const MEDIA_TYPES: [&str; 3] = [JSON, YAML, "application/vnd.kubernetes.protobuf"];
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+/// The media types of most routes.
+pub(crate) const MEDIA_TYPES: [&str; 3] = [JSON, YAML, PROTOBUF];
 
 /// The encoding of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// JSON on one line.
     Json,
@@ -20,6 +21,8 @@ pub enum Encoding {
     PrettyJson,
     /// YAML.
     Yaml,
+    /// Protobuf, which custom resources and Tables do not have.
+    Protobuf,
 }
 
 /// How a response represents objects.
@@ -68,14 +71,24 @@ impl ResponseFormat {
         v1beta1: false,
     };
 
-    /// Returns the first supported format of the Accept header. A route may check the media types before.
+    /// Returns the first supported format of the Accept header. A route may check the media types before. Whole custom resources are not
+    /// encoded as protobuf.
     ///
     /// # Errors
     ///
-    /// 406 if none is supported, for example for protobuf alone.
-    pub fn negotiate(headers: &HeaderMap, pretty: bool, watches: bool) -> Result<Self, ApiError> {
+    /// 406 if none is supported.
+    pub fn negotiate(
+        headers: &HeaderMap,
+        pretty: bool,
+        watches: bool,
+        is_custom: impl Fn() -> bool,
+    ) -> Result<Self, ApiError> {
         let pretty = !watches && (pretty || is_browser(headers));
-        Self::select(headers, pretty, |_| true)
+        Self::select(headers, pretty, |format| {
+            let is_whole_protobuf =
+                format.encoding == Encoding::Protobuf && format.representation == Representation::Objects;
+            !(is_whole_protobuf && is_custom())
+        })
     }
 
     /// As [`negotiate`](Self::negotiate), for documents: they have no other representations. Some handlers have no route that checks the
@@ -84,14 +97,14 @@ impl ResponseFormat {
         if has_route {
             check_route(headers, &MEDIA_TYPES)?;
         }
-        let is_object = |representation| representation == Representation::Objects;
+        let is_object = |format: Self| format.representation == Representation::Objects;
         Self::select(headers, pretty || is_browser(headers), is_object)
     }
 
     fn select(
         headers: &HeaderMap,
         pretty: bool,
-        is_allowed: impl Fn(Representation) -> bool,
+        is_allowed: impl Fn(Self) -> bool,
     ) -> Result<Self, ApiError> {
         let accept = match accept_header(headers) {
             "" => "*/*",
@@ -101,7 +114,7 @@ impl ResponseFormat {
         let mut formats = accepted
             .iter()
             .filter_map(|accepted| Self::of_type(accepted, pretty));
-        let format = formats.find(|format| is_allowed(format.representation));
+        let format = formats.find(|format| is_allowed(*format));
         format.ok_or_else(Self::not_acceptable)
     }
 
@@ -121,13 +134,17 @@ impl ResponseFormat {
             }
         } else if accepted.includes(YAML) {
             Encoding::Yaml
+        } else if accepted.includes(PROTOBUF) {
+            Encoding::Protobuf
         } else {
             return None;
         };
         let [kind, group, version] = ["as", "g", "v"].map(|name| accepted.parameter(name));
         let representation = match (kind, group, version) {
             ("", "", "") => Representation::Objects,
-            ("Table", "meta.k8s.io", "v1" | "v1beta1") => Representation::Table,
+            ("Table", "meta.k8s.io", "v1" | "v1beta1") if encoding != Encoding::Protobuf => {
+                Representation::Table
+            }
             ("PartialObjectMetadata", "meta.k8s.io", "v1" | "v1beta1") => Representation::PartialMetadata,
             ("PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1") => {
                 Representation::PartialMetadataList
@@ -205,9 +222,13 @@ mod tests {
     use super::*;
 
     fn format(accept: &str) -> Option<ResponseFormat> {
+        format_of(accept, false)
+    }
+
+    fn format_of(accept: &str, is_custom: bool) -> Option<ResponseFormat> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, accept.parse().unwrap());
-        ResponseFormat::negotiate(&headers, false, false).ok()
+        ResponseFormat::negotiate(&headers, false, false, || is_custom).ok()
     }
 
     #[test]
@@ -220,13 +241,22 @@ mod tests {
             representation("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"),
             Some(Representation::Objects)
         );
+        assert_eq!(format(PROTOBUF).unwrap().encoding, Encoding::Protobuf);
         assert_eq!(
-            representation(
-                "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;q=0.5"
-            ),
-            Some(Representation::Objects)
+            format("application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1"),
+            None
         );
-        assert_eq!(format("application/vnd.kubernetes.protobuf"), None);
         assert_eq!(format("application/yaml").unwrap().encoding, Encoding::Yaml);
+    }
+
+    #[test]
+    fn only_metadata_of_custom_resources_is_encoded_as_protobuf() {
+        let with_json = "application/vnd.kubernetes.protobuf,application/json;q=0.5";
+        assert_eq!(format(with_json).unwrap().encoding, Encoding::Protobuf);
+        assert_eq!(format_of(with_json, true), Some(ResponseFormat::DEFAULT));
+        assert_eq!(format_of(PROTOBUF, true), None);
+        let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+        assert_eq!(format_of(metadata, true), format(metadata));
+        assert_eq!(format(metadata).unwrap().encoding, Encoding::Protobuf);
     }
 }

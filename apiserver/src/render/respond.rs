@@ -1,9 +1,10 @@
 //! Responses, in the negotiated format.
 
-use super::negotiate::{Encoding, JSON, Representation, ResponseFormat};
+use super::negotiate::{Encoding, JSON, PROTOBUF, Representation, ResponseFormat};
 use super::representation::{go_type, metadata_only, set_meta_version, table};
 use crate::kinds::Kind;
 use crate::kinds::{convert::needs_conversion, to_request_version};
+use crate::protobuf;
 use crate::registry::Listing;
 use crate::status::ApiError;
 use crate::storage::Object;
@@ -108,7 +109,9 @@ pub(crate) fn serialized(code: u16, format: ResponseFormat, document: &impl Seri
             let text = serde_json::to_string_pretty(document).unwrap_or_default();
             bytes(code, JSON, text)
         }
-        Encoding::Yaml => value(code, format, &serde_json::to_value(document).unwrap_or_default()),
+        Encoding::Yaml | Encoding::Protobuf => {
+            value(code, format, &serde_json::to_value(document).unwrap_or_default())
+        }
     }
 }
 
@@ -121,6 +124,10 @@ pub(crate) fn value(code: u16, format: ResponseFormat, value: &Value) -> ApiResp
             bytes(code, JSON, text)
         }
         Encoding::Yaml => bytes(code, "application/yaml", yaml::write(value)),
+        Encoding::Protobuf => match protobuf::encode(value) {
+            Ok(encoded) => bytes(code, PROTOBUF, encoded),
+            Err(why) => bytes(500, JSON, ApiError::internal(why).status().to_string()),
+        },
     }
 }
 
@@ -154,6 +161,9 @@ pub(crate) fn object(
             value(code, format, converted.as_ref().unwrap_or_else(|| object.value()))
         }
         Representation::PartialMetadata => value(code, format, &metadata_only(format, object.value())),
+        Representation::PartialMetadataList if kind.definition.is_some() => {
+            return Err(ApiError::new(500, "", "content is not a list"));
+        }
         Representation::PartialMetadataList => {
             let found = go_type(kind, false);
             let why = format!(

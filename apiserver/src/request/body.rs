@@ -171,7 +171,7 @@ fn json_parse_error(why: &str) -> DecodeBodyError {
 }
 
 /// Returns the start of a body as kube-apiserver quotes it in errors: verbatim if it starts like a JSON object, else in hexadecimal.
-fn excerpt(body: &[u8]) -> String {
+pub(crate) fn excerpt(body: &[u8]) -> String {
     use std::fmt::Write as _;
     const MAX_EXCERPT_BYTES: usize = 30;
     let head = &body[..body.len().min(MAX_EXCERPT_BYTES)];

@@ -1,7 +1,8 @@
 //! Serialization of watch events.
 
-use crate::kinds::Kind;
-use crate::render::{Representation, ResponseFormat, append_object, metadata_only, table};
+use crate::kinds::{Kind, to_request_version};
+use crate::protobuf;
+use crate::render::{Encoding, Representation, ResponseFormat, append_object, metadata_only, table};
 use crate::request::ListOptions;
 use crate::status::ApiError;
 use crate::storage::{Change, ChangeKind, Object};
@@ -67,25 +68,37 @@ pub(super) fn append_event(
     object: &Object,
     lines: &mut Vec<u8>,
 ) {
-    lines.extend_from_slice(br#"{"type":""#);
-    lines.extend_from_slice(event_type.as_bytes());
-    lines.extend_from_slice(br#"","object":"#);
-    match serializer.format.representation {
-        Representation::Objects => append_object(kind, object, lines),
+    let format = serializer.format;
+    let event = match format.representation {
+        Representation::Objects if format.encoding == Encoding::Protobuf => {
+            let converted = to_request_version(kind, object.value());
+            serialize_event(
+                format,
+                event_type,
+                converted.as_ref().unwrap_or_else(|| object.value()),
+            )
+        }
+        // The stored JSON is copied.
+        Representation::Objects => {
+            lines.extend_from_slice(br#"{"type":""#);
+            lines.extend_from_slice(event_type.as_bytes());
+            lines.extend_from_slice(br#"","object":"#);
+            append_object(kind, object, lines);
+            b"}\n".to_vec()
+        }
         Representation::PartialMetadata | Representation::PartialMetadataList => {
-            lines.extend(
-                metadata_only(serializer.format, object.value())
-                    .to_string()
-                    .into_bytes(),
-            );
+            serialize_event(format, event_type, &metadata_only(format, object.value()))
         }
         Representation::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
-            let table = serializer.table(kind, object.value(), &metadata);
-            lines.extend(table.to_string().into_bytes());
+            serialize_event(
+                format,
+                event_type,
+                &serializer.table(kind, object.value(), &metadata),
+            )
         }
-    }
-    lines.extend_from_slice(b"}\n");
+    };
+    lines.extend(event);
 }
 
 /// Returns a BOOKMARK event.
@@ -108,18 +121,21 @@ pub(super) fn bookmark(
         }
         Representation::Table => serializer.table(kind, &object, &version),
     };
-    serialize_event("BOOKMARK", object.to_string().as_bytes())
+    serialize_event(serializer.format, "BOOKMARK", &object)
 }
 
 /// Returns an ERROR event, which ends the watch.
-pub(super) fn error(error: &ApiError) -> Vec<u8> {
-    let status: Value = error.status();
-    serialize_event("ERROR", status.to_string().as_bytes())
+pub(super) fn error(format: ResponseFormat, error: &ApiError) -> Vec<u8> {
+    serialize_event(format, "ERROR", &error.status())
 }
 
-fn serialize_event(event_type: &str, object: &[u8]) -> Vec<u8> {
-    let mut line = format!(r#"{{"type":"{event_type}","object":"#).into_bytes();
-    line.extend_from_slice(object);
-    line.extend_from_slice(b"}\n");
-    line
+fn serialize_event(format: ResponseFormat, event_type: &str, object: &Value) -> Vec<u8> {
+    if format.encoding == Encoding::Protobuf {
+        let encoded = protobuf::encode_event(event_type, object).or_else(|why| {
+            let status = ApiError::internal(why).status();
+            protobuf::encode_event("ERROR", &status)
+        });
+        return encoded.unwrap_or_default();
+    }
+    format!("{{\"type\":\"{event_type}\",\"object\":{object}}}\n").into_bytes()
 }

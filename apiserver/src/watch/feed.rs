@@ -2,7 +2,7 @@
 
 use super::event::{EventSerializer, append_change};
 use crate::kinds::Kind;
-use crate::render::{Representation, ResponseFormat};
+use crate::render::{Encoding, Representation, ResponseFormat};
 use crate::request::ListOptions;
 use crate::storage::{RevisionError, Store};
 use bytes::Bytes;
@@ -17,11 +17,12 @@ pub(super) const CHANGES_PER_READ: usize = 32;
 /// The size in bytes at which a chunk is complete.
 const CHUNK_TARGET_BYTES: usize = 64 * 1024;
 
-/// The events of one namespace, or of all, in one API version, for watches without selectors.
+/// The events of one namespace, or of all, in one API version and encoding, for watches without selectors.
 #[derive(Debug)]
 pub(super) struct SharedFeed {
     kind: Arc<Kind>,
     prefix: String,
+    format: ResponseFormat,
     chunks: Mutex<VecDeque<FeedChunk>>,
 }
 
@@ -40,10 +41,7 @@ impl SharedFeed {
         if let Some(chunk) = chunks.iter().rev().find(|chunk| chunk.after == after) {
             return Ok(chunk.clone());
         }
-        let (options, mut serializer) = (
-            ListOptions::default(),
-            EventSerializer::new(ResponseFormat::DEFAULT),
-        );
+        let (options, mut serializer) = (ListOptions::default(), EventSerializer::new(self.format));
         let chunk = FeedChunk::read(store, &self.kind, &self.prefix, &options, &mut serializer, after)?;
         if !chunk.lines.is_empty() {
             if chunks.len() == MAX_CHUNKS {
@@ -80,9 +78,12 @@ impl FeedChunk {
     }
 }
 
-/// The feeds in use, by resource, version and key prefix.
+/// Resource, version, key prefix and encoding.
+type FeedKey = (String, String, String, Encoding);
+
+/// The feeds in use.
 #[derive(Debug, Default)]
-pub(crate) struct SharedFeeds(Mutex<HashMap<(String, String, String), Weak<SharedFeed>>>);
+pub(crate) struct SharedFeeds(Mutex<HashMap<FeedKey, Weak<SharedFeed>>>);
 
 impl SharedFeeds {
     /// Returns the feed for a watch; None if it has selectors or another format than whole objects.
@@ -96,7 +97,12 @@ impl SharedFeeds {
         if options.has_selectors() || format.representation != Representation::Objects {
             return None;
         }
-        let key = (kind.group_resource(), kind.version.clone(), prefix.to_owned());
+        let key = (
+            kind.group_resource(),
+            kind.version.clone(),
+            prefix.to_owned(),
+            format.encoding,
+        );
         let mut feeds = self.0.lock();
         // The kind may have been redefined since the feed was created.
         let same = |feed: &Arc<SharedFeed>| Arc::ptr_eq(&feed.kind, kind);
@@ -106,6 +112,7 @@ impl SharedFeeds {
         let feed = Arc::new(SharedFeed {
             kind: kind.clone(),
             prefix: prefix.to_owned(),
+            format,
             chunks: Mutex::default(),
         });
         feeds.retain(|_, feed| feed.strong_count() > 0);

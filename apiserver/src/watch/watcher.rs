@@ -106,7 +106,7 @@ impl Watcher {
             serializer: EventSerializer::new(format),
         };
         if let Err(error) = watcher.start() {
-            watcher.initial = event::error(&error);
+            watcher.initial = event::error(format, &error);
             watcher.ended = true;
         }
         Ok(watcher)
@@ -180,7 +180,7 @@ impl Watcher {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     self.ended = true;
-                    return Some(event::error(&error).into());
+                    return Some(event::error(self.serializer.format, &error).into());
                 }
             };
             let now = Instant::now();

@@ -19,6 +19,7 @@ mod invalid;
 mod normalize;
 mod openapi;
 mod printed_table;
+mod protobuf;
 mod random;
 mod recording;
 mod server;

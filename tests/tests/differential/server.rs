@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Step};
 use crate::normalize::Normalizer;
+use crate::protobuf;
 use crate::webhook::WebhookServer;
 use crate::yaml;
 use http::Request;
@@ -186,8 +187,14 @@ impl TestServer {
         let body = step
             .body
             .as_ref()
-            .map(Value::to_string)
-            .or_else(|| step.text.clone());
+            .map(|body| {
+                match step.content_type.as_deref() {
+                    Some(protobuf::MEDIA_TYPE) => protobuf::encode(body),
+                    _ => None,
+                }
+                .unwrap_or_else(|| body.to_string().into_bytes())
+            })
+            .or_else(|| step.text.clone().map(String::into_bytes));
         let mut request = Request::builder()
             .method(step.method.as_str())
             .uri(&step.path)
@@ -202,9 +209,7 @@ impl TestServer {
                 request = request.header(name, value);
             }
         }
-        let request = request
-            .body(Body::from(body.unwrap_or_default().into_bytes()))
-            .unwrap();
+        let request = request.body(Body::from(body.unwrap_or_default())).unwrap();
         // The server may close the connection without a response.
         let response = match client.send(request).await {
             Ok(response) => response,
@@ -227,8 +232,18 @@ impl TestServer {
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned();
-        let (text, timed_out) = read(response.into_body(), step.events.filter(|_| code == 200)).await;
-        let value = match step.events.filter(|_| code == 200) {
+        let events = step.events.filter(|_| code == 200);
+        let is_protobuf = content_type.starts_with(protobuf::MEDIA_TYPE);
+        let (bytes, timed_out) = read(response.into_body(), events, is_protobuf).await;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let value = match events {
+            _ if is_protobuf => {
+                let mut value = protobuf::decode(&bytes, content_type.contains("stream=watch"));
+                if let (true, Value::Array(events)) = (timed_out, &mut value) {
+                    events.push(json!("and no more came"));
+                }
+                value
+            }
             Some(_) => {
                 let lines = text
                     .lines()
@@ -250,7 +265,10 @@ impl TestServer {
             {
                 json!({ "yaml": yaml::read(&text) })
             }
-            (_, content_type) if step.summary && content_type.contains("protobuf") => Value::Null,
+            // OpenAPI documents.
+            (_, content_type) if step.summary && !is_protobuf && content_type.contains("protobuf") => {
+                Value::Null
+            }
             (value, _) => value,
         };
         let value = match &step.pick {
@@ -394,23 +412,29 @@ fn header(response: &http::Response<Body>, name: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Reads a body, or its first `lines` lines. Returns true if it timed out before that.
-async fn read(mut body: Body, lines: Option<usize>) -> (String, bool) {
+/// Reads a body, or its first `lines` lines, which are events in protobuf. Returns true if it timed out before that.
+async fn read(mut body: Body, lines: Option<usize>, is_protobuf: bool) -> (Vec<u8>, bool) {
     let mut bytes = vec![];
     loop {
-        let count = || bytes.split(|byte| *byte == b'\n').count() - 1;
+        let count = || {
+            if is_protobuf {
+                protobuf::count_events(&bytes)
+            } else {
+                bytes.split(|byte| *byte == b'\n').count() - 1
+            }
+        };
         if lines.is_some_and(|lines| lines > 0 && count() >= lines) {
             break;
         }
         let Ok(frame) = tokio::time::timeout(STEP_TIMEOUT, body.frame()).await else {
-            return (String::from_utf8_lossy(&bytes).into_owned(), true);
+            return (bytes, true);
         };
         match frame {
             Some(Ok(frame)) => bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data)),
             _ => break,
         }
     }
-    (String::from_utf8_lossy(&bytes).into_owned(), false)
+    (bytes, false)
 }
 
 /// Returns the namespace of a case.
