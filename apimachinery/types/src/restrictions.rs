@@ -35,23 +35,41 @@ pub fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
     values.filter_map(Value::as_str)
 }
 
-/// Returns the values that a schema lists. A nullable field has them in `allOf`: see [`allow_null`].
-pub fn allowed_values(schema: &Value) -> Option<&[Value]> {
+/// Returns the values that a schema allows, if it lists them: those in each of its own list and the lists in `allOf`. A nullable field has them
+/// there: see [`allow_null`].
+pub fn allowed_values(schema: &Value) -> Option<Vec<&Value>> {
     let all = schema["allOf"].as_array().into_iter().flatten();
-    let values = std::iter::once(schema).chain(all);
-    values
-        .map(|schema| &schema["enum"])
-        .find_map(Value::as_array)
-        .map(Vec::as_slice)
+    let lists = std::iter::once(schema).chain(all);
+    let mut lists = lists.filter_map(|schema| schema["enum"].as_array());
+    let mut allowed: Vec<&Value> = lists.next()?.iter().collect();
+    for list in lists {
+        allowed.retain(|value| list.contains(value));
+    }
+    Some(allowed)
 }
 
 /// Moves the values that a nullable schema lists to `allOf`. kube-apiserver refuses null beside `enum`, even if that contains it, but compares
-/// null with no alternatives.
+/// null with no alternatives. The length of texts stays known, for the costs of CEL rules.
 pub fn allow_null(fields: &mut Map<String, Value>) {
-    if fields.get("nullable") == Some(&Value::Bool(true))
-        && let Some(Value::Array(mut values)) = fields.remove("enum")
+    if fields.get("nullable") != Some(&Value::Bool(true)) {
+        return;
+    }
+    let Some(Value::Array(values)) = fields.get_mut("enum") else {
+        return;
+    };
+    values.retain(|value| !value.is_null());
+    let values = std::mem::take(values);
+    fields.remove("enum");
+    let lengths = values
+        .iter()
+        .map(|value| value.as_str().map(|text| text.chars().count()));
+    if let Some(Some(longest)) = lengths
+        .collect::<Option<Vec<_>>>()
+        .map(|lengths| lengths.into_iter().max())
     {
-        values.retain(|value| !value.is_null());
+        fields.entry("maxLength").or_insert(longest.into());
+    }
+    if !values.is_empty() {
         restrict(fields, "allOf", json!([{"enum": values}]));
     }
 }
@@ -113,19 +131,21 @@ mod tests {
 
     #[test]
     fn values_of_nullable_fields_are_in_all_of() {
-        let mut schema = json!({"nullable": true, "type": "string", "enum": ["a", "b", null]});
+        let mut schema = json!({"nullable": true, "type": "string", "enum": ["a", "bcd", null]});
         allow_null(schema.as_object_mut().unwrap());
         assert_eq!(
             schema,
-            json!({"nullable": true, "type": "string", "allOf": [{"enum": ["a", "b"]}]})
+            json!({"nullable": true, "type": "string", "maxLength": 3, "allOf": [{"enum": ["a", "bcd"]}]})
         );
-        assert_eq!(allowed_values(&schema), Some(&[json!("a"), json!("b")][..]));
+        assert_eq!(allowed_values(&schema), Some(vec![&json!("a"), &json!("bcd")]));
         let mut schema = json!({"type": "string", "enum": ["a"]});
         let before = schema.clone();
         allow_null(schema.as_object_mut().unwrap());
         assert_eq!(schema, before);
-        assert_eq!(allowed_values(&schema), Some(&[json!("a")][..]));
+        assert_eq!(allowed_values(&schema), Some(vec![&json!("a")]));
         assert_eq!(allowed_values(&json!({"allOf": [{"minLength": 1}]})), None);
+        let both = json!({"enum": ["a", "b"], "allOf": [{"enum": ["b", "c"]}]});
+        assert_eq!(allowed_values(&both), Some(vec![&json!("b")]));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::pattern;
 /// Returns the schema's default, example or first enum value; otherwise a minimal value within the constraints, made
 /// without search, so that it may violate some. Optional fields are left out.
 pub(super) fn value_for(schema: &Value) -> Value {
-    let allowed = || allowed_values(schema)?.iter().find(|value| !value.is_null());
+    let allowed = || allowed_values(schema)?.into_iter().find(|value| !value.is_null());
     if let Some(value) = schema
         .get("default")
         .or_else(|| schema.get("example"))

@@ -7,7 +7,7 @@ use super::{Impact, SchemaDiff};
 impl SchemaDiff {
     pub(super) fn alternatives(&mut self, field: &str, old: &Value, new: &Value) {
         for key in ["anyOf", "oneOf", "allOf", "not"] {
-            let (was, is) = (compared(old, key), compared(new, key));
+            let (was, is) = (without_lists(old, key), without_lists(new, key));
             if was == is {
                 continue;
             }
@@ -28,8 +28,8 @@ impl SchemaDiff {
     }
 }
 
-/// Returns a keyword's value; from `allOf` without the list of a nullable field's values, which is compared as such.
-fn compared(schema: &Value, key: &str) -> Value {
+/// Returns a keyword's value; from `allOf` without the lists of allowed values, which are compared with the other constraints.
+fn without_lists(schema: &Value, key: &str) -> Value {
     let mut value = schema[key].clone();
     if key == "allOf"
         && let Value::Array(alternatives) = &mut value

@@ -23,12 +23,12 @@ impl SchemaDiff {
                     let removed: Vec<_> = was
                         .iter()
                         .filter(|value| !is.contains(value))
-                        .map(Value::to_string)
+                        .map(ToString::to_string)
                         .collect();
                     let added: Vec<_> = is
                         .iter()
                         .filter(|value| !was.contains(value))
-                        .map(Value::to_string)
+                        .map(ToString::to_string)
                         .collect();
                     if !removed.is_empty() {
                         self.add_breaking(format!("{field}: no longer allows {}", removed.join(" or ")));

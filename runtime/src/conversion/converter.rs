@@ -13,7 +13,10 @@ use super::{
     schema_at::{SchemaAt, drop_new_nulls},
     version::{self, ConvertObject, RoundTrip},
 };
-use crate::{ApiResource, panics::caught};
+use crate::{
+    ApiResource,
+    panics::{caught, caught_silently},
+};
 
 /// The start of the annotation with what the object's version cannot hold; the version that holds it follows.
 pub(super) const ANNOTATION_PREFIX: &str = "conversion.kubewright.dev/";
@@ -208,8 +211,9 @@ impl Step<'_> {
     fn round_trip(&self, object: &Map<String, Value>) -> Result<RoundTrip, ConvertError> {
         (self.convert)(object).or_else(|error| {
             let there = partial_objects::convert(object, self.from.schema(), self.convert, error)?;
-            // Not that of the completed objects: it lacks what `there` lacks.
-            let back = self.way_back(&there)?;
+            // Not that of the completed objects: it lacks what `there` lacks. Without a way back the annotation keeps everything.
+            let back = caught_silently(|| self.way_back(&there));
+            let back = back.ok().and_then(Result::ok).unwrap_or_default();
             Ok(RoundTrip { there, back })
         })
     }

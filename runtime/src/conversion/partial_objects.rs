@@ -14,15 +14,19 @@ use crate::{panics::caught_silently, random_values::Random};
 /// How often an object is converted, with other values of the absent fields.
 const FILLS: u32 = 32;
 
+/// How many of these conversions must succeed: two of a few may have the same value of an absent field by chance. If none of as many succeeds, none is
+/// expected to.
+const MIN_CONVERTED: usize = 8;
+
 /// How many variants of an enum are tried until one has all fields of an object.
 const VARIANT_ATTEMPTS: usize = 64;
 
 /// Converts an object that lacks required fields, and so failed with `error`. They get values by the schema, other ones in each of several
 /// conversions. The result is what all that succeed have in common: values that depend on an absent field differ, and are not in it. One that
-/// is the same with all these values is in it, such as the result of a function that seldom looks at the field.
+/// is the same with all these values is in it, such as the result of a function that uses the field only in rare cases.
 ///
 /// # Errors
-/// `error` if the object lacks no required field, or if fewer than two conversions succeed; but the error of all conversions if they have the
+/// `error` if the object lacks no required field, or if too few conversions succeed; but the error of all conversions if they have the
 /// same, which is that of a field that the object has.
 pub(super) fn convert(
     object: &Map<String, Value>,
@@ -42,12 +46,15 @@ pub(super) fn convert(
             // The function does not expect such a value.
             Err(_) => {}
         }
+        if converted.is_empty() && fill as usize >= MIN_CONVERTED {
+            break;
+        }
     }
-    if converted.len() > 1 {
+    if converted.len() >= MIN_CONVERTED {
         let common = converted.into_iter().reduce(common_fields);
         return common.ok_or(error);
     }
-    let is_same = errors.len() == FILLS as usize && errors.windows(2).all(|pair| pair[0] == pair[1]);
+    let is_same = converted.is_empty() && errors.windows(2).all(|pair| pair[0] == pair[1]);
     Err(errors.pop().filter(|_| is_same).unwrap_or(error))
 }
 
@@ -57,7 +64,7 @@ fn complete(object: &Map<String, Value>, schema: SchemaAt<'_>, fill: u32) -> Opt
     let random = Random::new(fill.into()).with_numbers_as_texts(fill);
     let mut completion = Completion {
         // Without optional fields in some: types may refuse them more often.
-        random: random.with_optional_depth(fill as usize % 4),
+        random: random.with_optional_depth(fill as usize / 8),
         is_changed: false,
     };
     completion.complete_fields(&mut object, schema.0?);
@@ -116,7 +123,7 @@ impl Completion {
 
 /// Whether a value may be one of the schema, by its type and the values that the schema lists, as those of a tag.
 fn allows(schema: &Value, value: &Value) -> bool {
-    let is_listed = allowed_values(schema).is_none_or(|values| values.contains(value));
+    let is_listed = allowed_values(schema).is_none_or(|values| values.contains(&value));
     let has_type = match (schema["type"].as_str(), value) {
         (None, _) | (_, Value::Null) => true,
         (Some(name), Value::Object(_)) => name == "object",
@@ -125,7 +132,7 @@ fn allows(schema: &Value, value: &Value) -> bool {
         (Some(name), Value::Bool(_)) => name == "boolean",
         (Some(name), Value::Number(_)) => matches!(name, "integer" | "number"),
     };
-    is_listed && has_type
+    value.is_null() || is_listed && has_type
 }
 
 /// Returns what two values have in common. None if they have nothing in common.
@@ -137,10 +144,12 @@ fn common(one: Value, other: Value) -> Option<Value> {
             (was_empty || !common.is_empty()).then(|| common.into())
         }
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
-            let was_empty = one.is_empty();
             let elements = one.into_iter().zip(other);
-            let common: Vec<Value> = elements.filter_map(|(one, other)| common(one, other)).collect();
-            (was_empty || !common.is_empty()).then(|| common.into())
+            // All elements have something in common: they have no identity but their place.
+            elements
+                .map(|(one, other)| common(one, other))
+                .collect::<Option<Vec<Value>>>()
+                .map(Value::from)
         }
         (one, other) => (one == other).then_some(one),
     }

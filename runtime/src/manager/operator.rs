@@ -71,6 +71,9 @@ pub(super) struct Operator {
     runnables: Vec<Runnable>,
 }
 
+/// Webhooks answer for this part of the grace period after the request to stop.
+const REVIEWS_AFTER_STOP: u32 = 10;
+
 impl Operator {
     /// Checks the registration against the flags. `user_agent` is the beginning of the User-Agent header.
     pub(super) fn new(
@@ -333,7 +336,7 @@ impl Operator {
             stop,
             ..OperatorTasks::default()
         };
-        // API servers may review with this replica until they know of its stop: those whose connections idle, or which read its Service late.
+        // API servers keep sending reviews until the endpoint is removed and their idle connections close.
         let has_other_replicas = elector.is_some();
         let start = StartSequence {
             client,
@@ -352,19 +355,21 @@ impl Operator {
 
         *not_ready.lock() = Some("stopping");
         servers.begin_stop();
-        let last_review = Instant::now() + grace / 10;
+        let last_review = Instant::now() + grace / REVIEWS_AFTER_STOP;
+        let is_requested = matches!(stop_reason, StopReason::Requested);
         let result = tasks.stop_all(stop_reason, grace).await;
         flush.cancel();
         events.drain(Instant::now() + grace / 5).await;
-        self.informers.shutdown().await;
         if let Some(elector) = tasks.elector.take()
             && timeout(grace / 10, elector.release()).await.is_err()
         {
             warn!("releasing the leader lease timed out: other replicas wait until it expires");
         }
-        if has_webhooks && has_other_replicas {
+        if has_webhooks && has_other_replicas && is_requested {
             sleep_until(last_review).await;
         }
+        // Validators may read the caches until here.
+        self.informers.shutdown().await;
         servers.stop().await;
         info!("stopped");
         result

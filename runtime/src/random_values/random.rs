@@ -79,7 +79,7 @@ impl Random {
             return Value::Null;
         }
         if let Some(values) = allowed_values(schema) {
-            let values: Vec<_> = values.iter().filter(|value| !value.is_null()).collect();
+            let values: Vec<_> = values.into_iter().filter(|value| !value.is_null()).collect();
             return if values.is_empty() {
                 Value::Null
             } else {
@@ -158,12 +158,15 @@ impl Random {
         let mut elements: Vec<Value> = Vec::new();
         let count = self.count(schema, "minItems", "maxItems");
         // Equal elements are left out, and are likely.
-        for _ in 0..count * 4 {
+        for _ in 0..count.saturating_mul(4) {
+            if elements.len() == count {
+                break;
+            }
             let element = self.value(&schema["items"]);
             let has_key = |other: &Value| keys.iter().all(|key| other[key] == element[key]);
             let is_equal =
                 |other: &Value| (is_set && *other == element) || (!keys.is_empty() && has_key(other));
-            if elements.len() < count && !elements.iter().any(is_equal) {
+            if !elements.iter().any(is_equal) {
                 elements.push(element);
             }
         }
