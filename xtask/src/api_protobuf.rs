@@ -96,7 +96,9 @@ impl GoStructs {
         let mut name = String::new();
         for line in source.lines() {
             if let Some(rest) = line.strip_prefix("type ") {
-                name = rest.strip_suffix(" struct {").unwrap_or_default().to_owned();
+                rest.strip_suffix(" struct {")
+                    .unwrap_or_default()
+                    .clone_into(&mut name);
                 if let Some((list, _)) = rest.split_once(" []") {
                     self.lists.insert(list.to_owned());
                 }

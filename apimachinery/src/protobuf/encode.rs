@@ -30,6 +30,14 @@ pub(super) fn append_message(value: &Value, name: &str, bytes: &mut Vec<u8>) {
     }
 }
 
+/// Appends an element of the field `items` of a message.
+pub(super) fn append_item(item: &Value, list: &str, bytes: &mut Vec<u8>) {
+    let items = table::message(list).and_then(|list| list.fields.iter().find(|field| field.name == "items"));
+    if let Some(items) = items {
+        append_value(item, items.number, items.ty, bytes);
+    }
+}
+
 fn append_field(value: &Value, field: &MessageField, bytes: &mut Vec<u8>) {
     match (field.cardinality, value) {
         // Go has no values for absent pointers and bytes, and zero for all other fields.

@@ -9,6 +9,7 @@ mod table;
 mod wire;
 
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use wire::WireValue;
 
 /// The prefix of every object.
@@ -40,6 +41,29 @@ pub fn decode(bytes: &[u8]) -> Result<Value, String> {
 ///
 /// Returns a message if the kind has no protobuf: that of a custom resource or a Table.
 pub fn encode(object: &Value) -> Result<Vec<u8>, String> {
+    encode_with(object, |message, bytes| {
+        encode::append_message(object, message, bytes);
+    })
+}
+
+/// Encodes a list, which has no items yet, with these.
+///
+/// # Errors
+///
+/// As [`encode`].
+pub fn encode_list<'a>(
+    list: &Value,
+    items: impl IntoIterator<Item = Cow<'a, Value>>,
+) -> Result<Vec<u8>, String> {
+    encode_with(list, |message, bytes| {
+        encode::append_message(list, message, bytes);
+        for item in items {
+            encode::append_item(&item, message, bytes);
+        }
+    })
+}
+
+fn encode_with(object: &Value, append: impl FnOnce(&str, &mut Vec<u8>)) -> Result<Vec<u8>, String> {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
     let (message, _) = table::kind(version, kind)
@@ -49,9 +73,7 @@ pub fn encode(object: &Value) -> Result<Vec<u8>, String> {
         wire::put_bytes(1, version.as_bytes(), bytes);
         wire::put_bytes(2, kind.as_bytes(), bytes);
     });
-    wire::put_delimited(2, &mut bytes, |bytes| {
-        encode::append_message(object, message, bytes);
-    });
+    wire::put_delimited(2, &mut bytes, |bytes| append(message, bytes));
     // The encoding and the type of the content.
     wire::put_bytes(3, b"", &mut bytes);
     wire::put_bytes(4, b"", &mut bytes);
@@ -73,7 +95,7 @@ pub fn encode_event(event_type: &str, object: &Value) -> Result<Vec<u8>, String>
     Ok(event)
 }
 
-/// Decodes the complete events at the start of the stream of a watch.
+/// Decodes the complete events at the start of the stream of a watch, as clients do: for tests.
 ///
 /// # Errors
 ///

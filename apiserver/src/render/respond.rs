@@ -16,6 +16,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The body of a response.
@@ -237,6 +238,19 @@ pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> Re
     Ok(match format.representation {
         Representation::Objects if format.encoding == Encoding::Json => {
             bytes(200, JSON, list_bytes(kind, listing, &metadata))
+        }
+        // One item after the other: their trees are larger than their JSON.
+        Representation::Objects if format.encoding == Encoding::Protobuf => {
+            let list =
+                json!({ "kind": kind.list_kind(), "apiVersion": kind.api_version(), "metadata": metadata });
+            let items = listing.objects.iter().map(|object| {
+                let object = object.value_once();
+                to_request_version(kind, &object).map_or(object, Cow::Owned)
+            });
+            match protobuf::encode_list(&list, items) {
+                Ok(list) => bytes(200, PROTOBUF, list),
+                Err(why) => return Err(ApiError::internal(why)),
+            }
         }
         Representation::Objects => {
             let items: Vec<Value> = listing

@@ -3,6 +3,7 @@
 use crate::types;
 use bytes::Bytes;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -57,16 +58,24 @@ impl Object {
 
     /// Returns the object as a tree.
     pub fn value(&self) -> &Value {
-        self.value.get_or_init(|| {
-            // The JSON was written by this server, so it can be parsed.
-            let value = self.json.get().and_then(|json| types::decode_stored(json).ok());
-            let mut value = value.unwrap_or_default();
-            if let (Value::Object(fields), Some(ty)) = (&mut value, &self.ty) {
-                fields.insert("kind".into(), ty.kind.clone().into());
-                fields.insert("apiVersion".into(), ty.api_version.clone().into());
-            }
-            value
-        })
+        self.value.get_or_init(|| self.parsed())
+    }
+
+    /// Returns [`value`](Self::value), which the object does not keep if it had to be parsed.
+    pub(crate) fn value_once(&self) -> Cow<'_, Value> {
+        let kept = self.value.get().map(Cow::Borrowed);
+        kept.unwrap_or_else(|| Cow::Owned(self.parsed()))
+    }
+
+    fn parsed(&self) -> Value {
+        // The JSON was written by this server, so it can be parsed.
+        let value = self.json.get().and_then(|json| types::decode_stored(json).ok());
+        let mut value = value.unwrap_or_default();
+        if let (Value::Object(fields), Some(ty)) = (&mut value, &self.ty) {
+            fields.insert("kind".into(), ty.kind.clone().into());
+            fields.insert("apiVersion".into(), ty.api_version.clone().into());
+        }
+        value
     }
 
     /// Returns the object as a JSON object without kind and apiVersion, because these depend on the version in which it is shown.

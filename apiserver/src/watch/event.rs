@@ -71,12 +71,9 @@ pub(super) fn append_event(
     let format = serializer.format;
     let event = match format.representation {
         Representation::Objects if format.encoding == Encoding::Protobuf => {
-            let converted = to_request_version(kind, object.value());
-            serialize_event(
-                format,
-                event_type,
-                converted.as_ref().unwrap_or_else(|| object.value()),
-            )
+            let object = object.value_once();
+            let converted = to_request_version(kind, &object);
+            serialize_event(format, event_type, converted.as_ref().unwrap_or(&object))
         }
         // The stored JSON is copied.
         Representation::Objects => {
