@@ -1,11 +1,13 @@
 //! Webhooks over HTTPS: HTTP/1.1, a connection a call.
 
+use super::bundle_verifier::BundleVerifier;
 use super::ca_bundle::root_certificates;
 use super::go_errors::{UNKNOWN_BODY, dial_error, handshake_error, status_error};
+use super::redirect::{MAX_REDIRECTS, Target, redirection};
 use super::{Endpoint, PendingCall, WebhookCaller};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -15,9 +17,9 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::timeout as within;
@@ -89,6 +91,8 @@ enum CallError {
     Transport(String),
     /// The response is not usable.
     Response(String),
+    /// The last URL of too many.
+    Redirected(String, String),
 }
 
 impl CallError {
@@ -96,6 +100,7 @@ impl CallError {
         match self {
             Self::Transport(why) => format!("Post {url:?}: {why}"),
             Self::Response(why) => why,
+            Self::Redirected(url, why) => format!("Post {url:?}: {why}"),
         }
     }
 }
@@ -103,60 +108,89 @@ impl CallError {
 fn tls_config(ca_bundle: &[u8]) -> Result<ClientConfig, String> {
     let roots = root_certificates(ca_bundle)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| error.to_string())?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+    if roots.store.is_empty() {
+        return Ok(builder.with_root_certificates(roots.store).with_no_client_auth());
+    }
+    let verifier = BundleVerifier::new(roots, provider).map_err(|error| error.to_string())?;
+    // "Dangerous" are verifiers that are not rustls' own: this one asks rustls' own first.
+    let builder = builder
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    Ok(builder.with_no_client_auth())
 }
 
-/// Sends the body, and decodes the response.
+/// Sends the body, and decodes the response. Follows redirections as Go's client does: with the body again after 307 and 308, otherwise with a
+/// GET.
 async fn exchange(
     endpoint: &Endpoint,
     url: &str,
     tls: Arc<ClientConfig>,
     body: String,
 ) -> Result<Value, CallError> {
-    let (host, port) = endpoint
-        .address
-        .as_ref()
-        .map_err(|why| CallError::Transport(why.clone()))?;
+    let mut target = Target::of(endpoint, url).map_err(CallError::Transport)?;
+    let mut body = Some(body);
+    for _ in 0..MAX_REDIRECTS {
+        let response = send(&target, tls.clone(), body.clone()).await?;
+        let Some((location, keeps_body)) = redirection(&response) else {
+            return read(response).await;
+        };
+        body = body.filter(|_| keeps_body);
+        target = target.redirected(&location).map_err(CallError::Transport)?;
+    }
+    let why = format!("stopped after {MAX_REDIRECTS} redirects");
+    Err(CallError::Redirected(target.url.to_string(), why))
+}
+
+/// Sends a request on a connection of its own: a POST with a body, or a GET.
+async fn send(
+    target: &Target,
+    tls: Arc<ClientConfig>,
+    body: Option<String>,
+) -> Result<Response<Incoming>, CallError> {
+    let (host, port) = &target.address;
     let stream = TcpStream::connect((host.as_str(), *port)).await;
     let stream = stream.map_err(|error| CallError::Transport(dial_error(host, *port, &error)))?;
     let _ = stream.set_nodelay(true);
-    let name = ServerName::try_from(endpoint.server_name.clone());
+    let request = request(target, body)?;
+    if !target.is_tls {
+        return send_on(stream, request).await;
+    }
+    let name = ServerName::try_from(target.server_name.clone());
     let name = name.map_err(|error| CallError::Transport(error.to_string()))?;
     let stream = TlsConnector::from(tls).connect(name, stream).await;
     let stream =
-        stream.map_err(|error| CallError::Transport(handshake_error(&endpoint.server_name, &error)))?;
-    let transport = |error: hyper::Error| CallError::Transport(transport_error(&error));
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(transport)?;
-    let response = async move {
-        let response = sender
-            .send_request(request(url, body)?)
-            .await
-            .map_err(transport)?;
-        read(response).await
-    };
-    // The connection makes progress only while it is polled. It may end before its response is read.
-    let (mut response, connection) = (pin!(response), pin!(connection));
-    tokio::select! {
-        biased;
-        outcome = &mut response => outcome,
-        _ = connection => response.await,
-    }
+        stream.map_err(|error| CallError::Transport(handshake_error(&target.server_name, &error)))?;
+    send_on(stream, request).await
 }
 
-fn request(url: &str, body: String) -> Result<Request<Full<Bytes>>, CallError> {
-    let invalid = |error: &dyn std::fmt::Display| CallError::Transport(error.to_string());
-    let url: http::Uri = url.parse().map_err(|error| invalid(&error))?;
+async fn send_on(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    request: Request<Full<Bytes>>,
+) -> Result<Response<Incoming>, CallError> {
+    let transport = |error: hyper::Error| CallError::Transport(transport_error(&error));
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(transport)?;
+    // The connection makes progress only while it is polled. It ends when the response was read or dropped.
+    tokio::spawn(connection);
+    sender.send_request(request).await.map_err(transport)
+}
+
+fn request(target: &Target, body: Option<String>) -> Result<Request<Full<Bytes>>, CallError> {
+    let url = &target.url;
     let path = url.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let host = url.authority().map_or("", http::uri::Authority::as_str);
-    Request::post(path)
+    let mut request = Request::builder()
+        .uri(path)
+        .method(if body.is_some() { Method::POST } else { Method::GET })
         .header(HOST, host)
         .header(USER_AGENT, PROGRAM)
-        .header(CONTENT_TYPE, "application/json")
-        .header(ACCEPT, "application/json, */*")
-        .body(Full::from(body))
-        .map_err(|error| invalid(&error))
+        .header(ACCEPT, "application/json, */*");
+    if body.is_some() {
+        request = request.header(CONTENT_TYPE, "application/json");
+    }
+    let request = request.body(Full::from(body.unwrap_or_default()));
+    request.map_err(|error| CallError::Transport(error.to_string()))
 }
 
 async fn read(response: Response<Incoming>) -> Result<Value, CallError> {
