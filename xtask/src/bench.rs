@@ -173,9 +173,8 @@ impl Benchmarks<'_> {
             self.measure(self.with_program(name, "--kubewright", ours), &smoke, &quick)?;
         }
         if self.all || self.options.apiserver {
-            // The command is measured as `cargo install` builds it.
-            let installed = if self.options.smoke { "dev" } else { "release" };
-            let kubewright = build(self.root, "kubewright-cli", "kubewright", installed)?;
+            let profile = if self.options.smoke { "dev" } else { "benchmark" };
+            let kubewright = build(self.root, "kubewright-cli", "kubewright", profile)?;
             let smoke = ["--part", "50", "--rounds", "1"];
             let quick = ["--part", "5", "--rounds", "1"];
             self.measure(
