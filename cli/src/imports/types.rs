@@ -189,7 +189,7 @@ impl Model {
 
     fn text(&mut self, schema: &Value, name: &str) -> Type {
         let values = allowed_values(schema).unwrap_or_default();
-        let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+        let texts: Vec<&str> = values.into_iter().filter_map(Value::as_str).collect();
         if texts.is_empty() {
             return Type::Text;
         }
