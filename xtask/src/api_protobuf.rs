@@ -63,7 +63,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     write_or_check(&file, &render(&messages), check)
 }
 
-/// What only the Go source says of the messages of a package: their types there and the tags of the fields.
+/// Facts about the messages of a package that only the Go source has: the Go types, and the tags of the fields.
 #[derive(Default)]
 struct GoStructs {
     /// The types that are lists: a message has the only field `items`.

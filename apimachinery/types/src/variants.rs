@@ -32,7 +32,7 @@ pub fn one_variant(schema: &Value, mut choose: impl FnMut(usize) -> usize) -> Va
         }
     }
     let chosen: Vec<&Value> = chosen.iter().collect();
-    let named = Named {
+    let named = AlternativesAt {
         possible: chosen.clone(),
         others: expanded(others),
         chosen,
@@ -58,7 +58,7 @@ fn without_alternatives(schema: &Value) -> Value {
 }
 
 /// What alternatives have for a value.
-struct Named<'v> {
+struct AlternativesAt<'v> {
     /// What restricts the value.
     chosen: Vec<&'v Value>,
     /// The same, and the alternatives of which none is chosen yet.
@@ -67,7 +67,7 @@ struct Named<'v> {
     others: Vec<&'v Value>,
 }
 
-impl<'v> Named<'v> {
+impl<'v> AlternativesAt<'v> {
     /// Returns what they have for a field, or for the elements.
     fn at(&self, nested: impl Fn(&'v Value) -> Option<&'v Value>) -> Self {
         let nested = |schemas: &[&'v Value]| schemas.iter().filter_map(|schema| nested(schema)).collect();
@@ -79,11 +79,11 @@ impl<'v> Named<'v> {
     }
 
     /// Adds alternatives that the schema of the value has itself.
-    fn with_possible<'o>(&self, own: &'o [Value]) -> Named<'o>
+    fn with_possible<'o>(&self, own: &'o [Value]) -> AlternativesAt<'o>
     where
         'v: 'o,
     {
-        Named {
+        AlternativesAt {
             chosen: self.chosen.clone(),
             possible: self
                 .possible
@@ -115,7 +115,7 @@ fn expanded(mut schemas: Vec<&Value>) -> Vec<&Value> {
 
 /// Restricts a schema to what the chosen alternatives accept. Alternatives within its fields are chosen when a variant of these is asked for.
 /// Schemas that no alternative names are not visited.
-fn narrow(schema: &mut Value, named: &Named<'_>) {
+fn narrow(schema: &mut Value, named: &AlternativesAt<'_>) {
     let own: Vec<Value> = alternatives(schema)
         .into_iter()
         .flat_map(|(_, schemas)| schemas)
@@ -155,7 +155,7 @@ fn narrow(schema: &mut Value, named: &Named<'_>) {
     }
 }
 
-fn remove_fields_of_others(fields: &mut Map<String, Value>, named: &Named<'_>) {
+fn remove_fields_of_others(fields: &mut Map<String, Value>, named: &AlternativesAt<'_>) {
     let mut removed: BTreeSet<&str> = named
         .others
         .iter()

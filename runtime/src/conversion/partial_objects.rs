@@ -11,12 +11,15 @@ use super::{
 };
 use crate::{panics::caught_silently, random_values::Random};
 
-/// How often an object is converted, with other values of the absent fields.
-const FILLS: u32 = 32;
+/// How often an object is completed and converted, with other values of the absent fields each time.
+const COMPLETIONS: u32 = 32;
 
-/// How many of these conversions must succeed: two of a few may have the same value of an absent field by chance. If none of as many succeeds, none is
-/// expected to.
-const MIN_CONVERTED: usize = 8;
+/// How many of these conversions must succeed: a few may have the same value of an absent field by chance. It is no more, because types that
+/// parse texts accept few.
+const MIN_CONVERTED: usize = 4;
+
+/// If none of so many conversions succeeds, the object itself is the reason.
+const MAX_FAILED: usize = 8;
 
 /// How many variants of an enum are tried until one has all fields of an object.
 const VARIANT_ATTEMPTS: usize = 64;
@@ -36,8 +39,8 @@ pub(super) fn convert(
 ) -> Result<Map<String, Value>, ConvertError> {
     let mut converted = Vec::new();
     let mut errors = Vec::new();
-    for fill in 0..FILLS {
-        let Some(completed) = complete(object, schema, fill) else {
+    for number in 0..COMPLETIONS {
+        let Some(completed) = complete(object, schema, number) else {
             return Err(error);
         };
         match caught_silently(|| convert(&completed)) {
@@ -46,7 +49,7 @@ pub(super) fn convert(
             // The function does not expect such a value.
             Err(_) => {}
         }
-        if converted.is_empty() && fill as usize >= MIN_CONVERTED {
+        if converted.is_empty() && number as usize >= MAX_FAILED {
             break;
         }
     }
@@ -58,13 +61,13 @@ pub(super) fn convert(
     Err(errors.pop().filter(|_| is_same).unwrap_or(error))
 }
 
-/// Returns the object with all required fields; none if it has them already. `fill` selects one of several values of each.
-fn complete(object: &Map<String, Value>, schema: SchemaAt<'_>, fill: u32) -> Option<Map<String, Value>> {
+/// Returns the object with all required fields; none if it has them already. `number` selects one of several values of each.
+fn complete(object: &Map<String, Value>, schema: SchemaAt<'_>, number: u32) -> Option<Map<String, Value>> {
     let mut object = object.clone();
-    let random = Random::new(fill.into()).with_numbers_as_texts(fill);
+    let random = Random::new(number.into()).with_numbers_as_texts(number);
     let mut completion = Completion {
         // Without optional fields in some: types may refuse them more often.
-        random: random.with_optional_depth(fill as usize / 8),
+        random: random.with_optional_depth(number as usize / 8),
         is_changed: false,
     };
     completion.complete_fields(&mut object, schema.0?);

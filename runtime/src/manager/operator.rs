@@ -354,7 +354,7 @@ impl Operator {
         let Err(stop_reason) = start.run(&mut tasks).await;
 
         *not_ready.lock() = Some("stopping");
-        servers.begin_stop();
+        servers.drain();
         let last_review = Instant::now() + grace / REVIEWS_AFTER_STOP;
         let is_requested = matches!(stop_reason, StopReason::Requested);
         let result = tasks.stop_all(stop_reason, grace).await;

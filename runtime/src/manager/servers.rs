@@ -27,7 +27,7 @@ use crate::{
         certificates::CertificateKeeper,
         configurations::DEFAULT_PORT,
         router::Routes,
-        server::{ServerTls, WebhookServer},
+        server::{ServerTls, Shutdown, WebhookServer},
     },
 };
 
@@ -42,7 +42,7 @@ pub(super) type NotReadyReason = Arc<Mutex<Option<&'static str>>>;
 pub(super) struct ManagerServers {
     group: TaskGroup,
     /// Cancelled when the operator begins to stop.
-    stopping: CancellationToken,
+    drain: CancellationToken,
     stop: CancellationToken,
 }
 
@@ -91,9 +91,9 @@ impl ManagerServers {
         };
         let server =
             WebhookServer::new(listener, tls, routes).map_err(|error| Error::Tls(error.to_string()))?;
-        let (stopping, stop) = (self.stopping.clone(), self.stop.clone());
+        let (drain, stop) = (self.drain.clone(), self.stop.clone());
         self.group.spawn(what, async move {
-            server.run(stopping, stop).await;
+            server.run(Shutdown { drain, stop }).await;
             Ok(())
         });
         Ok(())
@@ -128,8 +128,8 @@ impl ManagerServers {
     }
 
     /// Has the API server's connections to webhooks close with their next response.
-    pub(super) fn begin_stop(&self) {
-        self.stopping.cancel();
+    pub(super) fn drain(&self) {
+        self.drain.cancel();
     }
 
     /// Closes the servers; running requests may finish.

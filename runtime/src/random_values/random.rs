@@ -10,8 +10,8 @@ pub(super) const MAX_ITEMS: usize = 3;
 pub struct Random {
     state: u64,
     has_unknown_fields: bool,
-    /// Which of the texts without a pattern and a format are numbers, and which two with something between. None: they are words.
-    pub(super) numbers: Option<Numbers>,
+    /// What texts without a pattern and a format are; words if none.
+    pub(super) text_style: Option<TextStyle>,
     /// Down to which depth objects have optional fields.
     optional_depth: usize,
     depth: usize,
@@ -23,7 +23,7 @@ impl Random {
         Self {
             state: seed,
             has_unknown_fields: false,
-            numbers: None,
+            text_style: None,
             optional_depth: usize::MAX,
             depth: 0,
         }
@@ -32,7 +32,7 @@ impl Random {
     /// Makes texts that types which check more than their schema are likely to accept. If the bit of a text in `mask` is 0, it is a number;
     /// otherwise two with a separator. With the masks from 0 to 31, all combinations of five successive texts occur.
     pub(crate) fn with_numbers_as_texts(mut self, mask: u32) -> Self {
-        self.numbers = Some(Numbers { mask, made: 0 });
+        self.text_style = Some(TextStyle { mask, made: 0 });
         self
     }
 
@@ -252,14 +252,14 @@ impl Random {
 }
 
 /// See [`Random::with_numbers_as_texts`].
-pub(super) struct Numbers {
+pub(super) struct TextStyle {
     mask: u32,
     made: u32,
 }
 
-impl Numbers {
-    /// Whether the next text is one number.
-    pub(super) fn next_is_one(&mut self) -> bool {
+impl TextStyle {
+    /// Whether the next text is a number.
+    pub(super) fn next_is_number(&mut self) -> bool {
         let bit = self.made % 5;
         self.made += 1;
         (self.mask >> bit).is_multiple_of(2)

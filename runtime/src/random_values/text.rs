@@ -3,7 +3,7 @@
 use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 use serde_json::Value;
 
-use super::random::{MAX_ITEMS, Numbers, Random};
+use super::random::{MAX_ITEMS, Random, TextStyle};
 
 /// Two values of each format that the API server checks, and of `ip`, which it does not know.
 const FORMATS: [(&str, [&str; 2]); 12] = [
@@ -51,7 +51,7 @@ impl Random {
         if let Some((_, values)) = FORMATS.iter().find(|(name, _)| Some(*name) == format) {
             return (*self.pick(values)).to_owned();
         }
-        let text = match self.numbers.as_mut().map(Numbers::next_is_one) {
+        let text = match self.text_style.as_mut().map(TextStyle::next_is_number) {
             None => (*self.pick(&["", "a", "b", "c:1", "12"])).to_owned(),
             Some(true) => self.below(100).to_string(),
             Some(false) => {

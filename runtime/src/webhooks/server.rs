@@ -63,6 +63,15 @@ pub(crate) struct ServerTls {
     pub(crate) clients: Arc<dyn ClientCertVerifier>,
 }
 
+/// Ends a server in two steps.
+#[derive(Clone, Default)]
+pub(crate) struct Shutdown {
+    /// From now on each response closes its connection: an API server does not repeat a review whose connection was closed while it was idle.
+    pub(crate) drain: CancellationToken,
+    /// Closes the port and all connections.
+    pub(crate) stop: CancellationToken,
+}
+
 impl WebhookServer {
     /// Makes a server.
     pub(crate) fn new(listener: TcpListener, tls: ServerTls, routes: Routes) -> Result<Self, rustls::Error> {
@@ -80,9 +89,8 @@ impl WebhookServer {
         })
     }
 
-    /// Serves until `stop`; returns when the last connection is closed. After `stopping` each response closes its connection: an API server does
-    /// not repeat a review whose connection was closed while it was idle.
-    pub(crate) async fn run(self, stopping: CancellationToken, stop: CancellationToken) {
+    /// Serves until it is stopped; returns when the last connection is closed.
+    pub(crate) async fn run(self, shutdown: Shutdown) {
         let connections = TaskTracker::new();
         let free = Arc::new(Semaphore::new(self.max_connections));
         let idle = Arc::new(IdleConnections::default());
@@ -90,15 +98,15 @@ impl WebhookServer {
             let (stream, _) = self.listener.accept().await?;
             Ok::<_, io::Error>((stream, make_room(&free, &idle).await))
         };
-        while let Some(accepted) = stop.run_until_cancelled(accept()).await {
+        while let Some(accepted) = shutdown.stop.run_until_cancelled(accept()).await {
             match accepted {
                 Ok((stream, permit)) => {
                     let (tls, router) = (self.tls.clone(), self.router.clone());
-                    let tokens = [stopping.clone(), stop.clone()];
+                    let shutdown = shutdown.clone();
                     let open = Arc::new(idle.open());
                     connections.spawn(async move {
                         let _permit = permit;
-                        connection(stream, tls, router, open, tokens).await;
+                        connection(stream, tls, router, open, shutdown).await;
                     });
                 }
                 Err(error) => {
@@ -135,7 +143,7 @@ async fn connection(
     tls: TlsAcceptor,
     router: Arc<Router>,
     open: Arc<OpenConnection>,
-    [stopping, stop]: [CancellationToken; 2],
+    Shutdown { drain, stop }: Shutdown,
 ) {
     // Responses are small, and written at once.
     if let Err(error) = stream.set_nodelay(true) {
@@ -162,10 +170,10 @@ async fn connection(
     let service = service_fn(|request| {
         open.begin_request();
         had_request.store(true, Ordering::Relaxed);
-        let (router, open, stopping) = (router.clone(), open.clone(), stopping.clone());
+        let (router, open, drain) = (router.clone(), open.clone(), drain.clone());
         async move {
             let mut response = router.respond(request).await;
-            if stopping.is_cancelled() {
+            if drain.is_cancelled() {
                 response
                     .headers_mut()
                     .insert(CONNECTION, HeaderValue::from_static("close"));

@@ -53,8 +53,7 @@ struct TestServer {
     address: SocketAddr,
     connector: TlsConnector,
     roots: RootCertStore,
-    stopping: CancellationToken,
-    stop: CancellationToken,
+    shutdown: Shutdown,
     running: JoinHandle<()>,
     metrics: WebhookMetrics,
 }
@@ -91,14 +90,13 @@ impl TestServer {
         let tls = ServerTls { certificate, clients };
         let mut server = WebhookServer::new(listener, tls, routes).unwrap();
         server.max_connections = max_connections;
-        let (stopping, stop) = (CancellationToken::new(), CancellationToken::new());
+        let shutdown = Shutdown::default();
         Self {
             address,
             connector: TlsConnector::from(Arc::new(config)),
             roots,
-            running: tokio::spawn(server.run(stopping.clone(), stop.clone())),
-            stopping,
-            stop,
+            running: tokio::spawn(server.run(shutdown.clone())),
+            shutdown,
             metrics,
         }
     }
@@ -363,7 +361,7 @@ async fn stop_closes_idle_connections_and_the_port() {
     let server = TestServer::with_handlers().await;
     let mut idle = server.connect().await;
     post_on(&mut idle).await;
-    server.stop.cancel();
+    server.shutdown.stop.cancel();
     server.running.await.unwrap();
     assert!(TcpStream::connect(server.address).await.is_err());
 }
@@ -373,7 +371,7 @@ async fn responses_close_their_connections_once_the_operator_stops() {
     let server = TestServer::with_handlers().await;
     let mut before = server.connect().await;
     post_on(&mut before).await;
-    server.stopping.cancel();
+    server.shutdown.drain.cancel();
     for mut stream in [before, server.connect().await] {
         stream.write_all(KEPT_ALIVE).await.unwrap();
         // To the end of the connection, which the server closes.
