@@ -1,4 +1,4 @@
-//! Messages whose JSON is not an object with their fields.
+//! Messages with a JSON of another form than an object with their fields, such as quantities and times.
 
 use super::table::Message;
 use base64::Engine as _;

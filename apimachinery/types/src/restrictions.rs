@@ -54,19 +54,13 @@ pub fn allow_null(fields: &mut Map<String, Value>) {
     if fields.get("nullable") != Some(&Value::Bool(true)) {
         return;
     }
-    let Some(Value::Array(values)) = fields.get_mut("enum") else {
+    let Some(Value::Array(mut values)) = fields.remove("enum") else {
         return;
     };
     values.retain(|value| !value.is_null());
-    let values = std::mem::take(values);
-    fields.remove("enum");
-    let lengths = values
-        .iter()
-        .map(|value| value.as_str().map(|text| text.chars().count()));
-    if let Some(Some(longest)) = lengths
-        .collect::<Option<Vec<_>>>()
-        .map(|lengths| lengths.into_iter().max())
-    {
+    let length = |value: &Value| Some(value.as_str()?.chars().count());
+    let lengths: Option<Vec<usize>> = values.iter().map(length).collect();
+    if let Some(longest) = lengths.and_then(|lengths| lengths.into_iter().max()) {
         fields.entry("maxLength").or_insert(longest.into());
     }
     if !values.is_empty() {

@@ -57,13 +57,13 @@ fn without_alternatives(schema: &Value) -> Value {
     kept.into()
 }
 
-/// What alternatives have for a value.
+/// The schemas that alternatives contain for one value.
 struct AlternativesAt<'v> {
-    /// What restricts the value.
+    /// Those of the chosen alternatives, which restrict the value.
     chosen: Vec<&'v Value>,
-    /// The same, and the alternatives of which none is chosen yet.
+    /// `chosen`, and those of alternatives among which no choice was made so far.
     possible: Vec<&'v Value>,
-    /// What is in the alternatives that are not chosen.
+    /// Those of the alternatives that were not chosen.
     others: Vec<&'v Value>,
 }
 

@@ -66,36 +66,26 @@ pub(super) fn append_event(
     kind: &Kind,
     serializer: &mut EventSerializer,
     object: &Object,
-    lines: &mut Vec<u8>,
+    events: &mut Vec<u8>,
 ) {
     let format = serializer.format;
-    let event = match format.representation {
+    match format.representation {
         Representation::Objects if format.encoding == Encoding::Protobuf => {
             let object = object.value_once();
             let converted = to_request_version(kind, &object);
-            serialize_event(format, event_type, converted.as_ref().unwrap_or(&object))
+            append_value(format, event_type, converted.as_ref().unwrap_or(&object), events);
         }
         // The stored JSON is copied.
-        Representation::Objects => {
-            lines.extend_from_slice(br#"{"type":""#);
-            lines.extend_from_slice(event_type.as_bytes());
-            lines.extend_from_slice(br#"","object":"#);
-            append_object(kind, object, lines);
-            b"}\n".to_vec()
-        }
+        Representation::Objects => append_json(event_type, events, |json| append_object(kind, object, json)),
         Representation::PartialMetadata | Representation::PartialMetadataList => {
-            serialize_event(format, event_type, &metadata_only(format, object.value()))
+            append_value(format, event_type, &metadata_only(format, object.value()), events);
         }
         Representation::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
-            serialize_event(
-                format,
-                event_type,
-                &serializer.table(kind, object.value(), &metadata),
-            )
+            let table = serializer.table(kind, object.value(), &metadata);
+            append_value(format, event_type, &table, events);
         }
-    };
-    lines.extend(event);
+    }
 }
 
 /// Returns a BOOKMARK event.
@@ -127,12 +117,30 @@ pub(super) fn error(format: ResponseFormat, error: &ApiError) -> Vec<u8> {
 }
 
 fn serialize_event(format: ResponseFormat, event_type: &str, object: &Value) -> Vec<u8> {
+    let mut event = vec![];
+    append_value(format, event_type, object, &mut event);
+    event
+}
+
+fn append_value(format: ResponseFormat, event_type: &str, object: &Value, events: &mut Vec<u8>) {
     if format.encoding == Encoding::Protobuf {
         let encoded = protobuf::encode_event(event_type, object).or_else(|why| {
             let status = ApiError::internal(why).status();
             protobuf::encode_event("ERROR", &status)
         });
-        return encoded.unwrap_or_default();
+        events.extend(encoded.unwrap_or_default());
+        return;
     }
-    format!("{{\"type\":\"{event_type}\",\"object\":{object}}}\n").into_bytes()
+    append_json(event_type, events, |json| {
+        json.extend(object.to_string().into_bytes());
+    });
+}
+
+/// Appends an event in JSON, whose object a function appends.
+fn append_json(event_type: &str, events: &mut Vec<u8>, append_object: impl FnOnce(&mut Vec<u8>)) {
+    events.extend_from_slice(br#"{"type":""#);
+    events.extend_from_slice(event_type.as_bytes());
+    events.extend_from_slice(br#"","object":"#);
+    append_object(events);
+    events.extend_from_slice(b"}\n");
 }

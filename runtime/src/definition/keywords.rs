@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// Marks values that are integers or strings.
 pub(super) const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 
-/// Marks objects whose unknown fields are kept.
+/// The keyword with which the API server does not remove unknown fields.
 pub(super) const KEEPS_UNKNOWN_FIELDS: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// The CEL rules of a value.
