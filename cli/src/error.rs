@@ -1,25 +1,33 @@
 //! Errors of commands and their exit codes.
 
+mod cargo;
+mod cluster;
+mod import;
 mod kind;
+mod migration;
+mod package;
+mod project;
+mod unknown_objects;
 mod upgrade;
 mod version;
 
 use std::path::PathBuf;
 
+pub use cargo::CargoError;
+pub use cluster::ClusterError;
+pub use import::ImportError;
 pub use kind::KindError;
+pub use migration::MigrationError;
+pub use package::PackageError;
+pub use project::ProjectError;
+pub use unknown_objects::UnknownObjects;
 pub use upgrade::UpgradeError;
 pub use version::VersionError;
 
 use crate::{
-    cargo::CargoError,
-    dev::{ClusterError, UnknownObjects},
     exit,
-    imports::ImportError,
-    migration::MigrationError,
     ownership::{generated::EditedFile, managed::ConflictedFile},
-    packaging::PackageError,
     plan::{IoError, slashed},
-    project::ProjectError,
     source::InsertError,
     yaml::YamlError,
 };

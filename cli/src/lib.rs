@@ -47,7 +47,10 @@ use std::{io::Write, process::ExitCode};
 use clap::Parser;
 
 pub use context::Context;
-pub use error::{Error, KindError, UpgradeError, VersionError};
+pub use error::{
+    CargoError, ClusterError, Error, ImportError, KindError, MigrationError, PackageError, ProjectError,
+    UnknownObjects, UpgradeError, VersionError,
+};
 
 /// Parses the arguments, runs the command and reports its error. Returns the process's exit code.
 pub fn main() -> ExitCode {

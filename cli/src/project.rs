@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     deploy_settings::{DeploySettings, MetricsSettings},
+    error::ProjectError,
     manifests::{certificates::Certificates, descriptions::Descriptions},
     names::is_dns_label,
     plan::{self, IoError},
@@ -17,36 +18,6 @@ pub const FILE: &str = "kubewright.toml";
 pub const FORMAT: i64 = 1;
 /// Directory for the files of one session, such as kubeconfigs: git ignores it, and `cargo clean` removes it.
 pub const SESSION_FOLDER: &str = "target/kubewright";
-
-/// The project cannot be found or read.
-#[derive(Debug, thiserror::Error)]
-pub enum ProjectError {
-    /// Neither the directory nor its ancestors have a project file.
-    #[error("no {FILE} in {} or its parents: change to a project's directory, or create one with `kubewright new`", .0.display())]
-    Missing(PathBuf),
-    /// The project file is invalid.
-    #[error("{} is invalid: {message}; fix it, or restore it from version control", .path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The error, with its position.
-        message: String,
-    },
-    /// The project file has a newer format.
-    #[error(
-        "{} has format {found}, and this command (version {cli_version}) supports format {FORMAT}: \
-         run `cargo install kubewright-cli` to update it",
-        .path.display()
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: i64,
-        /// The version of this command.
-        cli_version: &'static str,
-    },
-}
 
 /// Which namespaces the operator watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -170,6 +141,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Settings, ProjectError> {
         Some(FORMAT) => {}
         Some(found) if found > FORMAT => {
             return Err(ProjectError::Newer {
+                supported: FORMAT,
                 path: path.to_owned(),
                 found,
                 cli_version: env!("CARGO_PKG_VERSION"),

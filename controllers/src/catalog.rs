@@ -1,10 +1,6 @@
-//! The controllers by their names, as kube-controller-manager lists them.
+//! The controllers by their names, as kube-controller-manager lists them. `registration` has what each registers.
 
 use std::fmt;
-
-use kubewright::controller::Setup;
-
-use crate::{Options, shared::invalid_objects::InvalidObjects};
 
 /// A controller: its name, and what it was called before.
 #[derive(Clone, Copy)]
@@ -16,7 +12,6 @@ pub struct Controller {
     /// The service account as which it acts with `--use-service-account-credentials`: that of upstream's, which API servers have roles for. None:
     /// it acts as the manager.
     pub service_account: Option<&'static str>,
-    register: fn(&mut Setup, &Options, &InvalidObjects),
 }
 
 /// A name that no controller has.
@@ -34,105 +29,90 @@ pub const CONTROLLERS: &[Controller] = &[
         name: "serviceaccount-token-controller",
         aliases: &["serviceaccount-token"],
         service_account: None,
-        register: |setup, options, _| crate::service_account_token::register(setup, options),
     },
     #[cfg(feature = "core")]
     Controller {
         name: "root-ca-certificate-publisher-controller",
         aliases: &["root-ca-cert-publisher"],
         service_account: Some("root-ca-cert-publisher"),
-        register: |setup, options, _| crate::root_ca::register(setup, options),
     },
     #[cfg(feature = "core")]
     Controller {
         name: "legacy-serviceaccount-token-cleaner-controller",
         aliases: &["legacy-service-account-token-cleaner"],
         service_account: Some("legacy-service-account-token-cleaner"),
-        register: |setup, options, _| crate::legacy_token_cleaner::register(setup, options),
     },
     #[cfg(feature = "core")]
     Controller {
         name: "serviceaccount-controller",
         aliases: &["serviceaccount"],
         service_account: Some("service-account-controller"),
-        register: |setup, options, _| crate::service_account::register(setup, options),
     },
     #[cfg(feature = "core")]
     Controller {
         name: "namespace-controller",
         aliases: &["namespace"],
         service_account: Some("namespace-controller"),
-        register: |setup, options, _| crate::namespace::register(setup, options),
     },
     #[cfg(feature = "gc")]
     Controller {
         name: "garbage-collector-controller",
         aliases: &["garbagecollector"],
         service_account: Some("generic-garbage-collector"),
-        register: crate::garbage_collector::register,
     },
     #[cfg(feature = "gc")]
     Controller {
         name: "pod-garbage-collector-controller",
         aliases: &["podgc"],
         service_account: Some("pod-garbage-collector"),
-        register: |setup, options, _| crate::pod_garbage_collector::register(setup, options),
     },
     #[cfg(feature = "workloads")]
     Controller {
         name: "daemonset-controller",
         aliases: &["daemonset"],
         service_account: Some("daemon-set-controller"),
-        register: crate::daemon_set::register,
     },
     #[cfg(feature = "workloads")]
     Controller {
         name: "deployment-controller",
         aliases: &["deployment"],
         service_account: Some("deployment-controller"),
-        register: crate::deployment::register,
     },
     #[cfg(feature = "workloads")]
     Controller {
         name: "job-controller",
         aliases: &["job"],
         service_account: Some("job-controller"),
-        register: crate::job::register,
     },
     #[cfg(feature = "workloads")]
     Controller {
         name: "replicaset-controller",
         aliases: &["replicaset"],
         service_account: Some("replicaset-controller"),
-        register: crate::replica_set::register_replica_sets,
     },
     #[cfg(feature = "workloads")]
     Controller {
         name: "replicationcontroller-controller",
         aliases: &["replicationcontroller"],
         service_account: Some("replication-controller"),
-        register: crate::replica_set::register_replication_controllers,
     },
     #[cfg(feature = "workloads")]
     Controller {
         name: "statefulset-controller",
         aliases: &["statefulset"],
         service_account: Some("statefulset-controller"),
-        register: crate::stateful_set::register,
     },
     #[cfg(feature = "workloads")]
     Controller {
         name: "cronjob-controller",
         aliases: &["cronjob"],
         service_account: Some("cronjob-controller"),
-        register: crate::cron_job::register,
     },
     #[cfg(feature = "workloads")]
     Controller {
         name: "ttl-after-finished-controller",
         aliases: &["ttl-after-finished"],
         service_account: Some("ttl-after-finished-controller"),
-        register: |setup, options, _| crate::ttl_after_finished::register(setup, options),
     },
 ];
 
@@ -186,16 +166,6 @@ const ABSENT: &[(&str, &str)] = &[
     ("validatingadmissionpolicy-status-controller", ""),
     ("volumeattributesclass-protection-controller", ""),
 ];
-
-impl Controller {
-    /// Registers the controller.
-    pub(crate) fn register(&self, setup: &mut Setup, options: &Options, invalid: &InvalidObjects) {
-        setup.component(self.name, |setup| {
-            setup.service_account(self.service_account);
-            (self.register)(setup, options, invalid);
-        });
-    }
-}
 
 /// Returns the controllers that a text selects, such as `*,-foo,bar`, with kube-controller-manager's rules: `*` is all, `-name` all but that
 /// one, a name alone that one. Names count before `*`, in any order. Names may be aliases. Controllers of upstream's that this library lacks are

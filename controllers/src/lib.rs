@@ -6,7 +6,7 @@
 //!
 //! [`register`] adds controllers to an operator; [`start`] runs them within any other program, such as a test.
 //!
-//! Read in this order: [`catalog`] (which controllers there are), [`Options`], `shared` (what several of them need), then a controller:
+//! Read in this order: [`catalog`] (which controllers there are), [`Options`], `registration`, `shared` (what several of them need), then a controller:
 //! `service_account` is the smallest, `replica_set` the one that the others resemble.
 //!
 //! ```no_run
@@ -30,6 +30,7 @@ mod feature_gates;
 mod go_duration;
 mod knobs;
 mod options;
+mod registration;
 mod shared;
 mod start;
 
@@ -67,15 +68,5 @@ pub use feature_gates::{FeatureGates, InvalidGates};
 pub use go_duration::{InvalidDuration, parse as parse_duration};
 pub use knobs::{InvalidKnobs, Knobs};
 pub use options::Options;
+pub use registration::register;
 pub use start::{Controllers, StartError, start, start_with};
-
-use kubewright::controller::Setup;
-use shared::invalid_objects::InvalidObjects;
-
-/// Registers the selected controllers. They share the informers of the operator; each has a client of its own.
-pub fn register(setup: &mut Setup, options: &Options) {
-    let invalid = InvalidObjects::register(setup.metrics());
-    for controller in &options.controllers {
-        controller.register(setup, options, &invalid);
-    }
-}

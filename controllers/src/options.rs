@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    Controller, FeatureGates, Knobs, UnknownController,
-    catalog::{self, CONTROLLERS},
+    catalog::{self, CONTROLLERS, Controller, UnknownController},
+    feature_gates::FeatureGates,
+    knobs::Knobs,
 };
 
 /// The options of the controllers. The defaults are kube-controller-manager's.

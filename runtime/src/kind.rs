@@ -6,7 +6,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use serde::de::DeserializeOwned;
 
-use crate::cache::IndexSpec;
+use crate::index_spec::IndexSpec;
 
 /// Whether a kind is namespaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

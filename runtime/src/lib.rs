@@ -114,6 +114,7 @@ pub mod conversion;
 #[doc(hidden)]
 pub mod definition;
 pub mod events;
+mod index_spec;
 mod kind;
 mod line_decoder;
 mod lru;

@@ -12,9 +12,10 @@ use crate::kind::Kind;
 use crate::kubelet::Kubelets;
 use crate::list_watch::{CacheUpdate, list_and_watch_forever};
 use crate::nodes::Nodes;
+use crate::options::SimulationOptions;
 use crate::plan::Plan;
+use crate::scheduler;
 use crate::timers::Timers;
-use crate::{SimulationOptions, scheduler};
 
 /// Capacity of the channel of watch updates.
 const UPDATE_CHANNEL_CAPACITY: usize = 256;

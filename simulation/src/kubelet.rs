@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::SimulationOptions;
 use crate::action::Action;
 use crate::cache::ObjectCache;
 use crate::kind::Kind;
 use crate::nodes::Nodes;
 use crate::object::{self, annotation};
+use crate::options::SimulationOptions;
 use crate::plan::Plan;
 use crate::pod_status;
 use crate::timers::Timers;

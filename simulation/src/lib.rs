@@ -50,6 +50,7 @@ mod list_watch;
 mod node_selection;
 mod nodes;
 mod object;
+mod options;
 mod plan;
 mod pod_status;
 mod scheduler;
@@ -57,34 +58,11 @@ mod scheduler;
 mod tests;
 mod timers;
 
-use std::time::Duration;
-
 use kube::Client;
 use tokio::task::JoinHandle;
 
-/// The name of the first simulated node. The others have `-2`, `-3` … after it.
-pub const NODE: &str = "simulated-node";
-
-/// How many nodes are simulated, and how long pods take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SimulationOptions {
-    /// The number of nodes. Default: 1.
-    pub nodes: usize,
-    /// From scheduling until the pod runs. Default: half a second, long enough to be observed.
-    pub pod_start: Duration,
-    /// From then until the containers exit, for pods that are to complete. Default: two seconds.
-    pub pod_run: Duration,
-}
-
-impl Default for SimulationOptions {
-    fn default() -> Self {
-        Self {
-            nodes: 1,
-            pod_start: Duration::from_millis(500),
-            pod_run: Duration::from_secs(2),
-        }
-    }
-}
+pub use nodes::NODE;
+pub use options::SimulationOptions;
 
 /// A running simulation. Dropping it stops it; the objects stay as they are.
 #[derive(Debug)]

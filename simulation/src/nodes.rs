@@ -12,6 +12,9 @@ use crate::kind::Kind;
 use crate::object;
 use crate::plan::Plan;
 
+/// The name of the first simulated node. The others have `-2`, `-3` … after it.
+pub const NODE: &str = "simulated-node";
+
 /// As the kubelet's.
 const LEASE_RENEWAL_INTERVAL: Duration = Duration::from_secs(10);
 const LEASE_DURATION_SECONDS: u32 = 40;
@@ -30,8 +33,8 @@ pub(crate) struct Nodes {
 /// Returns the names of this number of nodes.
 pub(crate) fn names(count: usize) -> Vec<String> {
     let name = |index| match index {
-        1 => crate::NODE.to_owned(),
-        _ => format!("{}-{index}", crate::NODE),
+        1 => NODE.to_owned(),
+        _ => format!("{NODE}-{index}"),
     };
     (1..=count).map(name).collect()
 }

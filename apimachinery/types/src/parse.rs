@@ -1,12 +1,18 @@
 //! Parses `builtin.txt`; the head of that file describes its format. The table is generated and tested, so unreadable lines are skipped.
 
-use super::{
-    BuiltinTypes, EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar,
-    Type,
-};
 use std::collections::HashMap;
 
-pub(super) fn parse_table(text: &str) -> BuiltinTypes {
+use crate::types::{
+    EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar, Type,
+};
+
+/// The types by name, and the types of kinds by API version and kind.
+pub(crate) struct BuiltinTypes {
+    pub(crate) types: HashMap<Box<str>, Type>,
+    pub(crate) kinds: HashMap<(Box<str>, Box<str>), Type>,
+}
+
+pub(crate) fn parse_table(text: &str) -> BuiltinTypes {
     let mut types: HashMap<Box<str>, Type> = HashMap::new();
     let mut kinds = HashMap::new();
     let mut current: Option<(Box<str>, Map)> = None;

@@ -10,8 +10,9 @@ use super::source_edits::{self, edit};
 use crate::{
     Context, Error,
     args::Import,
+    error::ImportError,
     format::format_rust,
-    imports::{self, Definition, ImportError},
+    imports::{self, Definition},
     migration,
     names::ApiVersion,
     ownership::managed::{self, Resolution},

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use crate::error::ClusterError;
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, Patch, PatchParams},
@@ -9,8 +10,6 @@ use kube::{
     discovery::{self, ApiResource, Scope},
 };
 use serde_json::{Value, json};
-
-use super::cluster::ClusterError;
 
 /// The field manager of applied objects.
 pub(super) const FIELD_MANAGER: &str = "kubewright-dev";

@@ -14,7 +14,8 @@ use super::{
     console::{Console, LineOrigin},
     process::Process,
 };
-use crate::cargo::{CargoError, CommandOutput, OperatorTarget};
+use crate::cargo::{CommandOutput, OperatorTarget};
+use crate::error::CargoError;
 
 /// Time between two lines: only a first build takes longer.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);

@@ -27,8 +27,6 @@ mod simulated_cluster;
 mod source_watcher;
 mod webhooks;
 
-pub use cluster::ClusterError;
 pub(crate) use cluster::{client_of_context, config_of_context};
 pub use console::{Console, Line};
-pub use object_filter::UnknownObjects;
 pub use session::Session;

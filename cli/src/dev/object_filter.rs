@@ -1,5 +1,6 @@
 //! Selects the kinds whose changes are printed: `--objects` and `--quiet`.
 
+use crate::error::UnknownObjects;
 use crate::similar::is_similar;
 
 /// The kinds whose changes are printed.
@@ -19,19 +20,6 @@ pub(super) struct ResourceNames {
     pub(super) kind: String,
     /// The singular, and the short names.
     pub(super) aliases: Vec<String>,
-}
-
-/// A name in `--objects` that no watched kind has.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "nothing called {name:?} is watched: {}--objects may name {}",
-    similar.as_ref().map(|similar| format!("did you mean {similar}? ")).unwrap_or_default(),
-    watched.join(", ")
-)]
-pub struct UnknownObjects {
-    name: String,
-    similar: Option<String>,
-    watched: Vec<String>,
 }
 
 impl ObjectFilter {

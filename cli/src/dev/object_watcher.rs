@@ -16,12 +16,12 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::{
-    cluster::ClusterError,
     console::{Console, LineOrigin},
     object_diff::summarize_changes,
     object_filter::{ObjectFilter, ResourceNames},
 };
 use crate::Error;
+use crate::error::ClusterError;
 
 /// Delay before a broken watch is restarted.
 const REWATCH_DELAY: Duration = Duration::from_secs(1);

@@ -13,7 +13,8 @@ use tokio::{
 };
 
 use super::console::{Console, LineOrigin};
-use crate::cargo::{CargoError, CommandOutput};
+use crate::cargo::CommandOutput;
+use crate::error::CargoError;
 
 /// Time between SIGTERM and SIGKILL.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::{
     apply::Applier,
-    cluster::ClusterError,
     console::{Console, LineOrigin},
 };
 use crate::{
     Error,
+    error::ClusterError,
     manifests::Manifests,
     plan::slashed,
     project::Project,

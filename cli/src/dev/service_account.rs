@@ -17,8 +17,8 @@ use kube::{
 };
 use tokio::time::Instant;
 
-use super::cluster::{Cluster, ClusterError, write_private};
-use crate::{Error, plan::IoError};
+use super::cluster::{Cluster, write_private};
+use crate::{Error, error::ClusterError, plan::IoError};
 
 /// Requested lifetime of a token; clusters may grant less.
 const TOKEN_LIFETIME_SECONDS: i64 = 7 * 24 * 3600;

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::{
     apply::Applier,
     build_progress,
-    cluster::{Cluster, ClusterError},
+    cluster::Cluster,
     console::{Console, LineOrigin},
     object_filter::ObjectFilter,
     object_watcher::{ObjectWatcher, ResourceName},
@@ -32,6 +32,7 @@ use super::{
 use crate::{
     Error, args,
     cargo::OperatorTarget,
+    error::ClusterError,
     generation::{self, Decisions},
     imports,
     manifests::{KindManifest, Manifests, rbac},

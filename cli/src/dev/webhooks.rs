@@ -5,10 +5,8 @@ use std::{net::TcpListener, time::Duration};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
-use super::{
-    apply::{Applier, POLL_INTERVAL},
-    cluster::ClusterError,
-};
+use super::apply::{Applier, POLL_INTERVAL};
+use crate::error::ClusterError;
 use crate::manifests::{
     Manifests,
     webhooks::{self, WebhookManifests},

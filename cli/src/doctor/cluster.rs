@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::Report;
 use crate::{
     Error, dev,
-    dev::ClusterError,
+    error::ClusterError,
     generation,
     manifests::{KindManifest, Manifests, Permission, PermissionScope, crds},
     project::Project,

@@ -16,7 +16,7 @@ mod types;
 
 use std::path::PathBuf;
 
-pub use definition::{Definition, ImportError, definitions};
+pub use definition::{Definition, definitions};
 pub use stored::{
     FOLDER as DEFINITIONS, example, stored, stored_definition, stored_path, stored_path_of, stored_text,
 };

@@ -1,5 +1,6 @@
 //! A CustomResourceDefinition in a cluster: its stored versions, and the change of its storage version.
 
+use crate::error::MigrationError;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, ServiceReference,
 };
@@ -12,8 +13,6 @@ use kubewright::{
     client::{Connection, Get, Patch, PatchBody, TypedClient},
 };
 use serde_json::{Value, json};
-
-use super::MigrationError;
 
 type Client = TypedClient<CustomResourceDefinition, (Get, Patch)>;
 

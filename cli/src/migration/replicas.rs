@@ -7,7 +7,8 @@ use kubewright::{
     client::{Connection, Get, List, TypedClient},
 };
 
-use super::{MigrationError, cluster_definition::ClusterDefinition};
+use super::cluster_definition::ClusterDefinition;
+use crate::error::MigrationError;
 
 /// Fails if a Deployment behind the conversion Service is not rolled out. Does nothing without a conversion Service.
 pub(super) async fn check(

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{PackageError, patches, transformers};
+use super::{patches, transformers};
 use crate::{
     Error,
+    error::PackageError,
     manifests::kustomization,
     plan::{IoError, Plan, slashed},
     yaml::{self, Document, YamlError},

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::{
-    PackageError,
     build::{self, ManifestObject, ProjectFiles},
     bundle::{self, Bundle},
     chart::{self, Chart},
@@ -15,6 +14,7 @@ use super::{
 use crate::{
     Error,
     args::ChartCrds,
+    error::PackageError,
     generation::Decisions,
     ownership::{generated, managed},
     plan::{self, IoError},

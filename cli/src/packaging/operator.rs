@@ -1,10 +1,10 @@
 //! The operator's own Deployment among the objects.
 
 use super::{
-    PackageError,
     build::{FOLDER, ManifestObject},
     image::Image,
 };
+use crate::error::PackageError;
 use crate::manifests::kustomization;
 
 /// Name of the operator's container in the scaffold.

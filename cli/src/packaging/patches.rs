@@ -9,12 +9,10 @@ use kubewright_apimachinery::{
 use regex::Regex;
 use serde_json::Value;
 
-use super::{
-    PackageError,
-    build::{Kustomization, ManifestObject, ProjectFiles, invalid_yaml},
-};
+use super::build::{Kustomization, ManifestObject, ProjectFiles, invalid_yaml};
 use crate::{
     Error,
+    error::PackageError,
     yaml::{self, Document},
 };
 

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{
-    PackageError,
     build::{Kustomization, ManifestObject},
     image::Image,
     patches::check_fields,
 };
+use crate::error::PackageError;
 
 /// Changes the objects, in kustomize's order.
 pub(super) fn apply(list: &Kustomization, objects: &mut [ManifestObject]) -> Result<(), PackageError> {

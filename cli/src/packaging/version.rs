@@ -4,9 +4,9 @@ use std::path::Path;
 
 use cargo_metadata::semver::Version;
 
-use super::PackageError;
 use crate::{
     Error,
+    error::PackageError,
     plan::{self, IoError},
 };
 

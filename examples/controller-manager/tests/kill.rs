@@ -29,14 +29,12 @@ use kubewright_apiserver::{ApiServer, HousekeepingTask};
 use kubewright_testkit::{
     AuditEvent, ChildProcess, Cluster, ControlPlane, Identity, SimulationOptions, eventually,
 };
-use program::FLAGS;
+use program::{FLAGS, PROGRAM};
 use recording::compare;
 use regex::Regex;
 use serde_json::{Value, json};
+use workloads::{NAMESPACE, TIMEOUT};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_controller-manager");
-const TIMEOUT: Duration = Duration::from_mins(2);
-const NAMESPACE: &str = "scenarios";
 const DOOMED: &str = "doomed";
 /// What these tests run: on the real API server, nothing else does it.
 const CONTROLLERS: &str = "*,-root-ca-certificate-publisher-controller,-serviceaccount-token-controller";

@@ -15,39 +15,10 @@ use super::{
     object::StoredObject,
     scan::{Cursor, ScanError, unquoted},
 };
-use crate::NamespacedName;
-
-/// The type of an index's values. An object with a value of another type is left out of the index, and counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum IndexType {
-    /// A string, or a string enum.
-    String,
-    /// A boolean.
-    Bool,
-    /// An integer.
-    Integer,
-}
-
-/// An index by path: its name, and the path of the values in an object's JSON.
-///
-/// Guaranteed: an object is found by each of its values, once, and in the same snapshot as by its name. An absent value and `null` are not
-/// indexed. An object with a value of another type, or with anything but a list at `[*]`, is left out of this index and counted in
-/// [`InformerStats::index_errors`](super::InformerStats::index_errors); the first one is logged.
-///
-/// Not guaranteed: that a misspelt path is noticed: it finds nothing. Values are read from what the API server sends; with a
-/// [transform](super::StorageMode::Transformed), from its result; with metadata only, from the metadata. An index over a path that a
-/// [projection](super::StorageMode::Projection) does not keep must be added before the informer starts: afterwards adding it is an error.
-///
-/// The path's grammar: fields `spec.nodeName`, quoted fields `metadata.labels['a.b/c']`, all elements `spec.ports[*].name`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct IndexSpec {
-    /// The name that listers pass to [`by_index`](super::Lister::by_index).
-    pub name: &'static str,
-    /// The path of the values.
-    pub path: &'static str,
-    /// The type of the values.
-    pub value_type: IndexType,
-}
+use crate::{
+    NamespacedName,
+    index_spec::{IndexSpec, IndexType},
+};
 
 /// The name of the index over the uids of controller owner references.
 pub(super) const CONTROLLER_UID_INDEX: &str = "metadata.ownerReferences[controller].uid";

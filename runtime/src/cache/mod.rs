@@ -60,11 +60,12 @@ mod untyped_informer;
 mod warnings;
 mod watch_health;
 
+pub use crate::index_spec::{IndexSpec, IndexType};
 pub use factory::{InformerOptions, SharedInformerFactory};
 pub(crate) use fifo::QueueKind;
 pub use filtered::Filtered;
 pub use handler::{Change, EventHandler, HandlerOptions};
-pub use index::{AddIndexError, IndexKey, IndexSpec, IndexType};
+pub use index::{AddIndexError, IndexKey};
 pub use informer::SharedInformer;
 pub(crate) use informer_handle::InformerHandle;
 pub(crate) use informer_observer::{InformerObserver, ObserverId};

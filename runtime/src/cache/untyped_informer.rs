@@ -18,7 +18,7 @@ use super::{
     decoded_cache::DecodedCacheHandle,
     decoder::{ANY_TYPE, Decoder},
     fifo::SharedFifo,
-    index::{Index, IndexSpec},
+    index::Index,
     informer_observer::InformerObservers,
     object::StoredObject,
     processor::{HandlerRegistration, Listener, Registrations},
@@ -29,7 +29,7 @@ use super::{
     store::Store,
     watch_health::WatchHealth,
 };
-use crate::{ApiResource, View};
+use crate::{ApiResource, View, index_spec::IndexSpec};
 
 /// What every [`SharedInformer`](super::SharedInformer) and [`Lister`](super::Lister) of one store refers to.
 ///

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::problems;
+use crate::problems::problems;
 
 /// Random objects that are applied.
 const CASES: u64 = 40;

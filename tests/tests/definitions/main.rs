@@ -12,6 +12,7 @@
 mod controller_gen;
 mod enums;
 mod imported;
+mod problems;
 mod service_monitor;
 
 use std::collections::BTreeMap;
@@ -30,9 +31,9 @@ use k8s_openapi::{
     },
 };
 use kubewright::{CustomKind, CustomResource, Informer};
-use kubewright_cli::manifests::{KindManifest, definition_check};
 use kubewright_testkit::Cluster;
 use kubewright_tests::on_both_servers;
+use problems::problems;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -43,22 +44,6 @@ on_both_servers!(
     generated_service_monitor_is_valid,
     enums_with_data_accept_what_serde_accepts,
 );
-
-/// Returns the problems that `generate` reports for a kind.
-fn problems<K: CustomKind>() -> Vec<String> {
-    let info = K::info();
-    let kind = KindManifest {
-        group: info.group.to_string(),
-        kind: info.kind.to_string(),
-        plural: info.plural.to_string(),
-        namespaced: true,
-        external: false,
-        rust_types: BTreeMap::from([(info.version.to_string(), K::rust_types())]),
-        conversion: None,
-        crd: None,
-    };
-    definition_check::problems(&kind, &serde_json::to_value(K::definition()).unwrap())
-}
 
 /// Defines a module with a kind that has these fields, and types.
 macro_rules! kind {

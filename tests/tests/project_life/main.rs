@@ -18,13 +18,12 @@ use std::time::Duration;
 use kubewright_testkit::{Cluster, eventually};
 use kubewright_tests::{Project, new_object, on_both_servers};
 use load::ApiVersions;
-use releases::Releases;
+use releases::{Releases, TIMEOUT};
 use serde_json::{Value, json};
 use writers::Writers;
 
 on_both_servers!(project_changes_its_kind_under_load);
 
-const TIMEOUT: Duration = Duration::from_mins(1);
 /// How long the writers write between two changes of the operator.
 const LOAD: Duration = Duration::from_secs(2);
 

@@ -16,8 +16,8 @@ use kubewright_testkit::{ChildProcess, Cluster, Identity, eventually};
 use kubewright_tests::{Project, read_manifests};
 use serde_json::{Value, json};
 
-use super::TIMEOUT;
-
+/// How long the operator and the API server have for a step.
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 /// The operator's name.
 const NAME: &str = "life";
 

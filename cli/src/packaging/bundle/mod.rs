@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use self::permissions::Permissions;
-use super::{Package, PackageError, build::ManifestObject, operator::OperatorContainer};
+use super::{Package, build::ManifestObject, operator::OperatorContainer};
 use crate::{
     Error,
+    error::PackageError,
     manifests::webhooks::FOLDER as WEBHOOKS_FOLDER,
     project::Settings,
     yaml::{self, YamlError},

@@ -4,9 +4,8 @@ use kubewright_testkit::eventually;
 use serde_json::{Value, json};
 
 use crate::{
-    TIMEOUT,
     outcome::normalized,
-    workloads::{Scenarios, conditions, named},
+    workloads::{Scenarios, TIMEOUT, conditions, named},
 };
 
 impl Scenarios<'_> {

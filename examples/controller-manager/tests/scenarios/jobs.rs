@@ -3,10 +3,7 @@
 use kubewright_testkit::eventually;
 use serde_json::{Value, json};
 
-use crate::{
-    TIMEOUT,
-    workloads::{Scenarios, merge, named, template},
-};
+use crate::workloads::{Scenarios, TIMEOUT, merge, named, template};
 
 impl Scenarios<'_> {
     /// Jobs with each end, one that expires, and those of a CronJob that is suspended and deleted.

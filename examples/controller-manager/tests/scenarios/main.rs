@@ -18,17 +18,13 @@ mod program;
 mod recording;
 mod workloads;
 
-use std::{env, fs, time::Duration};
+use std::{env, fs};
 
 use kubewright_apiserver::{AdmissionPlugin, ApiServer, HousekeepingTask};
 use kubewright_testkit::{Cluster, ControlPlane};
 use permissions::Permissions;
-use program::{CONTROLLERS, FLAGS};
+use program::{CONTROLLERS, FLAGS, PROGRAM};
 use recording::{RECORDED, compare};
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_controller-manager");
-const TIMEOUT: Duration = Duration::from_mins(2);
-const NAMESPACE: &str = "scenarios";
 
 #[test]
 fn scenarios_end_as_recorded() {

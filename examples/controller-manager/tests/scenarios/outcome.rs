@@ -6,10 +6,7 @@ use kubewright_testkit::{Cluster, SimulationOptions, eventually};
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
-use crate::{
-    NAMESPACE, TIMEOUT,
-    workloads::{Scenarios, named},
-};
+use crate::workloads::{NAMESPACE, Scenarios, TIMEOUT, named};
 
 /// Runs all scenarios. Returns the objects at several moments, as lines that begin with the moment, and the kind of the object, type and
 /// reason of the events.

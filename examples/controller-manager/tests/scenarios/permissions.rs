@@ -6,7 +6,7 @@ use kubewright_controllers::catalog::CONTROLLERS;
 use kubewright_testkit::{AuditLog, Cluster, Identity, PermissionUnit};
 use serde_json::{Value, json};
 
-use crate::PROGRAM;
+use crate::program::PROGRAM;
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 

@@ -4,6 +4,7 @@ use std::{fs, sync::LazyLock};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_controller-manager");
 pub(crate) const CONTROLLERS: [&str; 15] = [
     "serviceaccount-controller",
     "serviceaccount-token-controller",

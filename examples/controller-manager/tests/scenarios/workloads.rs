@@ -1,9 +1,13 @@
 //! Rollouts, and a drained node.
 
+use std::time::Duration;
+
 use kubewright_testkit::{Cluster, eventually};
 use serde_json::{Value, json};
 
-use crate::{NAMESPACE, TIMEOUT};
+pub(crate) const NAMESPACE: &str = "scenarios";
+/// Of each step.
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The scenarios, and what was recorded so far.
 pub(crate) struct Scenarios<'a> {

@@ -1,4 +1,7 @@
+use serde_json::json;
+
 use super::*;
+use crate::types::{Field, ListKind, PatchStrategy};
 
 fn field(ty: &str, name: &str) -> &'static Field {
     let (map, _) = definition(ty).expect(ty).as_map().expect(ty);
