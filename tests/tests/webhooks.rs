@@ -1,14 +1,16 @@
-//! The embedded API server and webhooks in the same process: what a comparison of responses with the real server does not show.
+//! The API servers and webhooks: what a comparison of responses does not show.
 
 #[allow(dead_code, reason = "the differential suite reads the reviews")]
 #[path = "support/webhook.rs"]
 mod webhook;
 
 use futures::future::join_all;
-use http::Request;
+use http::{Method, Request};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use kubewright_apiserver::ApiServer;
+use kubewright_testkit::{Cluster, eventually};
+use kubewright_tests::on_both_servers;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -69,45 +71,89 @@ impl Servers {
     }
 }
 
-#[tokio::test]
-async fn audit_records_have_the_annotations_of_webhooks() {
-    let servers = Servers::start().await;
-    servers.register("mutating", "label", "configmaps").await;
-    servers.register("validating", "check", "configmaps").await;
-    let patch = json!([{ "op": "add", "path": "/metadata/labels", "value": { "a": "b" } }]);
-    servers.webhook.respond(
+on_both_servers!(audit_events_have_the_annotations_of_webhooks_and_policies);
+
+fn audit_events_have_the_annotations_of_webhooks_and_policies(cluster: &Cluster) {
+    const NAMESPACE: &str = "audited";
+    let post = |path: &str, body: &Value| {
+        let path = format!("/apis/admissionregistration.k8s.io/v1/{path}");
+        cluster
+            .request(Method::POST, &path, "application/json", Some(body))
+            .unwrap()
+    };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let webhook = runtime.block_on(WebhookServer::start(&[]));
+    cluster.create_namespace(NAMESPACE).unwrap();
+    let selector = json!({ "matchLabels": { "kubernetes.io/metadata.name": NAMESPACE } });
+    let rules = json!([{ "operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"] }]);
+    for (kind, name) in [("mutating", "label"), ("validating", "check")] {
+        let url = format!("https://127.0.0.1:{}/{name}", webhook.port);
+        let configuration = json!({ "metadata": { "name": name }, "webhooks": [{
+            "name": format!("{name}.demo.dev"), "admissionReviewVersions": ["v1"], "sideEffects": "None",
+            "clientConfig": { "url": url, "caBundle": webhook.ca_bundle },
+            "rules": rules, "namespaceSelector": selector,
+        }] });
+        post(&format!("{kind}webhookconfigurations"), &configuration);
+    }
+    let policy = json!({ "metadata": { "name": "size" }, "spec": {
+        "matchConstraints": { "resourceRules": rules, "namespaceSelector": selector },
+        "validations": [{ "expression": "true" }, { "expression": "has(object.data)", "message": "no data" }],
+        "auditAnnotations": [{ "key": "name", "valueExpression": "string(object.metadata.generateName)" }],
+    } });
+    post("validatingadmissionpolicies", &policy);
+    let binding = json!({ "metadata": { "name": "sizes" }, "spec": { "policyName": "size", "validationActions": ["Audit", "Warn"] } });
+    post("validatingadmissionpolicybindings", &binding);
+    let patch = json!([{ "value": { "a": "b" }, "path": "/metadata/labels", "op": "add" }]);
+    webhook.respond(
         "label",
         json!({ "allowed": true, "patch": patch, "auditAnnotations": { "why": "default" } }),
     );
-    servers.webhook.respond(
+    webhook.respond(
         "check",
         json!({ "allowed": true, "auditAnnotations": { "rule": "7" } }),
     );
-    let created = servers
-        .post(CONFIG_MAPS, json!({ "metadata": { "name": "m" } }))
-        .await
-        .unwrap();
-    assert_eq!(created["metadata"]["labels"]["a"], "b");
-    let records = servers.api.audit().records();
-    let record = records
-        .iter()
-        .find(|record| record.resource == "configmaps")
-        .unwrap();
-    let mutated = r#"{"configuration":"label","mutated":true,"webhook":"label.demo.dev"}"#;
     // All plugins run again after the change, but this webhook does not ask to be called again.
     let expected = [
         ("check.demo.dev/rule", "7"),
         ("label.demo.dev/why", "default"),
-        ("mutation.webhook.admission.k8s.io/round_0_index_0", mutated),
+        (
+            "mutation.webhook.admission.k8s.io/round_0_index_0",
+            r#"{"configuration":"label","webhook":"label.demo.dev","mutated":true}"#,
+        ),
+        (
+            "patch.webhook.admission.k8s.io/round_0_index_0",
+            r#"{"configuration":"label","webhook":"label.demo.dev","patch":[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}],"patchType":"JSONPatch"}"#,
+        ),
+        ("size/name", "m-"),
+        (
+            "validation.policy.admission.k8s.io/validation_failure",
+            r#"[{"message":"no data","policy":"size","binding":"sizes","expressionIndex":1,"validationActions":["Audit","Warn"]}]"#,
+        ),
     ];
-    let found: Vec<(&str, &str)> = record
-        .annotations
-        .iter()
-        .map(|(key, value)| (key.as_str(), value.as_str()))
-        .collect();
-    assert_eq!(found, expected);
-    assert_eq!(servers.webhook.take_reviews().as_array().map(Vec::len), Some(2));
-    servers.api.stop().await;
+    let config_maps = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
+    // Policies and webhooks take effect a moment after they are stored.
+    eventually("the annotations are complete", Duration::from_secs(30), || {
+        let body = json!({ "metadata": { "generateName": "m-" } });
+        cluster
+            .request(Method::POST, &config_maps, "application/json", Some(&body))
+            .unwrap();
+        let audit = cluster.audit().unwrap();
+        let mut writes = audit
+            .iter()
+            .filter(|event| event.verb == "create" && event.namespace == NAMESPACE);
+        let last = writes.next_back().unwrap();
+        let mut annotations: Vec<(&str, &str)> = last
+            .annotations
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+            .collect();
+        annotations.retain(|(key, _)| !key.starts_with("authorization.k8s.io/"));
+        if annotations == expected {
+            Ok(())
+        } else {
+            Err(format!("{annotations:#?}"))
+        }
+    });
 }
 
 /// All in one thread, so a request that blocked it would never end.

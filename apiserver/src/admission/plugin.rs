@@ -128,10 +128,12 @@ impl AdmissionPlugin {
         Self::ResourceQuota,
     ];
 
-    /// Returns the plugins that are on by default: all but [`ServiceAccount`](Self::ServiceAccount).
+    /// Returns the plugins that are on by default: kube-apiserver's, without [`ServiceAccount`](Self::ServiceAccount), which refuses pods until
+    /// a controller has made the accounts.
     pub fn defaults() -> Vec<Self> {
+        let off = [Self::ServiceAccount, Self::OwnerReferencesPermissionEnforcement];
         let all = Self::ALL.into_iter();
-        all.filter(|plugin| *plugin != Self::ServiceAccount).collect()
+        all.filter(|plugin| !off.contains(plugin)).collect()
     }
 
     /// Returns the default plugins with those of `enable`, without those of `disable`, as kube-apiserver's flags
@@ -241,12 +243,15 @@ mod tests {
                 AdmissionPlugin::TaintNodesByCondition
             ]
         );
-        assert_eq!(selected.len(), AdmissionPlugin::ALL.len() - 1);
-        assert!(
-            !select(&[], &[])
-                .unwrap()
-                .contains(&AdmissionPlugin::ServiceAccount)
-        );
+        assert_eq!(selected.len(), AdmissionPlugin::ALL.len() - 2);
+        let defaults = select(&[], &[]).unwrap();
+        for plugin in [
+            AdmissionPlugin::ServiceAccount,
+            AdmissionPlugin::OwnerReferencesPermissionEnforcement,
+        ] {
+            assert!(!defaults.contains(&plugin), "{plugin}");
+            assert!(select(&[&plugin.to_string()], &[]).unwrap().contains(&plugin));
+        }
     }
 
     #[test]

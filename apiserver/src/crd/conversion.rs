@@ -6,10 +6,14 @@ use crate::webhook_client::{ClientConfig, WebhookCaller, root_certificates};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
+use std::io;
 use std::time::Duration;
 
-/// The timeout of a conversion.
+/// The timeout of a review.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// A review has as many objects as this, or one that is larger: webhook servers limit the size of requests. kube-apiserver sends a review an
+/// object, which takes long for a list.
+const MAX_REVIEW_BYTES: usize = 2 << 20;
 
 /// The conversion webhook of a definition.
 #[derive(Clone, Debug)]
@@ -48,7 +52,24 @@ impl ConversionWebhook {
             .iter_mut()
             .filter(|object| object["apiVersion"] != version)
             .collect();
-        let Some(first) = different.first() else {
+        let mut rest = &mut different[..];
+        while !rest.is_empty() {
+            let (review, others) = rest.split_at_mut(review_len(rest));
+            self.convert_review(review, version, store, caller)?;
+            rest = others;
+        }
+        Ok(())
+    }
+
+    /// Converts objects, none of which has the version, by one review.
+    fn convert_review(
+        &self,
+        objects: &mut [&mut Value],
+        version: &str,
+        store: &Store,
+        caller: &dyn WebhookCaller,
+    ) -> Result<(), String> {
+        let Some(first) = objects.first() else {
             return Ok(());
         };
         let source = described(first);
@@ -58,7 +79,7 @@ impl ConversionWebhook {
         let uid = meta::new_uid();
         let review = json!({
             "kind": "ConversionReview", "apiVersion": format!("apiextensions.k8s.io/{review_version}"),
-            "request": { "uid": uid, "desiredAPIVersion": version, "objects": different },
+            "request": { "uid": uid, "desiredAPIVersion": version, "objects": objects },
         });
         let call = caller.start(&self.client.resolve(store), &review, TIMEOUT);
         let failed = |why: String| format!("conversion webhook for {source} failed: {why}");
@@ -69,20 +90,48 @@ impl ConversionWebhook {
             Value::Array(converted) => converted,
             _ => vec![],
         };
-        if converted.len() != different.len() {
+        if converted.len() != objects.len() {
             return Err(format!(
                 "conversion webhook for {source} returned {} objects, expected {}",
                 converted.len(),
-                different.len()
+                objects.len()
             ));
         }
-        for (at, (original, converted)) in different.iter_mut().zip(converted).enumerate() {
+        for (at, (original, converted)) in objects.iter_mut().zip(converted).enumerate() {
             let converted = checked(original, converted, version, at);
             **original =
                 converted.map_err(|why| format!("conversion webhook for {source} returned {why}"))?;
         }
         Ok(())
     }
+}
+
+/// How many of the objects one review has: at least one.
+fn review_len(objects: &[&mut Value]) -> usize {
+    let mut bytes = 0;
+    let fits = objects.iter().take_while(|object| {
+        bytes += serialized_len(object);
+        bytes <= MAX_REVIEW_BYTES
+    });
+    fits.count().max(1)
+}
+
+/// The length of a value as JSON.
+fn serialized_len(value: &Value) -> usize {
+    struct Counter(usize);
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // Counting cannot fail.
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
 }
 
 /// Returns why the `caBundle` of a definition's webhook is invalid.

@@ -109,3 +109,26 @@ fn wrong_results_are_errors() {
         );
     }
 }
+
+#[test]
+fn large_list_is_converted_by_several_reviews() {
+    const OBJECTS: usize = 50;
+    let mut objects: Vec<Value> = (0..OBJECTS)
+        .map(|at| {
+            let mut object = object("v1");
+            object["metadata"]["name"] = json!(at.to_string());
+            // One is larger than a review may be.
+            let length = if at == 7 { MAX_REVIEW_BYTES + 1 } else { 200 << 10 };
+            object["spec"]["a"] = json!("x".repeat(length));
+            object
+        })
+        .collect();
+    let (outcome, reviews) = convert(&mut objects, to_v2);
+    assert_eq!(outcome, Ok(()));
+    // Seven objects, the large one, and the others by tens.
+    assert_eq!(reviews, 2 + 42_usize.div_ceil(10));
+    for (at, object) in objects.iter().enumerate() {
+        assert_eq!(object["metadata"]["name"], at.to_string());
+        assert!(object["spec"]["b"].is_string(), "{at}");
+    }
+}

@@ -119,6 +119,12 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Adds an admission plugin to those that are set, or on by default.
+    pub fn enable_admission_plugin(mut self, plugin: AdmissionPlugin) -> Self {
+        self.admission.push(plugin);
+        self
+    }
+
     /// Sets the network of the cluster IPs of Services; the default is 10.0.0.0/16.
     pub fn service_network(mut self, network: ServiceNetwork) -> Self {
         self.service_network = network;

@@ -6,7 +6,7 @@ use kube::{
     Client, Config,
     config::{Cluster as ClusterEndpoint, KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
-use kubewright_apiserver::{ApiServer, HousekeepingTask};
+use kubewright_apiserver::{AdmissionPlugin, ApiServer, HousekeepingTask};
 
 use crate::{Error, error::ClusterError, plan::IoError, project::create_session_folder};
 
@@ -26,11 +26,16 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts an embedded API server with these housekeeping tasks.
+    /// Starts an embedded API server with these housekeeping tasks. A controller makes the default account of each namespace, so pods get it
+    /// as in a cluster; and owner references need the permissions that some clusters ask for, so that none is missing from the roles.
     pub(super) async fn embedded(root: &Path, housekeeping: &[HousekeepingTask]) -> Result<Self, Error> {
         let folder = create_session_folder(root)?;
         let failed = |error: &dyn std::fmt::Display| Error::ApiServer(error.to_string());
-        let server = ApiServer::builder().housekeeping(housekeeping).start();
+        let server = ApiServer::builder()
+            .housekeeping(housekeeping)
+            .enable_admission_plugin(AdmissionPlugin::ServiceAccount)
+            .enable_admission_plugin(AdmissionPlugin::OwnerReferencesPermissionEnforcement)
+            .start();
         let server = server.await.map_err(|error| failed(&error))?;
         let path = folder.join("kubeconfig");
         write_private(&path, &server.kubeconfig())?;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use kubewright_apiserver::audit::AuditRecord;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// One request, from the API server's audit log.
@@ -44,6 +45,8 @@ pub struct AuditEvent {
     pub kind: String,
     /// Owners in the sent object with `blockOwnerDeletion`. The API server requires permission to update the finalizers of these owners.
     pub blocking_owners: Vec<Owner>,
+    /// The annotations of admission webhooks and policies; the real server adds others.
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// The stage of a request.
@@ -153,6 +156,8 @@ pub(super) struct AuditLine {
     response_status: ResponseStatus,
     #[serde(default)]
     request_object: Value,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -198,6 +203,7 @@ impl From<AuditLine> for AuditEvent {
             message: line.response_status.message,
             kind: text(&line.request_object["kind"]),
             blocking_owners: blocking_owners(&line.request_object),
+            annotations: line.annotations,
         }
     }
 }
@@ -235,6 +241,7 @@ impl From<(usize, AuditRecord)> for AuditEvent {
                     kind: owner.kind,
                 })
                 .collect(),
+            annotations: record.annotations,
         }
     }
 }

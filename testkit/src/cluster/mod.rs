@@ -21,7 +21,7 @@ use crate::proxy::Proxy;
 use crate::temp_folder::TempFolder;
 use background_runtime::BackgroundRuntime;
 use fault_proxy::FaultProxy;
-use kubewright_apiserver::{ApiServer, ApiServerBuilder};
+use kubewright_apiserver::{AdmissionPlugin, ApiServer, ApiServerBuilder};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -67,7 +67,8 @@ impl Cluster {
         Self::start_embedded(ApiServer::builder())
     }
 
-    /// Starts an API server in this process with these options. Its layer is replaced by the cluster's faults, and TLS must be
+    /// Starts an API server in this process with these options, and with the admission plugin OwnerReferencesPermissionEnforcement, as a
+    /// [`ControlPlane`] has: owner references need the permissions that some clusters ask for. Its layer is replaced by the cluster's faults, and TLS must be
     /// [generated](kubewright_apiserver::Tls::Generated).
     pub fn start_embedded(builder: ApiServerBuilder) -> Result<Self, ClusterError> {
         let (background, faults, folder) = (
@@ -75,7 +76,9 @@ impl Cluster {
             Faults::default(),
             TempFolder::create()?,
         );
-        let builder = builder.layer(Arc::new(faults.clone()));
+        let builder = builder
+            .layer(Arc::new(faults.clone()))
+            .enable_admission_plugin(AdmissionPlugin::OwnerReferencesPermissionEnforcement);
         let server = background.block_on(builder.start())??;
         let authority = server.certificate_authority().unwrap_or_default();
         fs::write(folder.certificates().join("ca.crt"), authority)?;

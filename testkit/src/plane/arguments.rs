@@ -58,22 +58,26 @@ pub(super) fn api_server(
             "--allow-privileged=true",
         ])
         .arg(flag("--token-auth-file", folder.tokens().display()))
-        .arg("--enable-admission-plugins=OwnerReferencesPermissionEnforcement")
         .arg(flag("--audit-policy-file", folder.audit_policy().display()))
         .arg(flag("--audit-log-path", folder.audit_log().display()))
         // Megabytes: never rotate the log, which we read.
         .arg("--audit-log-maxsize=1000000");
+    let is_switched = |plugin: &str| {
+        let mut arguments = builder.api_server_arguments.iter();
+        arguments.any(|argument| argument.contains("-admission-plugins=") && argument.contains(plugin))
+    };
+    let launch = if is_switched("OwnerReferencesPermissionEnforcement") {
+        launch
+    } else {
+        launch.arg("--enable-admission-plugins=OwnerReferencesPermissionEnforcement")
+    };
     // The plugin rejects pods in namespaces without the account that this controller creates.
     let makes_accounts = ["serviceaccount-controller", "*"];
     let has_accounts = builder
         .controllers
         .iter()
         .any(|name| makes_accounts.contains(&name.as_str()));
-    let is_named = builder
-        .api_server_arguments
-        .iter()
-        .any(|argument| argument.contains("-admission-plugins=") && argument.contains("ServiceAccount"));
-    let launch = if has_accounts || is_named {
+    let launch = if has_accounts || is_switched("ServiceAccount") {
         launch
     } else {
         launch.arg("--disable-admission-plugins=ServiceAccount")

@@ -1,7 +1,7 @@
 //! Compares responses and documents the known differences.
 
 use crate::case::{Case, folder};
-use crate::server::StepResult;
+use crate::server::{StepResult, picked_nothing};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,6 +31,9 @@ pub(crate) fn check_embedded(
     {
         let is_same = recorded.0 == *code && recorded.1 == *body;
         let label = format!("{} #{at}: {}", case.name, step.title());
+        if picked_nothing(body) {
+            let _ = writeln!(report, "{label}: {body}");
+        }
         let recorded_without_lacks = without_items(&recorded.1, &step.lacks);
         if !step.lacks.is_empty() && (recorded.0 != *code || recorded_without_lacks != *body) {
             let _ = writeln!(

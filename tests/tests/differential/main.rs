@@ -7,7 +7,7 @@
 //! `UPDATE_DIFFERENTIAL=1`, after the real server's recording). The ignored
 //! tests need the real server: they check that the recording is current (`UPDATE_DIFFERENTIAL=1` writes it) and run the cases that need
 //! kubectl. A suite can be recorded alone (`DIFFERENTIAL_ONLY`), since suites do not depend on each other.
-//! `subresource_matrix` generates a suite from the recorded discovery documents.
+//! `subresource_matrix` and `owner_matrix` generate suites from the recorded discovery documents.
 //! `random.rs` sends random requests to both servers side by side, and `random/exhaustive.rs` mutations of its
 //! examples: a sample here, all in `.ci/nightly`.
 //! Where the embedded server differs, the step says why (`differs`); apiserver/DIFFERENCES.md lists these steps.
@@ -18,6 +18,7 @@ mod identities;
 mod invalid;
 mod normalize;
 mod openapi;
+mod owner_matrix;
 mod printed_table;
 mod protobuf;
 mod random;
@@ -31,7 +32,7 @@ mod webhook;
 mod yaml;
 
 use case::{Case, Suite};
-use server::{NOTHING_PICKED, StepResult, TestServer};
+use server::{StepResult, TestServer, picked_nothing};
 use servers::{Servers, embedded, real};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -55,7 +56,8 @@ fn suites_on(on: Servers) -> Vec<Suite> {
 /// Returns the suites of `cases/`, and those that are generated.
 fn all_suites() -> Vec<Suite> {
     let mut suites = case::suites();
-    suites.push(subresource_matrix::suite(&suites));
+    let generated = [subresource_matrix::suite(&suites), owner_matrix::suite(&suites)];
+    suites.extend(generated);
     suites
 }
 
@@ -144,7 +146,7 @@ async fn compare_or_record(real: &TestServer, suite: &Suite, report: &mut String
         eprintln!("{}: {}", suite.name, case.name);
         let results = real.run_case(case).await;
         for (step, StepResult(_, body)) in case.steps.iter().zip(&results) {
-            if !body[NOTHING_PICKED].is_null() {
+            if picked_nothing(body) {
                 let _ = writeln!(report, "{}: {}: {body}", case.name, step.title());
             }
         }
@@ -230,4 +232,24 @@ fn case_names_are_unique_and_differences_are_documented() {
         text,
         "DIFFERENCES.md is out of date: run this test with UPDATE_DIFFERENTIAL=1"
     );
+}
+
+/// The fuzzer accepts a 500 that begins with one of these texts.
+#[test]
+fn every_500_that_the_fuzzer_accepts_is_recorded() {
+    let suites = all_suites();
+    let recorded = suites
+        .iter()
+        .flat_map(|suite| recording::read(suite).into_values().flatten());
+    let messages: Vec<String> = recorded
+        .filter(|(code, _)| *code == 500)
+        .filter_map(|(_, body)| {
+            let status = body.get("body").unwrap_or(&body);
+            status["message"].as_str().map(str::to_owned)
+        })
+        .collect();
+    for beginning in include_str!("../../../fuzz/upstream_500.txt").lines() {
+        let is_recorded = messages.iter().any(|message| message.starts_with(beginning));
+        assert!(is_recorded, "no recorded response begins with {beginning:?}");
+    }
 }

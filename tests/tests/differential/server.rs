@@ -27,7 +27,15 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 const WEBHOOK_SERVICE: &str = "hook.webhooks-by-service.svc";
 
 /// The key of a result that says that the response has nothing at the step's `pick`. On the real server that is a mistake of the case.
-pub(crate) const NOTHING_PICKED: &str = "the response has nothing at";
+const NOTHING_PICKED: &str = "the response has nothing at";
+
+/// Whether the pointer `pick` of a step selects nothing in the response.
+pub(crate) fn picked_nothing(body: &Value) -> bool {
+    // With warnings or headers, the body is a field.
+    [body, &body["body"]]
+        .iter()
+        .any(|body| !body[NOTHING_PICKED].is_null())
+}
 
 /// The result of a step: status code and body of a response, or exit code and output of kubectl.
 #[derive(Debug, PartialEq)]
@@ -135,7 +143,9 @@ impl TestServer {
                 self.run_next_step(&step, &mut normalizer).await
             };
             for (name, pointer) in &step.save {
-                let value = raw.pointer(pointer).unwrap_or(&Value::Null);
+                // With warnings or headers, the body is a field.
+                let value = raw.pointer(pointer).or_else(|| raw["body"].pointer(pointer));
+                let value = value.unwrap_or(&Value::Null);
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 variables.insert(name.clone(), text);
             }
@@ -164,8 +174,7 @@ impl TestServer {
                 Some(arguments) => self.kubectl(arguments, step, &mut attempt).await,
                 None => self.send(step).await,
             };
-            let is_picked =
-                raw[NOTHING_PICKED].is_null() && step.becomes.as_ref().is_none_or(|value| raw == *value);
+            let is_picked = !picked_nothing(&raw) && step.becomes.as_ref().is_none_or(|value| raw == *value);
             let is_expected = |until| until == code && is_picked;
             if step.until.is_none_or(is_expected) || start.elapsed() > STEP_TIMEOUT {
                 *normalizer = attempt;

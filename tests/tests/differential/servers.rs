@@ -17,8 +17,11 @@ pub(crate) enum Servers {
     WithoutPlugins,
 }
 
+/// The plugin that is off by default, and that testkit switches on in a real control plane.
+const OWNER_REFERENCES: &str = "OwnerReferencesPermissionEnforcement";
+
 /// Plugins that [`Servers::WithoutPlugins`] lack.
-const SWITCHED_OFF: [&str; 15] = [
+const SWITCHED_OFF: [&str; 20] = [
     "CertificateApproval",
     "CertificateSigning",
     "CertificateSubjectRestriction",
@@ -26,6 +29,9 @@ const SWITCHED_OFF: [&str; 15] = [
     "DefaultStorageClass",
     "DefaultTolerationSeconds",
     "LimitRanger",
+    "MutatingAdmissionWebhook",
+    "NamespaceLifecycle",
+    "OwnerReferencesPermissionEnforcement",
     "PersistentVolumeClaimResize",
     "PodTopologyLabels",
     "Priority",
@@ -34,6 +40,8 @@ const SWITCHED_OFF: [&str; 15] = [
     "ServiceAccount",
     "StorageObjectInUseProtection",
     "TaintNodesByCondition",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
 ];
 
 impl Servers {
@@ -48,8 +56,8 @@ impl Servers {
     fn plugins(self) -> [Vec<String>; 2] {
         let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         match self {
-            Self::Shared | Self::Kubectl => [vec![], vec![]],
-            Self::WithServiceAccounts => [owned(&["ServiceAccount"]), vec![]],
+            Self::Shared | Self::Kubectl => [owned(&[OWNER_REFERENCES]), vec![]],
+            Self::WithServiceAccounts => [owned(&["ServiceAccount", OWNER_REFERENCES]), vec![]],
             Self::WithoutPlugins => [vec![], owned(&SWITCHED_OFF)],
         }
     }

@@ -14,18 +14,18 @@ const EXAMPLES: [&str; 2] = ["kinds", "served-kinds"];
 /// The name of the objects in these suites, and what replaces it: the suites share a server.
 const RENAMED: (&str, &str) = ("kind-s", "matrix");
 
-/// A resource that has subresources.
-struct Resource {
+/// A resource, with an object of it.
+pub(crate) struct Resource {
     /// The path of its group and version, for example `/apis/apps/v1`.
-    group: String,
-    plural: String,
-    is_namespaced: bool,
-    /// The object whose subresources are requested.
-    object: Value,
-    subresources: Vec<Subresource>,
+    pub(crate) group: String,
+    pub(crate) plural: String,
+    pub(crate) is_namespaced: bool,
+    pub(crate) object: Value,
+    /// The subresources that are requested.
+    pub(crate) subresources: Vec<Subresource>,
 }
 
-struct Subresource {
+pub(crate) struct Subresource {
     name: String,
     api_version: String,
     kind: String,
@@ -96,7 +96,7 @@ fn subresource(plural: &str, group_version: &str, entry: &Value) -> Option<Subre
 }
 
 /// Returns the first object of each kind that the real server created, by the path of its collection without the namespace.
-fn examples(suites: &[Suite]) -> BTreeMap<String, Value> {
+pub(crate) fn examples(suites: &[Suite]) -> BTreeMap<String, Value> {
     let mut examples = BTreeMap::new();
     for (step, code, _) in recorded_steps(suites, &EXAMPLES) {
         let (path, _) = step.path.split_once('?').unwrap_or((&step.path, ""));
@@ -112,7 +112,7 @@ fn examples(suites: &[Suite]) -> BTreeMap<String, Value> {
 }
 
 /// Returns the steps of the suites of these names, with the real server's status codes and bodies.
-fn recorded_steps<'s>(suites: &'s [Suite], names: &[&str]) -> Vec<(&'s Step, u16, Value)> {
+pub(crate) fn recorded_steps<'s>(suites: &'s [Suite], names: &[&str]) -> Vec<(&'s Step, u16, Value)> {
     let mut steps = vec![];
     for suite in suites.iter().filter(|suite| names.contains(&&*suite.name)) {
         let mut recording = recording::read(suite);

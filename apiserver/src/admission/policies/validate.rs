@@ -8,10 +8,22 @@ use crate::admission::hook_request::HookRequest;
 use crate::kinds::Kind;
 use crate::meta;
 use crate::status::ApiError;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The key of the audit annotation about violations.
 const FAILURE_ANNOTATION: &str = "validation.policy.admission.k8s.io/validation_failure";
+/// A violation in the audit annotation, with kube-apiserver's order of fields.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ValidationFailure<'a> {
+    message: &'a str,
+    policy: &'a str,
+    binding: &'a str,
+    expression_index: usize,
+    validation_actions: &'a [String],
+}
+
 /// The requests that no policy sees, by groups and beginnings of resources: policies and their bindings, otherwise a faulty policy could refuse
 /// the change that mends it, and reviews of users and their permissions.
 const EXEMPT: &[(&str, &str)] = &[
@@ -148,11 +160,16 @@ impl Write<'_> {
                         self.policy.name, binding.name, denial.message
                     )),
                     _ => {
-                        let failures = json!([{
-                            "message": denial.message, "policy": self.policy.name, "binding": binding.name,
-                            "expressionIndex": at, "validationActions": binding.actions,
-                        }]);
-                        report.annotate(FAILURE_ANNOTATION.to_owned(), failures.to_string());
+                        let failure = ValidationFailure {
+                            message: &denial.message,
+                            policy: &self.policy.name,
+                            binding: &binding.name,
+                            expression_index: *at,
+                            validation_actions: &binding.actions,
+                        };
+                        // This struct can always be serialized.
+                        let failures = serde_json::to_string(&[failure]).unwrap_or_default();
+                        report.annotate(FAILURE_ANNOTATION.to_owned(), failures);
                     }
                 }
             }

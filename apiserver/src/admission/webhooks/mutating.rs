@@ -10,8 +10,27 @@ use crate::status::ApiError;
 use crate::storage::Store;
 use crate::types;
 use crate::webhook_client::WebhookCaller;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeSet;
+
+/// The audit annotation of a call, with kube-apiserver's order of fields.
+#[derive(Serialize)]
+struct MutationAnnotation<'a> {
+    configuration: &'a str,
+    webhook: &'a str,
+    mutated: bool,
+}
+
+/// The audit annotation of a patch, with kube-apiserver's order of fields.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PatchAnnotation<'a> {
+    configuration: &'a str,
+    webhook: &'a str,
+    patch: &'a Value,
+    patch_type: &'a str,
+}
 
 /// The calls of the mutating webhooks in one write. If a webhook changed the object, all plugins run again, and so do the webhooks that
 /// were called before the change and ask for it (`reinvocationPolicy: IfNeeded`). That happens once.
@@ -86,13 +105,15 @@ impl<'a> MutatingWebhooks<'a> {
                 *object = target.convert(from, object, self.access())?.into_owned();
                 *from = target.clone();
             }
-            let outcome = self.call(hook, &target, versioned.as_mut().map(|(_, object)| object));
+            let call = format!("webhook.admission.k8s.io/round_{round}_index_{at}");
+            let outcome = self.call(hook, &target, versioned.as_mut().map(|(_, object)| object), &call);
             let mutated = *outcome.as_ref().unwrap_or(&false);
-            self.annotate(
-                &format!("mutation.webhook.admission.k8s.io/round_{round}_index_{at}"),
-                hook,
+            let annotation = MutationAnnotation {
+                configuration: &hook.configuration,
+                webhook: &hook.name,
                 mutated,
-            );
+            };
+            self.annotate(format!("mutation.{call}"), &annotation);
             if mutated {
                 self.require_reinvocation();
                 self.was_changed = true;
@@ -104,8 +125,9 @@ impl<'a> MutatingWebhooks<'a> {
             if let Some(refusal) = error.refusal(hook) {
                 return Err(refusal);
             }
-            let key = format!("failed-open.mutation.webhook.admission.k8s.io/round_{round}_index_{at}");
-            self.context.report.annotate(key, hook.name.clone());
+            self.context
+                .report
+                .annotate(format!("failed-open.mutation.{call}"), hook.name.clone());
         }
         Ok(())
     }
@@ -118,13 +140,20 @@ impl<'a> MutatingWebhooks<'a> {
         self.to_reinvoke.append(&mut self.called);
     }
 
-    fn annotate(&self, key: &str, hook: &Hook, mutated: bool) {
-        let value = json!({ "configuration": hook.configuration, "webhook": hook.name, "mutated": mutated });
-        self.context.report.annotate(key.to_owned(), value.to_string());
+    fn annotate(&self, key: String, annotation: &impl Serialize) {
+        // These structs can always be serialized.
+        let value = serde_json::to_string(annotation).unwrap_or_default();
+        self.context.report.annotate(key, value);
     }
 
-    /// Calls a webhook and applies its patch; true if that changed the object.
-    fn call(&self, hook: &Hook, target: &HookTarget, object: Option<&mut Value>) -> Result<bool, HookError> {
+    /// Calls a webhook and applies its patch; true if that changed the object. `call` names the call in audit annotations.
+    fn call(
+        &self,
+        hook: &Hook,
+        target: &HookTarget,
+        object: Option<&mut Value>,
+        call: &str,
+    ) -> Result<bool, HookError> {
         let review = PendingReview::send(hook, &self.request, target, object.as_deref(), &self.context)?;
         let admitted = review.wait(hook, true, &self.context)?;
         if admitted.patch.is_empty() {
@@ -147,6 +176,13 @@ impl<'a> MutatingWebhooks<'a> {
                 "admission webhook {name} attempted to modify the object, which is not supported for this operation"
             )));
         };
+        let annotation = PatchAnnotation {
+            configuration: &hook.configuration,
+            webhook: &hook.name,
+            patch: &operations,
+            patch_type: "JSONPatch",
+        };
+        self.annotate(format!("patch.{call}"), &annotation);
         let patched = patch::json_patch(object, &admitted.patch, Decoding::Lenient);
         let patched = patched.map_err(|error| match error {
             PatchError::BadRequest(why) => undecodable(why),
