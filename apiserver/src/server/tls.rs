@@ -1,14 +1,15 @@
 //! TLS: the server's certificate and verification of client certificates.
 
 use super::StartError;
-use crate::auth::user_from_certificate;
+use crate::auth::{may_issue, user_from_certificate};
 use crate::http::ClientCert;
+use jiff::Timestamp;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
 use rustls::client::danger::HandshakeSignatureValid;
-use rustls::crypto::ring;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
@@ -84,8 +85,7 @@ impl TlsInput {
 #[derive(Clone)]
 pub(super) struct ConnectionAcceptor {
     tls: TlsAcceptor,
-    /// Verifies client certificates.
-    client_verifier: Option<Arc<dyn ClientCertVerifier>>,
+    client_authorities: Option<ClientAuthorities>,
 }
 
 impl ConnectionAcceptor {
@@ -96,16 +96,54 @@ impl ConnectionAcceptor {
     ) -> std::io::Result<(TlsStream<TcpStream>, ClientCert)> {
         let stream = self.tls.accept(stream).await?;
         let certificates = stream.get_ref().1.peer_certificates();
-        let client_cert = match (certificates, &self.client_verifier) {
-            (Some([first, others @ ..]), Some(client_verifier)) => client_verifier
-                .verify_client_cert(first, others, UnixTime::now())
-                .ok()
+        let client_cert = match (certificates, &self.client_authorities) {
+            (Some([first, others @ ..]), Some(authorities)) => Some(first)
+                .filter(|_| authorities.verify(first, others))
                 .and_then(|_| user_from_certificate(first))
                 .map_or(ClientCert::Untrusted, |user| ClientCert::Verified(Arc::new(user))),
             _ => ClientCert::Absent,
         };
         Ok((stream, client_cert))
     }
+}
+
+/// The certificates that are trusted to issue those of clients.
+#[derive(Clone)]
+struct ClientAuthorities {
+    certificates: Arc<[CertificateDer<'static>]>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ClientAuthorities {
+    /// Verifies the certificate of a client. Only authorities that may issue certificates now count.
+    fn verify(&self, certificate: &CertificateDer<'_>, others: &[CertificateDer<'_>]) -> bool {
+        let now = Timestamp::now();
+        let authorities = self
+            .certificates
+            .iter()
+            .filter(|authority| may_issue(authority, now));
+        client_verifier(authorities, self.provider.clone())
+            .and_then(|verifier| {
+                let outcome = verifier.verify_client_cert(certificate, others, UnixTime::now());
+                outcome.map_err(|error| TlsInput::ClientCa.error(error))
+            })
+            .is_ok()
+    }
+}
+
+fn client_verifier<'a>(
+    authorities: impl Iterator<Item = &'a CertificateDer<'static>>,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, StartError> {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
+        roots
+            .add(authority.clone())
+            .map_err(|error| TlsInput::ClientCa.error(error))?;
+    }
+    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|error| TlsInput::ClientCa.error(error))
 }
 
 /// Requests client certificates, but checks only the possession of the private key. The certificate is verified after the handshake, so
@@ -184,23 +222,18 @@ pub(super) fn new_acceptor(
     let builder = ServerConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(certificate_error)?;
-    let client_verifier = client_ca
-        .map(|pem| -> Result<Arc<dyn ClientCertVerifier>, StartError> {
-            let mut roots = RootCertStore::empty();
-            for authority in TlsInput::ClientCa.certificates(pem)? {
-                roots
-                    .add(authority)
-                    .map_err(|error| TlsInput::ClientCa.error(error))?;
-            }
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
-                .build()
-                .map_err(|error| TlsInput::ClientCa.error(error))
-        })
-        .transpose()?;
-    let builder = match &client_verifier {
+    let client_authorities = client_ca
+        .map(|pem| TlsInput::ClientCa.certificates(pem))
+        .transpose()?
+        .map(|certificates| ClientAuthorities {
+            certificates: certificates.into(),
+            provider: provider.clone(),
+        });
+    let builder = match &client_authorities {
         None => builder.with_no_client_auth(),
-        Some(client_verifier) => {
-            builder.with_client_cert_verifier(Arc::new(PossessionVerifier(client_verifier.clone())))
+        Some(authorities) => {
+            let verifier = client_verifier(authorities.certificates.iter(), provider)?;
+            builder.with_client_cert_verifier(Arc::new(PossessionVerifier(verifier)))
         }
     };
     let mut config = builder.with_single_cert(chain, key).map_err(certificate_error)?;
@@ -208,7 +241,11 @@ pub(super) fn new_acceptor(
     config.ignore_client_order = true;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     let tls = TlsAcceptor::from(Arc::new(config));
-    Ok(Some((ConnectionAcceptor { tls, client_verifier }, authority)))
+    let acceptor = ConnectionAcceptor {
+        tls,
+        client_authorities,
+    };
+    Ok(Some((acceptor, authority)))
 }
 
 /// Generates a certificate for the address; returns it with its key and its CA, as PEM.

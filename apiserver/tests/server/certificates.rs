@@ -28,8 +28,12 @@ pub(crate) type ClientCertificate = (CertificateDer<'static>, PrivateKeyDer<'sta
 
 impl TestAuthority {
     pub(crate) fn new() -> Self {
+        Self::with(|parameters| parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained))
+    }
+
+    fn with(change: impl FnOnce(&mut CertificateParams)) -> Self {
         let mut parameters = CertificateParams::new(vec![]).unwrap();
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        change(&mut parameters);
         let key = KeyPair::generate().unwrap();
         let pem = parameters.self_signed(&key).unwrap().pem();
         let issuer = Issuer::new(parameters, key);
@@ -211,6 +215,22 @@ async fn untrusted_certificates_do_not_authenticate() {
             .0,
         401
     );
+}
+
+/// As in kube-apiserver: that a certificate stands in the file is not enough.
+#[tokio::test]
+async fn trusted_certificates_that_may_not_issue_others_authenticate_nobody() {
+    let no_ca = TestAuthority::with(|parameters| parameters.is_ca = IsCa::ExplicitNoCa);
+    let expired = TestAuthority::with(|parameters| {
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        parameters.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    });
+    for authority in [no_ca, expired] {
+        let server = start_server(&authority).await;
+        let alice = authority.sign("alice", &["system:masters"], ExtendedKeyUsagePurpose::ClientAuth);
+        let response = request(&server, Some(alice), "", self_subject_review()).await;
+        assert_eq!(response.unwrap().0, 401);
+    }
 }
 
 /// Like the real server, whatever the client prefers: it is the cheapest for both sides.
