@@ -13,6 +13,8 @@ pub(crate) mod claim;
 pub(crate) mod controller_revisions;
 #[cfg(any(feature = "core", feature = "gc"))]
 pub(crate) mod discovery;
+#[cfg(any(feature = "core", feature = "gc"))]
+pub(crate) mod discovery_failures;
 pub(crate) mod ended;
 #[cfg(feature = "workloads")]
 pub(crate) mod finished_job;
