@@ -16,7 +16,7 @@ type PrintedPermission = (&'static str, &'static str, &'static str);
 /// Printed permissions that the scenarios do not use, and why. The tests of `kubewright-controllers` use them.
 const UNUSED: &[(&str, &[PrintedPermission])] = &[
     (
-        "the port is off, so that nobody is authenticated",
+        "the port is off, so that no client is authenticated",
         &[
             ("", "create", "tokenreviews"),
             ("", "create", "subjectaccessreviews"),
