@@ -64,6 +64,25 @@ impl Scenario {
         .await
     }
 
+    /// Waits until an event with this reason has been counted so often.
+    pub(crate) async fn event(&self, reason: &str, count: i64) {
+        until(&format!("{count} events with the reason {reason}"), async || {
+            let events = self.cluster.list(&object("v1", "Event", "")).unwrap();
+            let mut counts = events
+                .iter()
+                .filter(|event| event["reason"] == reason)
+                .map(|event| {
+                    let series = event["series"]["count"].as_i64();
+                    series.or(event["count"].as_i64()).unwrap_or(1)
+                });
+            counts
+                .any(|counted| counted >= count)
+                .then_some(())
+                .ok_or_else(|| json!(events).to_string())
+        })
+        .await;
+    }
+
     pub(crate) fn finish(&self, job: &Value, condition: &str) {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let of = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": now});

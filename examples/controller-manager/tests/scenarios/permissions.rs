@@ -13,7 +13,7 @@ const RBAC: &str = "rbac.authorization.k8s.io/v1";
 /// Component (empty: the manager), verbs and resource.
 type PrintedPermission = (&'static str, &'static str, &'static str);
 
-/// Printed permissions that the scenarios do not use, and why. The tests of `kubewright-controllers` use them.
+/// Printed permissions that the scenarios do not use, and why. The tests of `kubewright-controllers` use most of them.
 const UNUSED: &[(&str, &[PrintedPermission])] = &[
     (
         "the port is off, so that no client is authenticated",
