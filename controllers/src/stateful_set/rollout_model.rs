@@ -175,22 +175,22 @@ impl Model {
         }
     }
 
-    fn is_available(&self, ordinal: i64) -> bool {
-        let desired = self.spec.desired();
+    fn is_available(&self, desired: &DesiredSet, ordinal: i64) -> bool {
         self.pods.get(&ordinal).is_some_and(|pod| {
             pod.view.deleted.is_none() && pod.view.is_available(desired.min_ready_seconds, self.now)
         })
     }
 
-    fn available(&self) -> i64 {
-        let ordinals = self.spec.desired().ordinals();
-        let available = ordinals.filter(|ordinal| self.is_available(*ordinal));
+    fn available(&self, desired: &DesiredSet) -> i64 {
+        let ordinals = desired.ordinals();
+        let available = ordinals.filter(|ordinal| self.is_available(desired, *ordinal));
         i64::try_from(available.count()).unwrap()
     }
 
     /// Reconciles, as the controller does, and checks the order and the limits. Returns whether anything was written.
     fn reconcile(&mut self, writes: usize, reports: bool) -> bool {
-        let (set, desired) = (self.spec.set(&self.status), self.spec.desired());
+        let set = self.spec.set(&self.status);
+        let desired = DesiredSet::of(&set, self.spec.max_unavailable.is_some());
         let update = revision_name(self.spec.template);
         let current = self
             .status
@@ -213,7 +213,7 @@ impl Model {
         });
         let mut counts =
             ReplicaCounts::of(self.pods.values(), revisions, desired.min_ready_seconds, self.now);
-        let available = self.available();
+        let available = self.available(&desired);
         let steps = plan.replicas.iter().chain(&plan.scale_down).chain(&plan.update);
         for step in steps.take(writes) {
             match step {
@@ -245,7 +245,7 @@ impl Model {
     fn create(&mut self, ordinal: i64, revision: &str, desired: &DesiredSet) {
         assert!(desired.ordinals().contains(&ordinal), "pod {ordinal} is created");
         if !desired.is_parallel {
-            let missing = (desired.start..ordinal).find(|before| !self.is_available(*before));
+            let missing = (desired.start..ordinal).find(|before| !self.is_available(desired, *before));
             assert_eq!(
                 missing, None,
                 "pod {ordinal} is created before this one is available"
@@ -267,7 +267,9 @@ impl Model {
     fn delete(&mut self, ordinal: i64, desired: &DesiredSet) {
         let ordinals = desired.ordinals();
         if !ordinals.contains(&ordinal) && !desired.is_parallel {
-            let unavailable = ordinals.clone().find(|replica| !self.is_available(*replica));
+            let unavailable = ordinals
+                .clone()
+                .find(|replica| !self.is_available(desired, *replica));
             assert_eq!(
                 unavailable, None,
                 "pod {ordinal} is scaled down while this one is not available"
@@ -295,9 +297,9 @@ impl Model {
         if max_unavailable.is_some() || !desired.is_parallel {
             let least = before.min(desired.replicas - max_unavailable.unwrap_or(1));
             assert!(
-                self.available() >= least,
+                self.available(desired) >= least,
                 "{} available, of {before}: {plan:?}",
-                self.available()
+                self.available(desired)
             );
         }
         if max_unavailable.is_none() {
