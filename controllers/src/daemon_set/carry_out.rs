@@ -6,12 +6,12 @@ use k8s_openapi::{api::apps::v1::DaemonSet, jiff::Timestamp};
 use kubewright::{NamespacedName, client::ClientError, controller::ReconcileError, events::EventType};
 
 use super::{
-    controller::{DaemonSetController, backoff_key},
+    controller::{DaemonSetController, NAME, backoff_key},
     plan::{EndedPod, Plan},
     pod_template,
     pods::{DaemonPod, Revision},
 };
-use crate::shared::{pod::PodPhase, pod_control::is_outcome_unknown};
+use crate::shared::{invalid_objects::InvalidObject, pod::PodPhase, pod_control::is_outcome_unknown};
 
 impl DaemonSetController {
     /// Carries a plan out. A failure to create pods does not keep the others from being deleted.
@@ -32,10 +32,12 @@ impl DaemonSetController {
         let deleted = self.delete_pods(key, daemon_set, &plan.delete).await;
         created?;
         deleted?;
-        match &plan.invalid {
-            Some(invalid) => Err(invalid.clone().into()),
-            None => Ok(()),
+        if let Some(invalid) = &plan.invalid {
+            // A retry cannot succeed before the spec changes, and the change enqueues the DaemonSet.
+            let object = InvalidObject::decoded("DaemonSet", key, &daemon_set.metadata);
+            self.invalid.report(NAME, object, "InvalidLimit", invalid);
         }
+        Ok(())
     }
 
     fn report_ended(&self, key: &NamespacedName, daemon_set: &DaemonSet, ended: &[EndedPod<'_>]) {

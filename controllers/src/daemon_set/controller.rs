@@ -45,7 +45,7 @@ use crate::{
     },
 };
 
-const NAME: &str = "daemonset-controller";
+pub(super) const NAME: &str = "daemonset-controller";
 
 /// Reconciles DaemonSets.
 pub(super) struct DaemonSetController {
@@ -61,6 +61,7 @@ pub(super) struct DaemonSetController {
     pub(super) expectations: Expectations,
     pub(super) failed_pods: Arc<FailedPodBackoff>,
     pub(super) events: Recorder,
+    pub(super) invalid: InvalidObjects,
     clock: Clock,
     taint_rules: TaintRules,
 }
@@ -90,6 +91,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidOb
         expectations: expectations.clone(),
         failed_pods: failed_pods.clone(),
         events: setup.recorder(),
+        invalid: invalid.clone(),
         clock: setup.clock(),
         taint_rules,
     };

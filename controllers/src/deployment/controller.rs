@@ -21,7 +21,7 @@ use crate::{
     shared::{
         claim::{ClaimOwner, check_adopter, claim},
         ended::ended,
-        invalid_objects::InvalidObjects,
+        invalid_objects::{InvalidObject, InvalidObjects},
         label_matcher::{InvalidSelector, LabelMatcher, selects_everything},
         orphans::{Orphans, Selectors, Selects},
         pod::PodView,
@@ -40,6 +40,7 @@ pub(super) struct DeploymentController {
     claimer: TypedClient<ReplicaSet, (Patch,)>,
     pub(super) events: Recorder,
     pub(super) clock: Clock,
+    invalid: InvalidObjects,
     counts_terminating: bool,
 }
 
@@ -63,6 +64,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidOb
         claimer: setup.client(),
         events: setup.recorder(),
         clock: setup.clock(),
+        invalid: invalid.clone(),
         counts_terminating: options.gates.is_on(Gate::DeploymentReplicaSetTerminatingReplicas),
     };
     let ended_selectors = selectors.clone();
@@ -113,10 +115,15 @@ impl Reconciler for DeploymentController {
             return Ok(Action::await_change());
         }
         let observed = self.observe(&deployment, &claimed)?;
-        // A retry cannot succeed before the spec changes, and the change enqueues the Deployment.
-        let plan =
-            plan(observed, self.clock.now()).map_err(|invalid| ReconcileError::from(invalid).terminal())?;
-        self.carry_out(&deployment, plan).await
+        match plan(observed, self.clock.now()) {
+            Ok(plan) => self.carry_out(&deployment, plan).await,
+            Err(invalid) => {
+                let object = InvalidObject::decoded("Deployment", key, &deployment.metadata);
+                self.invalid.report(NAME, object, invalid.reason(), &invalid);
+                // A retry cannot succeed before the spec changes, and the change enqueues the Deployment.
+                Ok(Action::await_change())
+            }
+        }
     }
 }
 

@@ -134,14 +134,24 @@ async fn deployment_that_selects_everything_is_warned_about() {
 }
 
 #[tokio::test]
-async fn invalid_strategy_is_not_retried() {
-    let test = harness();
-    let mut invalid = deployment();
-    invalid["spec"]["strategy"] = json!({"type": "Canary"});
-    test.seed(&invalid);
-    let error = test.reconcile(KEY).await.unwrap_err();
-    assert!(error.is_terminal());
-    assert_eq!(error.to_string(), "unexpected deployment strategy type: Canary");
+async fn invalid_strategies_are_reported_once_for_each_generation_and_not_retried() {
+    let objects = InvalidObjects::default();
+    let test = Harness::new(|setup| register(setup, &Options::default(), &objects));
+    let limit = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "some", "maxUnavailable": 0}});
+    for (generation, strategy) in [(1, json!({"type": "Canary"})), (2, limit)] {
+        let mut invalid = deployment();
+        invalid["metadata"]["generation"] = json!(generation);
+        invalid["metadata"]["resourceVersion"] = json!(generation.to_string());
+        invalid["spec"]["strategy"] = strategy;
+        test.seed(&invalid);
+        for _ in 0..2 {
+            assert_eq!(test.reconcile(KEY).await.unwrap(), Action::await_change());
+        }
+    }
+    assert_eq!(sent(&test), [""; 0]);
+    for reason in ["UnknownStrategy", "InvalidLimit"] {
+        assert_eq!(objects.count(NAME, reason).get(), 1, "{reason}");
+    }
 }
 
 #[tokio::test]

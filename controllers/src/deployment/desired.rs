@@ -49,6 +49,16 @@ pub(super) enum InvalidSpec {
     Limit(#[from] InvalidLimit),
 }
 
+impl InvalidSpec {
+    pub(super) fn reason(&self) -> &'static str {
+        match self {
+            Self::Missing => "NoSpec",
+            Self::Strategy(_) => "UnknownStrategy",
+            Self::Limit(_) => "InvalidLimit",
+        }
+    }
+}
+
 impl DesiredState {
     pub(super) fn of(spec: &DeploymentSpec) -> Result<Self, InvalidSpec> {
         let replicas = i64::from(spec.replicas.unwrap_or(1)).max(0);

@@ -25,6 +25,7 @@ use crate::{
     Options,
     shared::{
         discovery::{Discovered, discover},
+        discovery_failures::DiscoveryFailures,
         invalid_objects::InvalidObjects,
         metadata_client::MetadataClient,
     },
@@ -41,6 +42,7 @@ struct GarbageCollector {
     kube_client: kube::Client,
     sync_period: Duration,
     sync_errors: Counter,
+    discovery_failures: DiscoveryFailures,
 }
 
 /// Registers the garbage collector. It runs in the leader alone, and so do its informers.
@@ -65,6 +67,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidOb
         kube_client,
         sync_period: options.knobs.duration("garbagecollector.syncPeriod", SYNC_PERIOD),
         sync_errors,
+        discovery_failures: DiscoveryFailures::register(setup, NAME, "garbagecollector_controller"),
     });
     let every_resource = |verbs: &[&str]| PolicyRule {
         api_groups: Some(vec!["*".to_owned()]),
@@ -90,6 +93,9 @@ impl GarbageCollector {
         workers: usize,
         stop: CancellationToken,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        if workers == 0 {
+            return Err("it has no workers: `concurrent_gc_syncs` takes at least 1".into());
+        }
         let work = async {
             let mut known = self.follow_resources(None).await;
             let synced = self.collector.monitors.wait_for_sync();
@@ -136,25 +142,16 @@ impl GarbageCollector {
         }
     }
 
-    /// Starts and ends informers if other resources are served than before. Returns what is served.
+    /// Starts and ends informers if other resources are served than before; those of groups that do not answer stay. Returns what is served.
     async fn follow_resources(self: &Arc<Self>, known: Option<Discovered>) -> Option<Discovered> {
-        let discovered = match discover(&self.kube_client).await {
-            Ok(discovered) => discovered,
-            Err(error) => {
-                self.sync_errors.inc();
-                tracing::warn!(controller = NAME, %error, "served resources are not known, the informers stay as they are");
-                return known;
-            }
+        let discovered = discover(&self.kube_client).await;
+        self.discovery_failures.observe(discovered.as_ref());
+        let Ok(discovered) = discovered else {
+            self.sync_errors.inc();
+            return known;
         };
         if known.as_ref() == Some(&discovered) {
             return known;
-        }
-        if !discovered.stale.is_empty() {
-            tracing::warn!(
-                controller = NAME,
-                groups = discovered.stale.join(", "),
-                "some API groups do not answer, their informers stay as they are"
-            );
         }
         let (begun, ended) = self.collector.monitors.follow(&discovered, |kind| {
             let collector = Arc::downgrade(self);

@@ -2,6 +2,9 @@
 //!
 //! Read `graph` (which objects a change makes worth a look), `monitors` (the informers of every deletable resource), `owner_state` (whether
 //! an owner exists), `collector` (what is done with one object), `controller` (registration and the loops).
+//!
+//! There is no `plan`: what follows for an object depends on what the API server says of one owner after another, and on its answers to the
+//! writes before. `graph` is the pure part.
 
 mod absent_owners;
 mod collector;

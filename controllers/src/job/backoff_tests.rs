@@ -53,6 +53,9 @@ fn delay_doubles_up_to_the_limit() {
         (u32::MAX, Some(0), 600),
         // The node's clock is ahead.
         (1, Some(-5), 15),
+        // The clock jumped by an hour, back and forth.
+        (1, Some(-3600), 3610),
+        (7, Some(3600), 0),
         (3, None, 0),
     ] {
         let remaining = record(failures, seconds_ago).remaining(&limits(), now());

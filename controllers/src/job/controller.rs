@@ -283,12 +283,7 @@ impl JobController {
     }
 
     fn refuse(&self, key: &NamespacedName, job: &Job, error: &InvalidJob) {
-        let object = InvalidObject {
-            kind: "Job",
-            name: key,
-            uid: uid(job),
-            generation: job.metadata.generation,
-        };
+        let object = InvalidObject::decoded("Job", key, &job.metadata);
         self.invalid.report(NAME, object, error.reason(), error);
         if matches!(error, InvalidJob::CompletionMode(_)) {
             let note = "Skipped Job sync because completion mode is unknown";

@@ -1,4 +1,5 @@
-//! A model of a Job's world: pods start, finish and disappear, and writes fail at any point. Property tests run the plan in it.
+//! A model of a Job's world: pods start, finish and disappear, the cache shows them later, the spec changes, and writes fail at any point.
+//! Property tests run the plan in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,15 +27,24 @@ use super::{
 enum JobEvent {
     /// The Job is reconciled. Of its writes, only so many succeed.
     Reconcile(usize),
-    /// A pod that has not terminated gets a phase.
-    Phase(usize, &'static str),
+    /// The cache shows the pods as they are. The controller's own writes of the status are never behind: it would wait for them.
+    Observe,
+    /// A pod that has not terminated gets a phase and an exit code.
+    Phase(usize, &'static str, i32),
     /// A pod is deleted, and terminates.
     Delete(usize),
     /// The clock advances by so many seconds.
     Wait(i64),
     Parallelism(i32),
+    /// An indexed Job gets so many completions, and as many pods at once, as the API server wants it.
+    Completions(i32),
     Suspend(bool),
 }
+
+/// Exit codes with rules in the failure policy.
+const FAILS_JOB: i32 = 3;
+const IGNORED: i32 = 4;
+const FAILS_INDEX: i32 = 5;
 
 fn events() -> impl Strategy<Value = Vec<JobEvent>> {
     let pod = 0_usize..12;
@@ -44,12 +54,16 @@ fn events() -> impl Strategy<Value = Vec<JobEvent>> {
         Just("Succeeded"),
         Just("Failed")
     ];
+    let exit_code =
+        prop_oneof![4 => Just(1), 1 => Just(FAILS_JOB), 1 => Just(IGNORED), 1 => Just(FAILS_INDEX)];
     let event = prop_oneof![
         6 => prop_oneof![Just(usize::MAX), 0_usize..8].prop_map(JobEvent::Reconcile),
-        5 => (pod.clone(), phase).prop_map(|(pod, phase)| JobEvent::Phase(pod, phase)),
+        6 => Just(JobEvent::Observe),
+        5 => (pod.clone(), phase, exit_code).prop_map(|(pod, phase, code)| JobEvent::Phase(pod, phase, code)),
         2 => pod.prop_map(JobEvent::Delete),
         2 => (1_i64..100).prop_map(JobEvent::Wait),
         1 => (0_i32..6).prop_map(JobEvent::Parallelism),
+        1 => (0_i32..6).prop_map(JobEvent::Completions),
         1 => any::<bool>().prop_map(JobEvent::Suspend),
     ];
     prop::collection::vec(event, 0..80)
@@ -61,6 +75,7 @@ struct ModelPod {
     index: Option<u32>,
     failures: u32,
     phase: &'static str,
+    exit_code: i32,
     finished: Option<Timestamp>,
     is_deleted: bool,
     has_finalizer: bool,
@@ -72,6 +87,12 @@ struct JobModel {
     job: Job,
     status: JobStatus,
     pods: BTreeMap<usize, ModelPod>,
+    /// The pods as the cache has them.
+    cached: BTreeMap<usize, ModelPod>,
+    /// Whether the cache lacks pods that the controller created, or deletions of pods: it expects them.
+    expects: bool,
+    /// The uids of pods without the finalizer, which the controller remembers.
+    released: BTreeSet<String>,
     created: usize,
     failures: FailureRecord,
     now: Timestamp,
@@ -81,14 +102,20 @@ struct JobModel {
     ended: BTreeSet<String>,
     succeeded: BTreeSet<String>,
     succeeded_indexes: BTreeSet<u32>,
+    /// The fewest completions that the Job has had: it may have succeeded with them.
+    least_completions: i32,
 }
 
 impl JobModel {
     fn new(spec: &Value, gates: &str) -> Self {
+        let completions = spec["completions"].as_i64().unwrap_or(1);
         Self {
             job: job(spec),
             status: JobStatus::default(),
             pods: BTreeMap::new(),
+            cached: BTreeMap::new(),
+            expects: false,
+            released: BTreeSet::new(),
             created: 0,
             failures: FailureRecord::default(),
             now: now(),
@@ -101,6 +128,7 @@ impl JobModel {
             ended: BTreeSet::new(),
             succeeded: BTreeSet::new(),
             succeeded_indexes: BTreeSet::new(),
+            least_completions: i32::try_from(completions).unwrap(),
         }
     }
 
@@ -111,10 +139,14 @@ impl JobModel {
     fn apply(&mut self, event: &JobEvent) {
         match *event {
             JobEvent::Reconcile(writes) => self.reconcile(writes),
-            JobEvent::Phase(number, phase) => {
+            JobEvent::Observe => {
+                self.cached = self.pods.clone();
+                self.expects = false;
+            }
+            JobEvent::Phase(number, phase, exit_code) => {
                 let now = self.now;
                 if let Some(pod) = self.nth(number).filter(|pod| !pod.is_terminal()) {
-                    pod.phase = phase;
+                    (pod.phase, pod.exit_code) = (phase, exit_code);
                     pod.finished = pod.is_terminal().then_some(now);
                 }
             }
@@ -126,6 +158,13 @@ impl JobModel {
             JobEvent::Wait(seconds) => self.now += SignedDuration::from_secs(seconds),
             JobEvent::Parallelism(parallelism) => {
                 self.job.spec.as_mut().unwrap().parallelism = Some(parallelism);
+            }
+            JobEvent::Completions(completions) => {
+                let spec = self.job.spec.as_mut().unwrap();
+                if spec.completion_mode.as_deref() == Some("Indexed") {
+                    self.least_completions = self.least_completions.min(completions);
+                    (spec.completions, spec.parallelism) = (Some(completions), Some(completions));
+                }
             }
             JobEvent::Suspend(suspend) => self.job.spec.as_mut().unwrap().suspend = Some(suspend),
         }
@@ -143,9 +182,10 @@ impl JobModel {
                 return;
             }
             self.apply(&JobEvent::Wait(700));
+            self.apply(&JobEvent::Observe);
             self.apply(&JobEvent::Reconcile(usize::MAX));
             for number in 0..self.pods.len() {
-                self.apply(&JobEvent::Phase(number, "Succeeded"));
+                self.apply(&JobEvent::Phase(number, "Succeeded", 0));
             }
         }
         panic!("the Job does not end: {self:#?}");
@@ -156,8 +196,16 @@ impl JobModel {
         self.pods.values_mut().nth(number % count)
     }
 
-    fn find(&mut self, uid: &str) -> &mut ModelPod {
-        self.pods.values_mut().find(|pod| pod.uid == uid).unwrap()
+    /// None if it is gone: nothing is left to be done about it.
+    fn find(&mut self, uid: &str) -> Option<&mut ModelPod> {
+        self.pods.values_mut().find(|pod| pod.uid == uid)
+    }
+
+    fn release(&mut self, uid: &str) {
+        self.released.insert(uid.to_owned());
+        if let Some(pod) = self.find(uid) {
+            pod.has_finalizer = false;
+        }
     }
 
     fn note_ends(&mut self) {
@@ -184,9 +232,14 @@ impl JobModel {
         };
         let before = self.clone();
         let rules = JobRules::of(&before.job, self.features).unwrap();
-        let pods: Vec<JobPod> = before.pods.values().map(ModelPod::cached).collect();
+        let pods: Vec<JobPod> = before
+            .cached
+            .values()
+            .map(|pod| pod.cached(&before.released))
+            .collect();
+        let is_satisfied = !self.expects;
         let assessment = assess(&rules, &before.status, &pods, self.failures, self.now);
-        let step = assessment.next_step(true, &self.limits, self.now);
+        let step = assessment.next_step(is_satisfied, &self.limits, self.now);
         let mut changes = PodChanges::default();
         match &step {
             PodStep::End(pods) | PodStep::Remove(pods) => {
@@ -196,9 +249,13 @@ impl JobModel {
                         // As upstream: a Job that becomes complete by their deletion counts them as failed.
                         self.ended.insert(pod.uid.to_string());
                     }
-                    let pod = self.find(&pod.uid);
-                    pod.is_deleted = true;
-                    pod.has_finalizer &= keeps_finalizer;
+                    if !keeps_finalizer {
+                        self.release(&pod.uid);
+                    }
+                    if let Some(pod) = self.find(&pod.uid) {
+                        pod.is_deleted = true;
+                        self.expects = true;
+                    }
                     changes.deleted += 1;
                 }
             }
@@ -206,14 +263,22 @@ impl JobModel {
                 for index in indexes.iter().filter(|_| may_write()) {
                     let failures = index.map(|index| assessment.indexes.failures(&rules, index));
                     self.create(*index, failures.map_or(0, |failures| failures.counted));
-                    changes.created += 1;
+                    assert!(index.is_none() || *index < rules.indexes, "index {index:?}");
+                    (changes.created, self.expects) = (changes.created + 1, true);
                 }
             }
             PodStep::Wait(_) | PodStep::Keep | PodStep::Await => {}
         }
-        self.check_active(&rules);
+        self.check_active();
         self.note_ends();
-        let progress = Progress::after(&assessment, &before.status, &step, changes, true, self.now);
+        let progress = Progress::after(
+            &assessment,
+            &before.status,
+            &step,
+            changes,
+            is_satisfied,
+            self.now,
+        );
         let mut tracking = Tracking::plan(&assessment, &progress, self.limits.max_uncounted_pods, self.now);
         if !may_write() {
             return;
@@ -223,7 +288,7 @@ impl JobModel {
         let finished = tracking.finished.clone();
         let removed: Vec<_> = finished.iter().copied().filter(|_| may_write()).collect();
         for pod in &removed {
-            self.find(&pod.uid).has_finalizer = false;
+            self.release(&pod.uid);
         }
         let mut status = self.status.clone();
         tracking.count(&mut status, &removed);
@@ -242,6 +307,7 @@ impl JobModel {
             index,
             failures,
             phase: "Pending",
+            exit_code: 0,
             finished: None,
             is_deleted: false,
             has_finalizer: true,
@@ -250,7 +316,7 @@ impl JobModel {
         self.created += 1;
     }
 
-    fn check_active(&self, rules: &JobRules<'_>) {
+    fn check_active(&self) {
         let active = self
             .pods
             .values()
@@ -258,7 +324,6 @@ impl JobModel {
         let mut taken = BTreeSet::new();
         for index in active.filter_map(|pod| pod.index) {
             assert!(taken.insert(index), "two active pods of index {index}");
-            assert!(Some(index) < rules.indexes, "index {index}");
         }
     }
 
@@ -267,10 +332,20 @@ impl JobModel {
         let count = |counter: Option<i32>| usize::try_from(counter.unwrap_or(0)).unwrap();
         let before = &self.status;
         assert!(count(status.failed) >= count(before.failed), "fewer failed pods");
-        assert!(
-            count(status.succeeded) >= count(before.succeeded),
-            "fewer succeeded pods"
-        );
+        let spec = self.job.spec.as_ref().unwrap();
+        if spec.completion_mode.as_deref() == Some("Indexed") {
+            // Only those are lost that are no indexes of the Job any more.
+            let limit = u32::try_from(spec.completions.unwrap()).unwrap();
+            let indexes = |text: &Option<String>| IndexSet::parse(text.as_deref().unwrap_or_default(), limit);
+            let (known, new) = (
+                indexes(&before.completed_indexes),
+                indexes(&status.completed_indexes),
+            );
+            assert_eq!(known.common(&new), known.len(), "fewer succeeded indexes");
+        } else {
+            let [known, new] = [before.succeeded, status.succeeded].map(count);
+            assert!(new >= known, "fewer succeeded pods");
+        }
         for old in before
             .conditions
             .iter()
@@ -308,10 +383,12 @@ impl JobModel {
         if has_finished(&status) {
             assert!(listed.is_empty(), "uncounted pods of a finished Job");
             assert_eq!(count(status.active), 0);
-            assert!(
-                self.pods.values().all(|pod| !pod.has_finalizer),
-                "a finalizer stays"
-            );
+            // Those of pods that the cache lacks go after the end.
+            let mut known = self
+                .cached
+                .values()
+                .filter(|pod| !self.released.contains(&pod.uid));
+            assert!(known.all(|pod| !pod.has_finalizer), "a finalizer stays");
         }
         self.status = status;
     }
@@ -322,9 +399,9 @@ impl ModelPod {
         matches!(self.phase, "Succeeded" | "Failed")
     }
 
-    fn cached(&self) -> JobPod {
+    fn cached(&self, released: &BTreeSet<String>) -> JobPod {
         let finished = self.finished.map(|time| time.to_string());
-        let terminated = finished.map(|time| json!({"exitCode": 1, "finishedAt": time}));
+        let terminated = finished.map(|time| json!({"exitCode": self.exit_code, "finishedAt": time}));
         let metadata = json!({
             "deletionTimestamp": self.is_deleted.then(|| now().to_string()),
             "annotations": {
@@ -335,39 +412,58 @@ impl ModelPod {
         let containers = json!([{"name": "main", "state": {"terminated": terminated}}]);
         let status = json!({"phase": self.phase, "containerStatuses": containers});
         let mut pod = pod_of(&self.uid, json!({"metadata": metadata, "status": status}));
-        pod.is_tracked = self.has_finalizer;
+        pod.is_tracked = self.has_finalizer && !released.contains(&self.uid);
         pod
     }
 }
 
+fn failure_policy(actions: &[(&str, i32)]) -> Value {
+    let rules = actions
+        .iter()
+        .map(|(action, code)| json!({"action": action, "onExitCodes": {"operator": "In", "values": [code]}}));
+    json!({"rules": rules.collect::<Vec<_>>()})
+}
+
 fn specs() -> impl Strategy<Value = Value> {
     let replacement = prop::option::of(prop_oneof![Just("Failed"), Just("TerminatingOrFailed")]);
-    let plain = (
-        prop::option::of(0_u32..8),
-        0_u32..5,
-        0_u32..6,
-        replacement.clone(),
-    )
-        .prop_map(|(completions, parallelism, limit, replacement)| {
-            json!({
-                "completions": completions, "parallelism": parallelism, "backoffLimit": limit,
-                "podReplacementPolicy": replacement,
-            })
-        });
+    let plain = (prop::option::of(0_u32..8), 0_u32..5, 0_u32..6).prop_map(
+        |(completions, parallelism, limit)| {
+            json!({"completions": completions, "parallelism": parallelism, "backoffLimit": limit})
+        },
+    );
     let limits = (prop::option::of(0_u32..3), prop::option::of(0_u32..4));
     let success = prop::option::of(1_u32..4);
-    let indexed = (0_u32..8, 0_u32..5, limits, success, replacement).prop_map(
-        |(completions, parallelism, (per_index, max_failed), success, replacement)| {
+    let indexed = (0_u32..8, 0_u32..5, limits, success).prop_map(
+        |(completions, parallelism, (per_index, max_failed), success)| {
             json!({
                 "completionMode": "Indexed", "completions": completions, "parallelism": parallelism,
                 "backoffLimit": if per_index.is_some() { i32::MAX } else { 6 },
                 "backoffLimitPerIndex": per_index, "maxFailedIndexes": max_failed,
-                "podReplacementPolicy": replacement,
                 "successPolicy": success.map(|count| json!({"rules": [{"succeededCount": count}]})),
             })
         },
     );
-    prop_oneof![plain, indexed]
+    let deadline = prop::option::weighted(0.2, 1_i64..2000);
+    (
+        prop_oneof![plain, indexed],
+        replacement,
+        prop::bool::weighted(0.3),
+        deadline,
+    )
+        .prop_map(|(mut spec, replacement, has_policy, deadline)| {
+            spec["podReplacementPolicy"] = json!(replacement);
+            spec["activeDeadlineSeconds"] = json!(deadline);
+            if has_policy {
+                let mut actions = vec![("FailJob", FAILS_JOB), ("Ignore", IGNORED)];
+                if !spec["backoffLimitPerIndex"].is_null() {
+                    actions.push(("FailIndex", FAILS_INDEX));
+                }
+                spec["podFailurePolicy"] = failure_policy(&actions);
+                // The API server wants it, and defaults it.
+                spec["podReplacementPolicy"] = json!("Failed");
+            }
+            spec
+        })
 }
 
 proptest! {
@@ -386,8 +482,7 @@ proptest! {
         let finals: Vec<_> = conditions.filter(|found| matches!(&*found.type_, "Complete" | "Failed")).collect();
         prop_assert_eq!(finals.len(), 1);
         if finals[0].type_ == "Complete" && finals[0].reason.as_deref() != Some("SuccessPolicy") {
-            let wanted = spec["completions"].as_i64().unwrap_or(1);
-            prop_assert!(i64::from(model.status.succeeded.unwrap_or(0)) >= wanted);
+            prop_assert!(model.status.succeeded.unwrap_or(0) >= model.least_completions);
         }
     }
 }

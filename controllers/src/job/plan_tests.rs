@@ -239,6 +239,13 @@ fn deadline_begins_at_the_start_and_not_while_suspended() {
         (json!({"activeDeadlineSeconds": 10}), Some(4), Some(6), false),
         (json!({"activeDeadlineSeconds": 10}), Some(10), None, true),
         (json!({"activeDeadlineSeconds": 10}), Some(100), None, true),
+        // The clock jumped back by an hour.
+        (
+            json!({"activeDeadlineSeconds": 10}),
+            Some(-3600),
+            Some(3610),
+            false,
+        ),
         (
             json!({"activeDeadlineSeconds": 10, "suspend": true}),
             Some(100),

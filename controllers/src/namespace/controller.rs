@@ -26,6 +26,7 @@ use crate::{
     feature_gates::Gate,
     shared::{
         discovery::{Discovered, discover},
+        discovery_failures::DiscoveryFailures,
         metadata_client::{MetadataClient, is_not_found},
         namespace::NamespaceView,
     },
@@ -46,6 +47,7 @@ struct NamespaceController {
     /// When the deletion of each namespace was first seen, by uid.
     first_seen: Mutex<HashMap<NamespacedName, (Box<str>, Instant)>>,
     discovered: tokio::sync::Mutex<Option<(Instant, Arc<Discovered>)>>,
+    discovery_failures: DiscoveryFailures,
 }
 
 /// Registers the controller. Its keys are namespaces.
@@ -66,6 +68,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
         deletes_pods_first: options.gates.is_on(Gate::OrderedNamespaceDeletion),
         first_seen: Mutex::default(),
         discovered: tokio::sync::Mutex::default(),
+        discovery_failures: DiscoveryFailures::register(setup, NAME, "namespace_controller"),
     };
     let rule = |group: &str, resource: &str, verbs: &[&str]| PolicyRule {
         api_groups: Some(vec![group.to_owned()]),
@@ -268,7 +271,9 @@ impl NamespaceController {
             return Ok(discovered.clone());
         }
         let since = Instant::now();
-        let discovered = Arc::new(discover(&self.kube_client).await?);
+        let discovered = discover(&self.kube_client).await;
+        self.discovery_failures.observe(discovered.as_ref());
+        let discovered = Arc::new(discovered?);
         *known = Some((since, discovered.clone()));
         Ok(discovered)
     }

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Missing nodes, and since when they have been missing.
+/// Missing nodes, and since when they have been missing, by the monotonic clock: a wall clock that jumps makes no node go earlier.
 #[derive(Debug, Default)]
 pub(super) struct Quarantine(HashMap<String, Instant>);
 
@@ -43,6 +43,8 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         assert!(quarantine.update(missing(&["a", "b"]), period, at(0)).is_empty());
         assert!(quarantine.update(missing(&["a"]), period, at(39)).is_empty());
+        // An earlier time changes nothing.
+        assert!(quarantine.update(missing(&["a"]), period, at(0)).is_empty());
         assert_eq!(quarantine.update(missing(&["a", "b"]), period, at(40)), ["a"]);
         assert!(quarantine.update(missing(&["b"]), period, at(79)).is_empty());
         assert_eq!(quarantine.update(missing(&["b"]), period, at(80)), ["b"]);

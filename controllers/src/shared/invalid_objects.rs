@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubewright::{
     NamespacedName,
     cache::Metadata,
@@ -43,6 +44,15 @@ impl<'a> InvalidObject<'a> {
             name: metadata.name(),
             uid: metadata.uid(),
             generation: metadata.generation(),
+        }
+    }
+
+    pub(crate) fn decoded(kind: &'a str, name: &'a NamespacedName, metadata: &'a ObjectMeta) -> Self {
+        Self {
+            kind,
+            name,
+            uid: metadata.uid.as_deref().unwrap_or_default(),
+            generation: metadata.generation,
         }
     }
 }

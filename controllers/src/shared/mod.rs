@@ -3,7 +3,8 @@
 //! pod may run, [`int_or_percent`] resolves limits of rollouts. A reconcile uses the others in this order: [`orphans`] (objects that may be
 //! adopted), [`label_matcher`], [`claim`] (which objects belong to an owner), [`controller_revisions`] (the owner's former pod templates; [`semantic`] with
 //! [`quantity`] compares templates, [`name_hash`] names what is made from one), [`active_pods`] (which pods to delete first), [`pod_control`] (writes pods).
-//! [`metrics`] are the metrics that several controllers have. [`invalid_objects`] logs and counts objects that the controllers ignore.
+//! [`metrics`] are the metrics that several controllers have. [`invalid_objects`] logs and counts objects that the controllers ignore,
+//! `discovery_failures` API groups that do not answer `discovery`.
 
 #[cfg(feature = "workloads")]
 pub(crate) mod active_pods;
@@ -13,6 +14,8 @@ pub(crate) mod claim;
 pub(crate) mod controller_revisions;
 #[cfg(any(feature = "core", feature = "gc"))]
 pub(crate) mod discovery;
+#[cfg(any(feature = "core", feature = "gc"))]
+pub(crate) mod discovery_failures;
 pub(crate) mod ended;
 #[cfg(feature = "workloads")]
 pub(crate) mod finished_job;

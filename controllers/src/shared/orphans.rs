@@ -86,12 +86,7 @@ impl<O: Selects> Selectors<O> {
         O: kube::Resource,
     {
         let (info, metadata, name) = (O::info(), owner.meta(), owner.owner_name());
-        let object = InvalidObject {
-            kind: &info.kind,
-            name: &name,
-            uid: metadata.uid.as_deref().unwrap_or_default(),
-            generation: metadata.generation,
-        };
+        let object = InvalidObject::decoded(&info.kind, &name, metadata);
         self.look_up(object, || self.compile(owner, object))
     }
 

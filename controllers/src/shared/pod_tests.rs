@@ -89,6 +89,9 @@ fn pods_are_available_after_min_ready_seconds() {
         (ready("True", 51), 50, true, None),
         // The node's clock is ahead.
         (ready("True", -5), 10, false, Some(seconds(15))),
+        // The clock jumped by an hour, back and forth.
+        (ready("True", -3600), 10, false, Some(seconds(3610))),
+        (ready("True", 3605), 10, true, None),
         (ready("True", 5), -1, true, None),
         (ready("True", 5), i32::MAX, false, Some(seconds(2_147_483_642))),
     ] {
@@ -126,6 +129,9 @@ fn first_pod_that_becomes_available_decides_about_the_next_check() {
         // Time has passed since the status was calculated.
         (&pods, 10, 2, Some(seconds(4))),
         (&pods, 10, 7, Some(seconds(0))),
+        // The clock jumped since then.
+        (&pods, 10, -3600, Some(seconds(3606))),
+        (&pods, 10, 3600, Some(seconds(0))),
     ] {
         let later = now() + SignedDuration::from_secs(later);
         let check = next_availability_check(pods.iter(), min_ready_seconds, now(), later);

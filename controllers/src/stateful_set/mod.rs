@@ -20,6 +20,8 @@ mod revisions;
 mod status;
 
 #[cfg(test)]
+mod rollout_model;
+#[cfg(test)]
 mod test_objects;
 
 pub(crate) use controller::register;

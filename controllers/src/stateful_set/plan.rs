@@ -292,8 +292,10 @@ impl ObservedSet<'_> {
         None
     }
 
+    /// Whether it is to be replaced by one of the new revision. One that ended is deleted anyway.
     fn is_outdated(&self, pod: &StatefulPod) -> bool {
-        pod.revision.as_deref() != Some(self.update_revision) && pod.view.deleted.is_none()
+        let is_kept = pod.view.deleted.is_none() && !pod.view.is_terminal();
+        is_kept && pod.revision.as_deref() != Some(self.update_revision)
     }
 
     /// Counts missing replicas, too.

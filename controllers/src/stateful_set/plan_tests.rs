@@ -293,3 +293,11 @@ fn huge_sets_are_created_little_by_little() {
     let plan = plan_with(&spec("Parallel"), &pods, &kept);
     assert_eq!(plan.replicas.len(), MAX_CREATIONS + 1);
 }
+
+#[test]
+fn ended_pod_of_an_old_revision_is_deleted_once() {
+    let set = json!({"replicas": 2, "podManagementPolicy": "Parallel"});
+    let plan = plan_with(&set, &pods("0:rN 1:fO"), &kept);
+    assert_eq!(plan.replicas, [Step::Delete { ordinal: 1 }]);
+    assert_eq!(plan.update, []);
+}

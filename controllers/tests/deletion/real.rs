@@ -77,8 +77,25 @@ async fn objects_and_namespaces_are_collected_on_the_real_api_server() {
         assert_eq!(owner_names(&found), ["keeper"]);
     }
 
-    // A namespace stays while its content is not known.
+    // A namespace stays while its content is not known: only what is known is deleted.
+    let unknown = namespace("unknown");
+    scenario.apply(&unknown);
+    let content = scenario.apply(&object("ConfigMap", "unknown", "content"));
+    scenario.cluster.delete(&unknown).unwrap();
+    scenario.gone(&content).await;
+    let names_the_group = |found: &Value| {
+        let conditions = found["status"]["conditions"].as_array().into_iter().flatten();
+        conditions.into_iter().any(|condition| {
+            let message = condition["message"].as_str().unwrap_or_default();
+            condition["type"] == "NamespaceDeletionDiscoveryFailure"
+                && condition["status"] == "True"
+                && message.contains("unanswered.dev/v1")
+        })
+    };
+    let kept = scenario.cluster.wait_until(&unknown, names_the_group).await;
+    assert_eq!(kept["spec"]["finalizers"], json!(["kubernetes"]));
     scenario.cluster.delete(&unanswered).unwrap();
+    scenario.gone(&unknown).await;
 
     // The namespace, with what is left and a pod.
     scenario.apply(&pod("p"));

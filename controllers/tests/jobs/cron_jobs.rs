@@ -105,3 +105,30 @@ async fn job_that_vanishes_leaves_the_list() {
         .wait_until(&cron_job, |found| active_count(found) == 0)
         .await;
 }
+
+#[tokio::test]
+async fn controller_uses_exactly_its_permissions() {
+    let scenario = Scenario::start("cronjob").await;
+    let spec = json!({"concurrencyPolicy": "Forbid", "failedJobsHistoryLimit": 0});
+    let cron_job = scenario.cluster.apply(&every_second("backup", &spec)).unwrap();
+    let first = scenario.jobs(1).await.remove(0);
+    // A Job that is not in the list, and is on no list of the API server either.
+    let mut unexpected = job("unexpected", &json!({}));
+    unexpected["metadata"]["ownerReferences"] = first["metadata"]["ownerReferences"].clone();
+    let unexpected = scenario.cluster.apply(&unexpected).unwrap();
+    scenario.event("UnexpectedJob", 1).await;
+    // The next time, a patch counts it.
+    let touch = json!({"metadata": {"labels": {"touched": "true"}}});
+    scenario.cluster.merge_patch(&cron_job, &touch).unwrap();
+    scenario.event("UnexpectedJob", 2).await;
+    scenario.cluster.delete(&first).unwrap();
+    scenario.event("MissingJob", 1).await;
+    let suspend = json!({"spec": {"suspend": true}});
+    scenario.cluster.merge_patch(&cron_job, &suspend).unwrap();
+    scenario.finish(&unexpected, "Failed");
+    scenario.cluster.wait_until(&unexpected, Value::is_null).await;
+    scenario
+        .cluster
+        .assert_exact_permissions(&scenario.identity)
+        .await;
+}

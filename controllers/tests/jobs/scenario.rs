@@ -1,8 +1,8 @@
-//! An API server and the controllers. Nothing runs pods: the tests write the Jobs' status.
+//! An API server and the controllers. Nothing runs pods: the tests write the status of pods, and of Jobs where no controller does.
 
 use kubewright::testing::TestOperator;
 use kubewright_controllers::{Options, register};
-use kubewright_testkit::{Cluster, Identity};
+use kubewright_testkit::{Cluster, Identity, until};
 use serde_json::{Value, json};
 
 pub(crate) struct Scenario {
@@ -46,6 +46,43 @@ impl Scenario {
         );
     }
 
+    /// Waits until the Job counts as many active pods, and they are all that exist. Returns them.
+    pub(crate) async fn active_pods(&self, job: &Value, count: usize) -> Vec<Value> {
+        let counts = |job: &Value| job["status"]["active"].as_u64().unwrap_or(0) == count as u64;
+        until(&format!("{count} pods are active"), async || {
+            let found = self.cluster.get(job).unwrap().unwrap_or_default();
+            let mut pods = self.cluster.list(&object("v1", "Pod", "")).unwrap();
+            for pod in &mut pods {
+                (pod["apiVersion"], pod["kind"]) = (json!("v1"), json!("Pod"));
+            }
+            if counts(&found) && pods.len() == count {
+                Ok(pods)
+            } else {
+                Err(format!("{} pods, {}", pods.len(), found["status"]))
+            }
+        })
+        .await
+    }
+
+    /// Waits until an event with this reason has been counted so often.
+    pub(crate) async fn event(&self, reason: &str, count: i64) {
+        until(&format!("{count} events with the reason {reason}"), async || {
+            let events = self.cluster.list(&object("v1", "Event", "")).unwrap();
+            let mut counts = events
+                .iter()
+                .filter(|event| event["reason"] == reason)
+                .map(|event| {
+                    let series = event["series"]["count"].as_i64();
+                    series.or(event["count"].as_i64()).unwrap_or(1)
+                });
+            counts
+                .any(|counted| counted >= count)
+                .then_some(())
+                .ok_or_else(|| json!(events).to_string())
+        })
+        .await;
+    }
+
     pub(crate) fn finish(&self, job: &Value, condition: &str) {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let of = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": now});
@@ -66,10 +103,13 @@ fn template() -> Value {
     json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}})
 }
 
+fn object(api_version: &str, kind: &str, name: &str) -> Value {
+    json!({"apiVersion": api_version, "kind": kind, "metadata": {"namespace": "shop", "name": name}})
+}
+
 pub(crate) fn job(name: &str, spec: &Value) -> Value {
-    let mut job = json!({
-        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "shop", "name": name}, "spec": {"template": template()},
-    });
+    let mut job = object("batch/v1", "Job", name);
+    job["spec"] = json!({"template": template()});
     for (key, value) in spec.as_object().unwrap() {
         job["spec"][key] = value.clone();
     }

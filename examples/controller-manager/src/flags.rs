@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::Parser;
+use clap::{Parser, builder::RangedU64ValueParser};
 use kubewright::kube::{
     Config,
     config::{KubeConfigOptions, Kubeconfig},
@@ -18,6 +18,7 @@ use kubewright_controllers::{FeatureGates, Knobs, Options, catalog, parse_durati
 #[derive(Debug, Parser)]
 #[command(
     name = "controller-manager",
+    args_override_self = true,
     about = "Runs Kubernetes' controllers: deployments, cron jobs, namespaces, garbage collection and more"
 )]
 pub(crate) struct Flags {
@@ -31,42 +32,42 @@ pub(crate) struct Flags {
     /// Address of the API server; overrides the kubeconfig's
     #[arg(long, value_name = "URL")]
     master: Option<String>,
-    /// Controllers to run: `*` is all, `foo` adds one, `-foo` removes one
+    /// Controllers to run: `*` is all, `foo` adds one, `-foo` removes one. Repeated: the lists are joined
     #[arg(long, value_name = "NAMES", default_value = "*", allow_hyphen_values = true)]
-    controllers: String,
+    controllers: Vec<String>,
 
     /// Deployments that are synced concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = worker_count())]
     concurrent_deployment_syncs: usize,
     /// ReplicaSets that are synced concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = worker_count())]
     concurrent_replicaset_syncs: usize,
     /// ReplicationControllers that are synced concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = worker_count())]
     concurrent_rc_syncs: usize,
     /// StatefulSets that are synced concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = worker_count())]
     concurrent_statefulset_syncs: usize,
     /// DaemonSets that are synced concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 2)]
+    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = worker_count())]
     concurrent_daemonset_syncs: usize,
     /// Jobs that are synced concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = worker_count())]
     concurrent_job_syncs: usize,
     /// CronJobs that are synced concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = worker_count())]
     concurrent_cron_job_syncs: usize,
     /// Finished Jobs that are checked concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = worker_count())]
     concurrent_ttl_after_finished_syncs: usize,
     /// Namespaces that are deleted concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = worker_count())]
     concurrent_namespace_syncs: usize,
     /// Objects that the garbage collector checks concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = worker_count())]
     concurrent_gc_syncs: usize,
     /// Token Secrets that are synced concurrently
-    #[arg(long, value_name = "COUNT", default_value_t = 5)]
+    #[arg(long, value_name = "COUNT", default_value_t = 5, value_parser = worker_count())]
     concurrent_serviceaccount_token_syncs: usize,
 
     /// Average requests per second. Default: no limit
@@ -106,12 +107,12 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "COUNT", default_value_t = 12_500)]
     terminated_pod_gc_threshold: usize,
 
-    /// Feature gates: `Gate=true,Other=false`
-    #[arg(long, value_name = "GATES", default_value = "")]
-    feature_gates: String,
+    /// Feature gates: `Gate=true,Other=false`. Repeated: the lists are joined
+    #[arg(long, value_name = "GATES")]
+    feature_gates: Vec<String>,
     /// Version of Kubernetes to emulate: `kube=1.33`
     #[arg(long, value_name = "VERSION")]
-    emulated_version: Option<String>,
+    emulated_version: Vec<String>,
 
     /// Controllers act as service accounts of their own in kube-system
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", action = clap::ArgAction::Set)]
@@ -151,13 +152,7 @@ impl Flags {
         // The variable also knows versions that a command line of upstream's refuses.
         let gates = match variable("KUBEWRIGHT_GATES") {
             gates if !gates.is_empty() => FeatureGates::parse(&gates)?,
-            _ => {
-                let gates = FeatureGates::parse(&self.feature_gates)?;
-                match &self.emulated_version {
-                    Some(version) => gates.emulate(version)?,
-                    None => gates,
-                }
-            }
+            _ => self.gates()?,
         };
         let options = Options {
             gates,
@@ -183,7 +178,22 @@ impl Flags {
                 .context("--legacy-service-account-token-clean-up-period")?,
             ..Options::default()
         };
-        options.select(&self.controllers).context("--controllers")
+        options.select(&self.selected()).context("--controllers")
+    }
+
+    /// Returns the feature gates of the command line.
+    fn gates(&self) -> anyhow::Result<FeatureGates> {
+        let mut gates = FeatureGates::parse(&self.feature_gates.join(",")).context("--feature-gates")?;
+        if !self.emulated_version.is_empty() {
+            let version = self.emulated_version.join(",");
+            gates = gates.emulate(&version).context("--emulated-version")?;
+        }
+        gates.validate().context("--feature-gates, --emulated-version")?;
+        Ok(gates)
+    }
+
+    fn selected(&self) -> String {
+        self.controllers.join(",")
     }
 
     /// Returns the certificate chain and the key of the port, in PEM.
@@ -204,7 +214,8 @@ impl Flags {
 
     /// Returns the names in `--controllers` that are controllers of kube-controller-manager and not part of this program.
     pub(crate) fn absent_controllers(&self) -> Vec<String> {
-        let absent = catalog::absent(&self.controllers).into_iter();
+        let selected = self.selected();
+        let absent = catalog::absent(&selected).into_iter();
         absent.map(str::to_owned).collect()
     }
 
@@ -265,6 +276,11 @@ impl Flags {
         }
         args
     }
+}
+
+/// Without workers a controller would do nothing.
+fn worker_count() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }
 
 /// Reads the file that a flag names.

@@ -1,3 +1,5 @@
+use clap::CommandFactory as _;
+
 use super::*;
 
 fn parse(args: &[&str]) -> Flags {
@@ -77,7 +79,19 @@ fn mistakes_name_the_flag() {
             &["--root-ca-file=/does/not/exist"],
             "--root-ca-file: cannot read /does/not/exist",
         ),
-        (&["--feature-gates=Foo"], "\"Foo\" are no feature gates"),
+        (
+            &["--feature-gates=Foo"],
+            "--feature-gates: \"Foo\" are no feature gates",
+        ),
+        (&["--feature-gates=JobManagedBy=false"], "it is locked to true"),
+        (
+            &["--emulated-version=kube=1.99"],
+            "--emulated-version: cannot emulate \"1.99\"",
+        ),
+        (
+            &["--emulated-version=1.35", "--emulated-version=kube=1.36"],
+            "--emulated-version: cannot emulate \"1.35,kube=1.36\"",
+        ),
         (
             &["--legacy-service-account-token-clean-up-period=1d"],
             "--legacy-service-account-token-clean-up-period: \"1d\" is no duration",
@@ -92,5 +106,57 @@ fn mistakes_name_the_flag() {
             Flags::try_parse_from(["controller-manager", wrong]).is_err(),
             "{wrong}"
         );
+    }
+}
+
+#[test]
+fn repeated_lists_are_joined_and_of_other_flags_the_last_one_counts() {
+    let flags = parse(&[
+        "--controllers=replicaset,deployment",
+        "--feature-gates=PodDeletionCost=false,MaxUnavailableStatefulSet=false",
+        "--concurrent-gc-syncs=1",
+        "--leader-elect",
+        "--kubeconfig=/first",
+        "--controllers=-deployment,job,bootstrapsigner",
+        "--feature-gates=kube:MaxUnavailableStatefulSet=true",
+        "--concurrent-gc-syncs=2",
+        "--leader-elect=false",
+        "--kubeconfig=/second",
+        "-v=1",
+        "-v=4",
+    ]);
+    let options = flags.options().unwrap();
+    let names = options.controllers.iter().map(|controller| controller.name);
+    assert_eq!(
+        names.collect::<Vec<_>>(),
+        ["deployment-controller", "job-controller", "replicaset-controller"],
+        "the first mention of a name decides"
+    );
+    assert_eq!(flags.absent_controllers(), ["bootstrapsigner"]);
+    assert_eq!(
+        options.gates,
+        FeatureGates::parse("PodDeletionCost=false,MaxUnavailableStatefulSet=true").unwrap()
+    );
+    assert_eq!(options.concurrent_gc_syncs, 2);
+    let args = flags.manager_args();
+    for expected in [
+        "--leader-elect=false",
+        "--kubeconfig=/second",
+        "--log-level=debug",
+    ] {
+        assert!(args.iter().any(|arg| arg == expected), "{expected}: {args:?}");
+    }
+}
+
+#[test]
+fn controllers_without_workers_are_refused_by_the_name_of_the_flag() {
+    let help = Flags::command().render_long_help().to_string();
+    let counts = help.split("--").filter(|part| part.starts_with("concurrent-"));
+    let flags: Vec<_> = counts.map(|part| part.split(' ').next().unwrap()).collect();
+    assert_eq!(flags.len(), 11, "{flags:?}");
+    for flag in flags {
+        let zero = format!("--{flag}=0");
+        let error = Flags::try_parse_from(["controller-manager", &zero]).unwrap_err();
+        assert!(error.to_string().contains(flag), "{error}");
     }
 }

@@ -16,8 +16,7 @@ enum Treatment {
 use Treatment::{Ignored, Refused};
 
 const ABSENT: &str = "its controller is not part of this program";
-const NOT_AUTHENTICATED: &str =
-    "the port authenticates nobody: leave it on loopback, the default, or behind a proxy that does";
+const TOKENS_ALONE: &str = "clients send bearer tokens, which the cluster's own API server reviews; there are no client certificates";
 const SIMPLE_LOG: &str = "the log has one format, on standard error";
 const SELF_SIGNED: &str = "without --tls-cert-file the certificate is self-signed and stays in memory";
 const TLS: &str = "the port has TLS 1.2 and 1.3 with rustls' cipher suites, and HTTP/1.1";
@@ -27,11 +26,11 @@ const FLAGS: &[(&str, Treatment, &str)] = &[
     ("allocate-node-cidrs", Ignored, ABSENT),
     ("allow-metric-labels*", Ignored, "metrics have fixed labels"),
     ("attach-detach-*", Ignored, ABSENT),
-    ("authentication-*", Ignored, NOT_AUTHENTICATED),
-    ("authorization-*", Ignored, NOT_AUTHENTICATED),
+    ("authentication-*", Ignored, TOKENS_ALONE),
+    ("authorization-*", Ignored, TOKENS_ALONE),
     ("cert-dir", Ignored, SELF_SIGNED),
     ("cidr-allocator-type", Ignored, ABSENT),
-    ("client-ca-file", Ignored, NOT_AUTHENTICATED),
+    ("client-ca-file", Ignored, TOKENS_ALONE),
     (
         "cloud-config",
         Refused,
@@ -129,7 +128,7 @@ const FLAGS: &[(&str, Treatment, &str)] = &[
     ),
     ("pv-recycler-*", Ignored, ABSENT),
     ("pvclaimbinder-sync-period", Ignored, ABSENT),
-    ("requestheader-*", Ignored, NOT_AUTHENTICATED),
+    ("requestheader-*", Ignored, TOKENS_ALONE),
     ("resource-quota-sync-period", Ignored, ABSENT),
     ("route-reconciliation-period", Ignored, ABSENT),
     ("secondary-node-eviction-rate", Ignored, ABSENT),
@@ -195,10 +194,13 @@ pub(crate) fn take(
         if *treatment == Refused {
             bail!("--{name} is not supported: {reason}");
         }
-        ignored.push(IgnoredFlag {
-            name: name.to_owned(),
-            reason,
-        });
+        // One warning, however often it was given.
+        if !ignored.iter().any(|flag: &IgnoredFlag| flag.name == name) {
+            ignored.push(IgnoredFlag {
+                name: name.to_owned(),
+                reason,
+            });
+        }
         if !has_value && !SWITCHES.contains(&name) {
             arguments.next();
         }
@@ -317,6 +319,7 @@ mod tests {
             "2",
             "--min-resync-period",
             "12h0m0s",
+            "--cluster-name=other",
             "manifests",
             "--yaml",
         ]);

@@ -15,6 +15,8 @@ mod outcome;
 mod program;
 #[path = "scenarios/recording.rs"]
 mod recording;
+#[path = "scenarios/repairs.rs"]
+mod repairs;
 #[path = "scenarios/workloads.rs"]
 mod workloads;
 

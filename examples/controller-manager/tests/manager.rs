@@ -6,7 +6,8 @@ use std::{net::TcpListener, process::Command, time::Duration};
 
 use http::Request;
 use kubewright::kube::{Client, Config};
-use kubewright_testkit::{Cluster, eventually};
+use kubewright_apiserver::{ApiServer, HousekeepingTask};
+use kubewright_testkit::{ChildProcess, Cluster, Failure, Fault, RequestMatcher, eventually};
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_controller-manager");
@@ -22,13 +23,39 @@ fn replica_set() -> Value {
     })
 }
 
+/// Waits until the status of the ReplicaSet counts its pods.
+fn wait_for_pods(cluster: &Cluster, manager: &ChildProcess) {
+    eventually("the status counts the pods", TIMEOUT, || {
+        let found = cluster.get(&replica_set()).map_err(|error| error.to_string())?;
+        let replicas = found.unwrap_or_default()["status"]["replicas"].clone();
+        if replicas == 3 {
+            Ok(())
+        } else {
+            Err(format!("{replicas}: {}", manager.log_tail()))
+        }
+    });
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
 /// Gets a path over TLS, with any certificate.
+fn get(port: u16, path: &str) -> Result<String, String> {
+    get_with_token(port, path, "")
+}
+
 #[tokio::main]
-async fn get(port: u16, path: &str) -> Result<String, String> {
+async fn get_with_token(port: u16, path: &str, token: &str) -> Result<String, String> {
     let mut config = Config::new(format!("https://127.0.0.1:{port}").parse().unwrap());
     config.accept_invalid_certs = true;
     let client = Client::try_from(config).unwrap();
-    let request = Request::get(path).body(Vec::new()).unwrap();
+    let mut request = Request::get(path);
+    if !token.is_empty() {
+        request = request.header("Authorization", format!("Bearer {token}"));
+    }
+    let request = request.body(Vec::new()).unwrap();
     client
         .request_text(request)
         .await
@@ -38,11 +65,7 @@ async fn get(port: u16, path: &str) -> Result<String, String> {
 #[test]
 fn selected_controllers_run_and_one_port_serves_health_and_metrics() {
     let cluster = Cluster::embedded().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = free_port();
     let mut manager = cluster
         .launch(cluster.admin(), PROGRAM)
         .args([
@@ -53,15 +76,7 @@ fn selected_controllers_run_and_one_port_serves_health_and_metrics() {
         .start()
         .unwrap();
     cluster.apply(&replica_set()).unwrap();
-    eventually("the status counts the pods", TIMEOUT, || {
-        let found = cluster.get(&replica_set()).map_err(|error| error.to_string())?;
-        let replicas = found.unwrap_or_default()["status"]["replicas"].clone();
-        if replicas == 3 {
-            Ok(())
-        } else {
-            Err(format!("{replicas}: {}", manager.log_tail()))
-        }
-    });
+    wait_for_pods(&cluster, &manager);
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": "default", "name": "default"}});
     eventually("the account exists", TIMEOUT, || {
         cluster.get(&account).ok().flatten()
@@ -86,6 +101,116 @@ fn selected_controllers_run_and_one_port_serves_health_and_metrics() {
 }
 
 #[test]
+fn metrics_on_an_address_that_others_reach_need_a_token_and_health_checks_none() {
+    let cluster = Cluster::embedded().unwrap();
+    let port = free_port();
+    let manager = cluster
+        .launch(cluster.admin(), PROGRAM)
+        .args([
+            "--controllers=serviceaccount",
+            "--leader-elect=false",
+            "--bind-address=0.0.0.0",
+        ])
+        .arg(format!("--secure-port={port}"))
+        .start()
+        .unwrap();
+    eventually("the program responds", TIMEOUT, || {
+        get(port, "/healthz").map_err(|error| format!("{error}: {}", manager.log_tail()))
+    });
+    let error = get(port, "/metrics").unwrap_err();
+    assert!(error.contains("unauthorized"), "{error}");
+    let reader = cluster.service_account("default", "reader").unwrap();
+    let error = get_with_token(port, "/metrics", reader.token()).unwrap_err();
+    assert!(error.contains("forbidden"), "{error}");
+    let admin = get_with_token(port, "/metrics", cluster.admin().token());
+    assert!(admin.unwrap().contains("workqueue_depth"));
+}
+
+/// The API server of an older version does not serve CronJobs.
+#[test]
+fn controller_of_a_kind_that_is_not_served_does_not_stop_the_others() {
+    let cluster = Cluster::embedded().unwrap();
+    let not_found = Failure::new(
+        404,
+        "NotFound",
+        "the server could not find the requested resource",
+    );
+    let cron_jobs = RequestMatcher::any()
+        .resource("cronjobs")
+        .user(cluster.admin().user());
+    let unserved = cluster.faults().always(cron_jobs, Fault::Respond(not_found));
+    let port = free_port();
+    let manager = cluster
+        .launch(cluster.admin(), PROGRAM)
+        .args([
+            "--controllers=replicaset,serviceaccount,cronjob",
+            "--leader-elect=false",
+        ])
+        .arg(format!("--secure-port={port}"))
+        .start()
+        .unwrap();
+    cluster.apply(&replica_set()).unwrap();
+    wait_for_pods(&cluster, &manager);
+    // An error if a check fails.
+    let health = || get(port, "/readyz?verbose").unwrap_or_else(|error| error);
+    let found = health();
+    for expected in [
+        "[+] component-replicaset-controller ok",
+        "[+] component-serviceaccount-controller ok",
+        "[-] component-cronjob-controller failed: waiting for the first list of cronjobs",
+    ] {
+        assert!(found.contains(expected), "{found}");
+    }
+    unserved.remove();
+    eventually("the controller of CronJobs works, too", TIMEOUT, || {
+        let found = health();
+        let is_ready = found.contains("[+] component-cronjob-controller ok");
+        is_ready.then_some(()).ok_or(found)
+    });
+}
+
+/// Only the invalid object itself is left alone.
+#[test]
+fn invalid_object_is_logged_once_by_name_and_counted() {
+    let server = ApiServer::builder().housekeeping(&HousekeepingTask::BESIDE_CONTROLLER_MANAGER);
+    let cluster = Cluster::start_embedded(server).unwrap();
+    let port = free_port();
+    let manager = cluster
+        .launch(cluster.admin(), PROGRAM)
+        .args([
+            "--controllers=garbagecollector,replicaset",
+            "--leader-elect=false",
+        ])
+        .arg(format!("--secure-port={port}"))
+        .start()
+        .unwrap();
+    let mut node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "invalid-node"}});
+    node["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "6b0a2f0e-0f7b-4f5d-9d2c-111111111111",
+    }]);
+    let count = "controllers_invalid_objects_total{controller=\"garbage-collector-controller\",reason=\"NamespacedOwner\"} 1";
+    for number in 0..3 {
+        node["metadata"]["labels"] = json!({"number": number.to_string()});
+        cluster.apply(&node).unwrap();
+        eventually("the node is counted", TIMEOUT, || {
+            let metrics = get(port, "/metrics").unwrap_or_default();
+            let is_counted = metrics.contains(count);
+            is_counted.then_some(()).ok_or_else(|| manager.log_tail())
+        });
+    }
+    cluster.apply(&replica_set()).unwrap();
+    wait_for_pods(&cluster, &manager);
+    let log = manager.log();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("invalid-node")).collect();
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    assert!(
+        lines[0].contains("WARN") && lines[0].contains("the object is invalid"),
+        "{lines:#?}"
+    );
+    assert!(get(port, "/metrics").unwrap().contains(count));
+}
+
+#[test]
 fn roles_are_printed_without_a_cluster() {
     let printed = Command::new(PROGRAM)
         .args(["manifests", "--yaml"])
@@ -104,6 +229,7 @@ fn flags_of_upstream_that_change_nothing_are_warnings() {
         .args([
             "--cluster-name=x",
             "--controllers=*,bootstrapsigner",
+            "--feature-gates=PodDeletionCost=false,SomethingElse=true",
             "--kubeconfig=/does/not/exist",
         ])
         .output()
@@ -112,9 +238,14 @@ fn flags_of_upstream_that_change_nothing_are_warnings() {
     for expected in [
         "--cluster-name changes nothing here: its controller is not part of this program",
         "--controllers: \"bootstrapsigner\" is not part of this program",
+        "no controller asks for this feature gate",
     ] {
-        assert!(text.contains(expected), "{text}");
+        assert_eq!(text.matches(expected).count(), 1, "{text}");
     }
+    assert!(
+        text.contains("SomethingElse") && !text.contains("PodDeletionCost"),
+        "{text}"
+    );
 }
 
 #[test]

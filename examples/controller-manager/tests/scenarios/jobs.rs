@@ -32,6 +32,7 @@ impl Scenarios<'_> {
         self.apply_and_wait(&job("suspended", json!({"suspend": true}), 0), |found| {
             !found["status"]["conditions"].is_null()
         });
+        self.stopped_job();
         self.wait(&retried, has_ended);
         let expiring = job("expiring", json!({"ttlSecondsAfterFinished": 1}), 0);
         self.cluster.apply(&expiring).unwrap();
@@ -50,6 +51,37 @@ impl Scenarios<'_> {
                 left => Err(left),
             }
         });
+    }
+
+    /// A Job whose pods do not end: it shrinks, is suspended and resumed, adopts a pod, and reaches its deadline.
+    fn stopped_job(&self) {
+        let mut stopped = job("stopped", json!({"completions": 6, "parallelism": 3}), 0);
+        let annotations = &mut stopped["spec"]["template"]["metadata"]["annotations"];
+        annotations["simulation.kubewright.dev/run"] = json!("3600000");
+        let has_active =
+            |count: u64| move |job: &Value| job["status"]["active"].as_u64().unwrap_or(0) == count;
+        self.apply_and_wait(&stopped, has_active(3));
+        for (change, active) in [
+            (json!({"parallelism": 1}), 1),
+            (json!({"suspend": true}), 0),
+            (json!({"suspend": false}), 1),
+        ] {
+            self.patch(&stopped, &json!({ "spec": change }));
+            self.wait(&stopped, has_active(active));
+        }
+        let pods = self.list("v1", "Pod");
+        let is_active = |pod: &&Value| {
+            pod["metadata"]["labels"]["job-name"] == "stopped"
+                && pod["metadata"]["deletionTimestamp"].is_null()
+        };
+        let pod = pods.iter().find(is_active).unwrap()["metadata"]["name"].as_str();
+        let pod = named("v1", "Pod", pod.unwrap());
+        self.patch(&pod, &json!({"metadata": {"ownerReferences": null}}));
+        self.wait(&pod, |pod| {
+            pod["metadata"]["ownerReferences"][0]["name"] == "stopped"
+        });
+        self.patch(&stopped, &json!({"spec": {"activeDeadlineSeconds": 1}}));
+        self.wait(&stopped, has_ended);
     }
 
     /// Suspends the CronJob when it has deleted an old Job.

@@ -1,5 +1,5 @@
 //! Scenarios with this program, on both API servers, end as they end with kube-controller-manager, which is recorded: the objects at several
-//! moments, and the reasons of the events. Read `workloads`, `jobs`, `accounts` and `deletions` (what happens),
+//! moments, and the reasons of the events. Read `workloads`, `jobs`, `accounts`, `repairs` and `deletions` (what happens),
 //! then `outcome` (what is compared).
 //!
 //! The program runs with exactly the permissions that it prints, and `permissions` checks that it uses them.
@@ -16,6 +16,7 @@ mod outcome;
 mod permissions;
 mod program;
 mod recording;
+mod repairs;
 mod workloads;
 
 use std::{env, fs};

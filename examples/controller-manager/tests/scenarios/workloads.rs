@@ -17,16 +17,21 @@ pub(crate) struct Scenarios<'a> {
 
 impl Scenarios<'_> {
     pub(crate) fn run(&mut self, node_to_drain: &str) {
+        self.lose_pod();
         self.deployments();
+        self.history_of_deployment();
         self.stateful_sets();
+        self.claims();
         self.daemon_sets();
         self.replicas();
         self.drain(node_to_drain);
         self.jobs();
         self.accounts();
+        self.credentials();
         self.adoptions();
         self.cascades();
         self.namespaces();
+        self.collect_lost_pod();
     }
 
     /// Rollout, rollback, pause, and an image that cannot be pulled.
@@ -64,10 +69,14 @@ impl Scenarios<'_> {
         self.record("repaired", "apps/v1", &["Deployment", "ReplicaSet"]);
     }
 
+    /// The last version is the second one again; the first one does not fit into the history.
     fn stateful_sets(&mut self) {
-        for version in [1, 2] {
+        for version in [1, 2, 3, 2] {
             let mut db = named("apps/v1", "StatefulSet", "db");
-            db["spec"] = json!({"replicas": 3, "serviceName": "db", "selector": selector("db"), "template": template("db", version, "Always")});
+            db["spec"] = json!({
+                "replicas": 3, "serviceName": "db", "revisionHistoryLimit": 1,
+                "selector": selector("db"), "template": template("db", version, "Always"),
+            });
             self.apply_and_wait(&db, |db| {
                 let status = &db["status"];
                 let counts = ["replicas", "updatedReplicas", "availableReplicas"];
@@ -79,10 +88,11 @@ impl Scenarios<'_> {
     }
 
     fn daemon_sets(&self) {
-        for version in [1, 2] {
+        for version in [1, 2, 3, 2] {
             let mut agent = named("apps/v1", "DaemonSet", "agent");
-            agent["spec"] =
-                json!({"selector": selector("agent"), "template": template("agent", version, "Always")});
+            agent["spec"] = json!({
+                "revisionHistoryLimit": 1, "selector": selector("agent"), "template": template("agent", version, "Always"),
+            });
             self.apply_and_wait(&agent, |agent| {
                 let status = &agent["status"];
                 let counts = [
