@@ -28,6 +28,13 @@ func setupNodeLabeler(m ctrl.Manager, r reconcile.Reconciler) error {
 
 // ANCHOR_END: predicate
 
+// ANCHOR: permissions
+// +kubebuilder:rbac:groups=bench.kubewright.dev,resources=widgets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=bench.kubewright.dev,resources=widgets/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// ANCHOR_END: permissions
+
 // ANCHOR: watches
 func setupWidgets(m ctrl.Manager, r reconcile.Reconciler) error {
 	// Enqueues the Widget with the name of the ConfigMap.

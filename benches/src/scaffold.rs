@@ -57,7 +57,10 @@ fn main() -> Result<()> {
     println!("| crates, including those for build scripts and macros | {all} |");
     println!("| crates linked into the operator | {runtime} |");
 
-    println!("| `cargo build`, first | {:.0} s |", bench.build()?);
+    let before = cpu_of_children()?;
+    bench.build()?;
+    let first = cpu_of_children()? - before;
+    println!("| `cargo build`, first, all processes | {first:.0} CPU s |");
     let edited = rounds(|round| bench.edit(round).and_then(|()| bench.build()))?;
     println!("| `cargo build` after editing a line | {edited:.1} s |");
 

@@ -2,6 +2,7 @@
 
 mod conversion_help;
 mod environment;
+mod kind_places;
 mod source_paths;
 
 use std::{
@@ -150,7 +151,12 @@ impl OperatorTarget {
         let name = self.binary.clone();
         if !output.succeeded {
             let wrote_stderr = !output.stderr.is_empty();
-            return Err(CargoError::Manifests { wrote_stderr, name });
+            let help = kind_places::kind_places(&self.root, &output.stderr);
+            return Err(CargoError::Manifests {
+                wrote_stderr,
+                name,
+                help,
+            });
         }
         let parsed = Manifests::parse(&output.stdout);
         let mut manifests = parsed.map_err(|message| CargoError::InvalidManifests { name, message })?;

@@ -10,6 +10,7 @@ pub(crate) use built_in::kubectl_resource;
 pub use kind_reference::KindReference;
 pub(crate) use reserved::is_keyword;
 
+// ANCHOR: errors
 /// Why a name is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NameError {
@@ -52,6 +53,7 @@ pub enum NameError {
     #[error("a version has the form `v1`, `v1beta2` or `v2alpha1`")]
     ApiVersion,
 }
+// ANCHOR_END: errors
 
 /// The operator's name, used for its crate, its binary and its Kubernetes objects.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use std::{
 
 use similar::TextDiff;
 
+// ANCHOR: errors
 /// A file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {source}", path.display())]
@@ -17,6 +18,7 @@ pub struct IoError {
     path: PathBuf,
     source: io::Error,
 }
+// ANCHOR_END: errors
 
 impl IoError {
     pub(crate) fn new(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {

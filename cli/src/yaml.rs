@@ -9,6 +9,7 @@ use serde_json::Value;
 
 pub use lines::{Document, documents};
 
+// ANCHOR: errors
 /// Error of reading or writing YAML.
 #[derive(Debug, thiserror::Error)]
 pub enum YamlError {
@@ -19,6 +20,7 @@ pub enum YamlError {
     #[error("{0}")]
     Write(#[from] serde_saphyr::SerializeError),
 }
+// ANCHOR_END: errors
 
 impl YamlError {
     /// Returns the line of the error in the text, if it has one.

@@ -2,13 +2,14 @@
 
 use std::{io::ErrorKind, net::TcpStream, path::Path, process::Command, time::Duration};
 
+use k8s_openapi::api::apps::v1::Deployment;
 use kube::{
     Api, Client, Config,
     api::{DynamicObject, Patch, PatchParams},
     config::{KubeConfigOptions, Kubeconfig},
     core::{ApiResource, GroupVersionKind},
 };
-use kubewright_testkit::{ChildProcess, Cluster, eventually};
+use kubewright_testkit::{ChildProcess, Cluster, Launch, eventually};
 use kubewright_tests::{Project, new_object, on_both_servers};
 use serde_json::{Value, json};
 
@@ -283,6 +284,20 @@ async fn dev_simulation_and_output_follow_the_flags() {
     let started = time(&status["containerStatuses"][0]["state"]["running"]["startedAt"]);
     let seconds = started.as_second() - time(&status["startTime"]).as_second();
     assert!((2..30).contains(&seconds), "{status}");
+
+    // The patch in the project's README: the pods of that rollout run and do not become ready.
+    let readme = project.read("README.md");
+    let (_, patch) = readme.split_once("-n default -p").expect("the command");
+    let patch = patch.split('\'').nth(1).expect("the patch");
+    let patch: Value = serde_json::from_str(patch).expect("JSON");
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), "default");
+    deployments
+        .patch("example-foo", &PatchParams::default(), &Patch::Strategic(&patch))
+        .await
+        .expect("the Deployment is patched");
+    let is_unavailable =
+        |status: &Value| status["updatedReplicas"] == 1 && status["unavailableReplicas"] == 1;
+    wait_for_deployment(&client, is_unavailable).await;
     terminate(&mut dev);
 
     // All runs append to the same log.
@@ -318,6 +333,17 @@ fn operator_exits_when_dev_is_killed() {
     wait_for(&dev, "acquired the leader lease");
     wait_for(&dev, "kubewright::controller::runner: starting workers");
     running("debug/devkilled");
+    // A second replica, with the arguments in the project's README.
+    let readme = project.read("README.md");
+    let arguments = readme
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("cargo run -- "));
+    let second = Launch::new(project.build(), project.root().join(".second.log"))
+        .args(arguments.expect("the command").split(' '))
+        .env("KUBECONFIG", kubeconfig(&dev));
+    let mut second = second.start().expect("it starts");
+    wait_for(&second, "standing by");
+    terminate(&mut second);
     // Signal only dev, not its process group: the operator must exit without a signal of its own.
     signal("KILL", &[dev.pid()]);
     eventually("the operator exits", LOG_TIMEOUT, || {
@@ -508,11 +534,16 @@ fn new_with_dev_brings_the_sample_to_ready() {
 
 /// Waits until the sample's Deployment is available: by then, its objects have changed.
 async fn wait_until_available(client: &Client) {
+    wait_for_deployment(client, |status| status["availableReplicas"] == 1).await;
+}
+
+/// Waits for a status of the sample's Deployment.
+async fn wait_for_deployment(client: &Client, is_expected: impl Fn(&Value) -> bool) {
     let path = "/apis/apps/v1/namespaces/default/deployments";
     let timeout = tokio::time::Instant::now() + LOG_TIMEOUT;
     loop {
         let deployments = get(client, path).await;
-        if deployments["items"][0]["status"]["availableReplicas"] == 1 {
+        if is_expected(&deployments["items"][0]["status"]) {
             return;
         }
         assert!(tokio::time::Instant::now() < timeout, "{deployments}");

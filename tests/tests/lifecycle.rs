@@ -23,6 +23,18 @@ on_both_servers!(
 
 fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
     let project = Project::scaffold("lifecycle", "Foo", &[]);
+    if let Some(plane) = cluster.control_plane() {
+        // As the project's README says, before any other command.
+        let manifests = project.root().join("manifests");
+        let apply = [
+            "apply",
+            "--server-side",
+            "--kustomize",
+            &manifests.to_string_lossy(),
+        ];
+        let applied = plane.kubectl().run(apply);
+        applied.unwrap_or_else(|error| panic!("{error}"));
+    }
     for setting in ["network_policy", "dashboard"] {
         let line = |value: bool| format!("{setting} = {value}");
         project.edit("kubewright.toml", &line(false), &line(true));

@@ -576,6 +576,33 @@ fn edited_files_are_rejected_merged_or_left_alone() {
     );
     project.edit(".kubewright/base/Dockerfile", older, newer);
 
+    // A type that contains itself: the error names the field, the types, the fix and the place.
+    let code = project.read("src/api/thing.rs");
+    let field = "    pub replicas: i32,\n";
+    let tree = format!("{field}    pub tree: Tree,\n");
+    let status = "/// The observed state.";
+    let definition = "#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]\npub struct Tree {\n    pub branches: Vec<Tree>,\n}\n\n";
+    project.edit("src/api/thing.rs", field, &tree);
+    project.edit("src/api/thing.rs", status, &format!("{definition}{status}"));
+    let before = project.files();
+    let rejected = project.kubewright(&["generate"]).expect_failure();
+    let line = code
+        .lines()
+        .position(|line| line.contains("pub struct ThingSpec"))
+        .expect("the struct")
+        + 1;
+    for expected in [
+        "kind Thing (demo.dev/v1alpha1) has a schema that Kubernetes does not accept: spec.tree.branches[]: type Tree contains itself (Tree → \
+         Tree), and schemas of custom resources cannot: accept any value in this field with `#[schemars(with = ",
+        &format!("help: src/api/thing.rs:{line}: Thing (demo.dev/v1alpha1) is defined here"),
+    ] {
+        assert!(rejected.stderr.contains(expected), "{}", rejected.stderr);
+    }
+    assert_eq!(project.files(), before);
+    project.edit("src/api/thing.rs", &tree, field);
+    project.edit("src/api/thing.rs", definition, "");
+    assert_eq!(project.read("src/api/thing.rs"), code);
+
     // Code that does not compile: the compiler's error is shown, and nothing is written.
     project.edit("src/api/thing.rs", "pub replicas: i32", "pub replicas: i33");
     let before = project.files();

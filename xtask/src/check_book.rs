@@ -1,6 +1,7 @@
 //! Checks the book in `docs/` and the links of the other documents, without mdBook, which takes a minute to build.
 //!
-//! mdBook itself only warns about an include that it does not find. Links to other hosts are not fetched.
+//! mdBook itself only warns about an include that it does not find. Links to other hosts are not fetched; those to this repository on GitHub are
+//! looked up here.
 
 use std::{
     collections::BTreeSet,
@@ -19,6 +20,15 @@ const DOCUMENTS: [&str; 7] = [
     "examples/external-resource/README.md",
     "examples/node-labeler/README.md",
     "benches/README.md",
+];
+
+/// Languages of which the book has no code of its own: it is included from files that CI or the nightly run builds or tests.
+const INCLUDED_LANGUAGES: [&str; 4] = ["go", "rust", "toml", "yaml"];
+
+/// What the links to files and folders of this repository begin with.
+const REPOSITORY_LINKS: [&str; 2] = [
+    "https://github.com/kubewright/kubewright/blob/main/",
+    "https://github.com/kubewright/kubewright/tree/main/",
 ];
 
 /// Fails, and names the lines, if an included file or anchor, the target of a link, or a page of the table of contents does not exist.
@@ -67,6 +77,7 @@ fn check_book(book: &Path) -> anyhow::Result<Vec<String>> {
 fn check_page(page: &Path, root: &Path, failures: &mut Vec<String>) -> anyhow::Result<()> {
     let text = read(page)?;
     let folder = page.parent().context("a page has a folder")?;
+    let is_of_book = root.ends_with("docs/src");
     let mut fail =
         |line: usize, message: String| failures.push(format!("{}:{line}: {message}", page.display()));
     for (line, target) in links(&text) {
@@ -74,11 +85,16 @@ fn check_page(page: &Path, root: &Path, failures: &mut Vec<String>) -> anyhow::R
             fail(line, format!("link `{target}`: {error:#}"));
         }
     }
-    let mut in_rust = false;
+    // The language of the block of code, if the code must be included.
+    let mut included_language = None;
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
-        if let Some(language) = line.strip_prefix("```") {
-            in_rust = !in_rust && language.starts_with("rust");
+        if let Some(info) = line.strip_prefix("```") {
+            let language = info
+                .split(',')
+                .next()
+                .filter(|name| INCLUDED_LANGUAGES.contains(name));
+            included_language = language.filter(|_| is_of_book);
             continue;
         }
         if let Some(target) = include(line) {
@@ -94,10 +110,10 @@ fn check_page(page: &Path, root: &Path, failures: &mut Vec<String>) -> anyhow::R
                 }
                 Ok(_) => {}
             }
-        } else if in_rust && page.starts_with(root.join("")) && root.ends_with("docs/src") {
+        } else if let Some(language) = included_language {
             fail(
                 number + 1,
-                "Rust code in the book must be included from a file that CI builds".to_owned(),
+                format!("{language} code in the book must be included from a file that is built or tested"),
             );
         }
     }
@@ -136,6 +152,19 @@ fn included(folder: &Path, target: &str) -> anyhow::Result<String> {
 
 /// Checks a link to a file, a heading, or both.
 fn check_link(page: &Path, root: &Path, target: &str) -> anyhow::Result<()> {
+    if let Some(path) = REPOSITORY_LINKS
+        .iter()
+        .find_map(|start| target.strip_prefix(start))
+    {
+        // The book is two folders below the repository's root.
+        let repository = if root.ends_with("docs/src") {
+            root.join("../..")
+        } else {
+            root.to_owned()
+        };
+        let repository = normalized(&repository);
+        return check_link(&repository.join("README.md"), &repository, path);
+    }
     if target.contains("://") {
         return Ok(());
     }

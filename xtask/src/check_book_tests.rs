@@ -34,6 +34,7 @@ fn errors_of(page: &str) -> Vec<String> {
 #[test]
 fn correct_page_has_no_errors() {
     let page = "# Page\n[a](other.md) [b](other.md#what-it-is-a-test_1) [c](#page) [d](https://example.com/x#y) `[e](f)`\n\
+        [h](https://github.com/kubewright/kubewright/blob/main/docs/src/other.md#other)\n\
         ```rust\n{{#include ../../code.rs:part}}\n```\n{{#include ../../table.md:rows}}\n```text\n[g](h)\n```\n";
     assert_eq!(errors_of(page), Vec::<String>::new());
 }
@@ -67,7 +68,20 @@ fn errors_name_the_line() {
         ),
         (
             "```rust\nfn typed() {}\n```",
-            "2: Rust code in the book must be included from a file that CI builds",
+            "2: rust code in the book must be included from a file that is built or tested",
+        ),
+        (
+            "text\n```go\nfunc typed() {}\n```\n```console\n$ ls\n```",
+            "3: go code in the book must be included from a file that is built or tested",
+        ),
+        (
+            "[a](https://github.com/kubewright/kubewright/tree/main/missing)",
+            "1: link `https://github.com/kubewright/kubewright/tree/main/missing`: the file does not exist",
+        ),
+        (
+            "[a](https://github.com/kubewright/kubewright/blob/main/docs/src/other.md#it)",
+            "1: link `https://github.com/kubewright/kubewright/blob/main/docs/src/other.md#it`: there is no such heading; headings: other, \
+             what-it-is-a-test_1",
         ),
     ];
     for (page, error) in cases {

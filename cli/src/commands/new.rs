@@ -60,8 +60,8 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
     }
     if let Dependency::Path(path) = &dependency {
         context.message(format_args!(
-            "note: the project uses the kubewright crate at {}, from which this command was built; to build a container \
-             image, depend on the published version",
+            "note: the project uses the kubewright crate at {}, from which this command was built; a container image or a CI runner \
+             does not have that folder: depend on the published version for them",
             path.join("runtime").display()
         ))?;
     }
@@ -77,10 +77,16 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
         return super::dev::run(&Dev::default(), context);
     }
     context.message(format_args!(
-        "\nnext:\n  cd {}\n  cargo test            # test the operator against an in-process API server\n  kubewright dev        \
-         # run it against an in-memory API server",
+        "\nnext:\n  cd {}\n  cargo test            # test the operator against an in-process API server",
         display_path.display()
-    ))
+    ))?;
+    if let Dependency::Path(path) = &dependency {
+        context.message(format_args!(
+            "  cargo install --locked --path {}   # once: installs the command kubewright",
+            path.join("cli").display()
+        ))?;
+    }
+    context.message("  kubewright dev        # run it against an in-memory API server")
 }
 
 /// Plans all files of a new project, also those that `kubewright generate` writes: they must not be stale.

@@ -104,12 +104,13 @@ impl SampleApplier {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, time::Duration};
 
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
     use kube::Api;
     use kubewright_apiserver::HousekeepingTask;
     use serde_json::json;
+    use tokio::time::{sleep, timeout};
 
     use super::*;
     use crate::dev::cluster::Cluster;
@@ -182,12 +183,15 @@ mod tests {
                 applier.delete_crd("backups.demo.dev").await.unwrap();
                 // The server deletes the objects first.
                 while crds.get_opt("backups.demo.dev").await.unwrap().is_some() {
-                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                    sleep(Duration::from_millis(10)).await;
                 }
             } else {
                 applier.apply_crd(&crd()).await.unwrap();
             }
-            assert!(!samples.apply(&mut applier, &project, manifests).await.unwrap());
+            // A sample whose kind is gone is not waited for.
+            let round = samples.apply(&mut applier, &project, manifests);
+            let are_all_applied = timeout(Duration::from_secs(5), round).await.unwrap().unwrap();
+            assert!(!are_all_applied);
             let mut printed = Vec::new();
             while let Ok(line) = lines.try_recv() {
                 printed.push(line.render(false));

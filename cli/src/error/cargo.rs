@@ -6,6 +6,7 @@ use crate::exit;
 
 const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
 
+// ANCHOR: errors
 /// The operator cannot be built, or does not print its manifests.
 #[derive(Debug, thiserror::Error)]
 pub enum CargoError {
@@ -64,12 +65,18 @@ pub enum CargoError {
         help: Vec<String>,
     },
     /// `<operator> manifests` failed; as a rule the operator has printed the error.
-    #[error("`{name} manifests` failed{}; nothing was written", if *.wrote_stderr { " (see above)" } else { "" })]
+    #[error(
+        "`{name} manifests` failed{}; nothing was written{}",
+        if *.wrote_stderr { " (see above)" } else { "" },
+        help_lines(.help)
+    )]
     Manifests {
         /// Whether it wrote to stderr.
         wrote_stderr: bool,
         /// The binary.
         name: String,
+        /// Where the kinds are that the operator's error names.
+        help: Vec<String>,
     },
     /// The output of `<operator> manifests` cannot be parsed.
     #[error("cannot parse the output of `{name} manifests`: {message}; nothing was written")]
@@ -80,6 +87,7 @@ pub enum CargoError {
         message: String,
     },
 }
+// ANCHOR_END: errors
 
 impl CargoError {
     /// Returns the exit code of this error.

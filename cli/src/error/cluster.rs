@@ -2,6 +2,7 @@
 
 use kube::config::KubeconfigError;
 
+// ANCHOR: errors
 /// Error of connecting to the cluster, or of a request.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
@@ -38,6 +39,7 @@ pub enum ClusterError {
     #[error("{0}")]
     UnexpectedState(String),
 }
+// ANCHOR_END: errors
 
 impl ClusterError {
     /// Returns the error of a failed request.

@@ -2,6 +2,7 @@
 
 use crate::exit;
 
+// ANCHOR: errors
 /// A definition cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -116,6 +117,7 @@ pub enum ImportError {
     #[error("the cluster has no definition {0}: `kubectl get crds` lists their names")]
     NotInstalled(String),
 }
+// ANCHOR_END: errors
 
 impl ImportError {
     /// Returns the exit code of this error.

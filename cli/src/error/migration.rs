@@ -7,6 +7,7 @@ use kubewright::{
 
 use crate::manifests::crds;
 
+// ANCHOR: errors
 /// Why the objects of a cluster are not migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
@@ -65,3 +66,4 @@ pub enum MigrationError {
     #[error(transparent)]
     Storage(#[from] StorageMigrationError),
 }
+// ANCHOR_END: errors

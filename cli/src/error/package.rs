@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::plan::slashed;
 
+// ANCHOR: errors
 /// The manifests cannot be packaged. The message names the file, the line and the fix.
 #[derive(Debug, thiserror::Error)]
 #[error("{}:{line}: {message}", slashed(.path))]
@@ -15,6 +16,7 @@ pub struct PackageError {
     /// The cause and the fix.
     pub message: String,
 }
+// ANCHOR_END: errors
 
 impl PackageError {
     pub(crate) fn new(path: impl AsRef<Path>, line: u64, message: impl Into<String>) -> Self {

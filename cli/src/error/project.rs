@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+// ANCHOR: errors
 /// The project cannot be found or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
@@ -33,3 +34,4 @@ pub enum ProjectError {
         cli_version: &'static str,
     },
 }
+// ANCHOR_END: errors

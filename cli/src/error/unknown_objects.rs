@@ -1,5 +1,6 @@
 //! The error of `--objects`.
 
+// ANCHOR: errors
 /// A name in `--objects` that no watched kind has.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -12,3 +13,4 @@ pub struct UnknownObjects {
     pub(crate) similar: Option<String>,
     pub(crate) watched: Vec<String>,
 }
+// ANCHOR_END: errors

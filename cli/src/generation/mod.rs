@@ -1,5 +1,6 @@
 //! Plans all files that `kubewright generate` writes.
 
+mod definitions;
 mod leftovers;
 mod managed_files;
 
@@ -7,17 +8,14 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     Error,
-    manifests::{
-        Manifests, api_docs, crds, dashboard, definition_check, kustomization, rbac, user_roles, webhooks,
-    },
+    manifests::{Manifests, api_docs, crds, dashboard, kustomization, rbac, user_roles, webhooks},
     ownership::{
         generated::{self, EditedFile},
         managed::{self, ConflictedFile, Resolution},
     },
-    plan::{Plan, slashed},
+    plan::Plan,
     project::{Project, Settings},
-    samples,
-    source::{self, SourceFile},
+    samples, source,
 };
 
 use managed_files::ManagedFiles;
@@ -105,7 +103,7 @@ pub(crate) fn plan_after(
     let settings = &project.settings;
     let manifests = &with_settings(manifests, settings);
     let sources = source::read_files(&project.root)?;
-    check_definitions(manifests, &sources)?;
+    definitions::check(manifests, &sources)?;
     let mut planner = Planner::new(plan, project, decisions);
     let managed = planner.plan_managed(manifests.webhooks.is_some())?;
     let crd_files = planner.plan_crds(manifests)?;
@@ -183,33 +181,6 @@ pub(crate) fn with_settings(manifests: &Manifests, settings: &Settings) -> Manif
             .retain(|permission| !permission.is_for_metrics());
     }
     manifests
-}
-
-/// Returns the fields of type `Option<Option<T>>` in the project's types of the API, with their places.
-fn nested_options(sources: &[SourceFile]) -> impl Iterator<Item = String> + '_ {
-    sources.iter().flat_map(|file| {
-        source::nested_options(&file.syntax).into_iter().map(|field| {
-            format!(
-                "{}:{}: field {} of {} is an `Option` in an `Option`, and the API has no value for `Some(None)`: use one `Option`",
-                slashed(&file.path),
-                field.line,
-                field.name,
-                field.parent
-            )
-        })
-    })
-}
-
-/// Fails if the API server would refuse what the code defines.
-fn check_definitions(manifests: &Manifests, sources: &[SourceFile]) -> Result<(), Error> {
-    let kinds = manifests.defined_crds();
-    let problems = kinds.flat_map(|(kind, crd)| definition_check::problems(kind, crd));
-    let problems: Vec<String> = problems.chain(nested_options(sources)).collect();
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::Definitions(problems))
-    }
 }
 
 struct Planner<'a> {

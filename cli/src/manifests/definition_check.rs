@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use kubewright_apimachinery::{field::FieldError, schema::check_structural, status::Cause};
+use kubewright_apimachinery::{schema::check_structural, status::Cause};
 use serde_json::Value;
 
-use super::{KindManifest, rule_costs, schema_path};
+use super::{KindManifest, definition_reasons, rule_costs, schema_path};
 
 /// Formats of Rust's integers that the API server does not know.
 const UNKNOWN_FORMATS: [(&str, &str); 4] = [
@@ -23,10 +23,19 @@ const RANGES: [(&str, &str); 4] = [
     ("minProperties", "maxProperties"),
 ];
 
-const RULES: &str = "x-kubernetes-validations";
+/// A reason why a definition is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The version of the kind.
+    pub version: String,
+    /// The Rust type that has the field or the rule, if the problem is about one and the operator printed its name.
+    pub rust_type: Option<String>,
+    /// The kind, the field, the Rust type, the reason and the fix.
+    pub text: String,
+}
 
 /// Returns the problems of a kind's definition, each with the field, the Rust type and the fix.
-pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<String> {
+pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     for version in crd["spec"]["versions"].as_array().into_iter().flatten() {
         let name = version["name"].as_str().unwrap_or_default();
@@ -46,8 +55,9 @@ pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<String> {
                 continue;
             }
             let of_costs = rule_costs::reason(schema, &path, &keyword, &error.detail, &most_expensive);
-            let reason = of_costs.unwrap_or_else(|| reason(&keyword, &error));
-            problems.push(if keyword.starts_with(RULES) {
+            let reason =
+                of_costs.unwrap_or_else(|| definition_reasons::reason(schema, &path, &keyword, &error));
+            problems.push(if keyword.starts_with(definition_reasons::RULES) {
                 place.problem_of_rule(&path, &reason)
             } else {
                 place.problem(&path, &reason)
@@ -56,40 +66,49 @@ pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<String> {
         check_values(schema, "", &mut |path, reason| {
             problems.push(place.problem(path, &reason));
         });
-        problems.extend(
-            check_paths(version, schema).map(|problem| format!("{}: {problem}", place.kind_and_version())),
-        );
+        problems.extend(check_paths(version, schema).map(|problem| Problem {
+            version: name.to_owned(),
+            rust_type: None,
+            text: format!("{}: {problem}", place.kind_and_version()),
+        }));
     }
     problems.extend(refusals(kind, crd, &problems));
     problems
 }
 
 /// Returns what the API server refuses beside schemas: names, printer columns, subresources. Paths that were found before are left out.
-fn refusals(kind: &KindManifest, crd: &Value, found: &[String]) -> Vec<String> {
+fn refusals(kind: &KindManifest, crd: &Value, found: &[Problem]) -> Vec<Problem> {
     let mut causes = kubewright_apiserver::validate_definition(crd);
     causes.retain(|cause| {
         let value = cause.message.split('"').nth(1).unwrap_or_default();
-        let is_found = |problem: &String| !value.is_empty() && problem.contains(&format!("`{value}`"));
+        let is_found = |problem: &Problem| !value.is_empty() && problem.text.contains(&format!("`{value}`"));
         !cause.field.contains("openAPIV3Schema") && !found.iter().any(is_found)
     });
-    let text = |cause: &Cause| {
-        let (what, attribute) = described(&cause.field, crd);
-        format!(
-            "{} ({}): {what}: {}: correct `#[kube({attribute})]`",
-            kind.kind, kind.group, cause.message
-        )
+    let problem = |cause: &Cause| {
+        // The API server leaves out the index of an only version.
+        let version = &crd["spec"]["versions"][index(&cause.field, "versions").unwrap_or_default()];
+        let (what, attribute) = described(&cause.field, version);
+        Problem {
+            version: version["name"].as_str().unwrap_or_default().to_owned(),
+            rust_type: None,
+            text: format!(
+                "{} ({}): {what}: {}: correct `#[kube({attribute})]`",
+                kind.kind, kind.group, cause.message
+            ),
+        }
     };
-    causes.iter().map(text).collect()
+    causes.iter().map(problem).collect()
+}
+
+/// Returns the index in a list that a path such as `spec.versions[1].name` has.
+fn index(path: &str, list: &str) -> Option<usize> {
+    let (_, rest) = path.split_once(&format!("{list}["))?;
+    rest.split_once(']')?.0.parse().ok()
 }
 
 /// Names a field of a definition as its author does, with the attribute that sets it.
-fn described(field: &str, crd: &Value) -> (String, &'static str) {
-    let index = |list: &str| {
-        let (_, rest) = field.split_once(&format!("{list}["))?;
-        rest.split_once(']')?.0.parse::<usize>().ok()
-    };
-    // The API server leaves out the index of an only version.
-    let version = &crd["spec"]["versions"][index("versions").unwrap_or_default()];
+fn described(field: &str, version: &Value) -> (String, &'static str) {
+    let index = |list: &str| index(field, list);
     let key = field.rsplit('.').next().unwrap_or(field);
     match (index("additionalPrinterColumns"), index("selectableFields")) {
         (Some(column), _) => {
@@ -117,12 +136,12 @@ impl Place<'_> {
     }
 
     /// A problem of a field.
-    fn problem(&self, path: &str, reason: &str) -> String {
+    fn problem(&self, path: &str, reason: &str) -> Problem {
         self.problem_within(path, self.type_around(path), reason)
     }
 
     /// A problem of a rule, which is declared at a type or at a field.
-    fn problem_of_rule(&self, path: &str, reason: &str) -> String {
+    fn problem_of_rule(&self, path: &str, reason: &str) -> Problem {
         let declared = self.rust_type(path).or_else(|| self.type_around(path));
         self.problem_within(path, declared, reason)
     }
@@ -141,10 +160,14 @@ impl Place<'_> {
             .or_else(|| self.type_around(outer))
     }
 
-    fn problem_within(&self, path: &str, rust_type: Option<&str>, reason: &str) -> String {
+    fn problem_within(&self, path: &str, rust_type: Option<&str>, reason: &str) -> Problem {
         let within = rust_type.map(|name| format!(" of {name}")).unwrap_or_default();
         let path = if path.is_empty() { "the object" } else { path };
-        format!("{}: {path}{within}: {reason}", self.kind_and_version())
+        Problem {
+            version: self.version.to_owned(),
+            rust_type: rust_type.map(str::to_owned),
+            text: format!("{}: {path}{within}: {reason}", self.kind_and_version()),
+        }
     }
 }
 
@@ -175,42 +198,6 @@ fn field_and_keyword(path: &str) -> (String, String) {
     }
 }
 
-/// Returns the reason in terms of Rust, with the fix.
-fn reason(keyword: &str, error: &FieldError) -> String {
-    let detail = &error.detail;
-    match keyword {
-        "type" if detail.starts_with("must not be empty") => {
-            "values of any type are not allowed, as `serde_json::Value` has: write a struct, or add \
-             `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` to the field"
-                .to_owned()
-        }
-        "items" | "additionalItems" => {
-            "tuples are not allowed: use a struct with named fields, or a `Vec` of one type".to_owned()
-        }
-        "additionalProperties" if detail.contains("mutual exclusive") => {
-            "a flattened map beside other fields is not allowed: give the map a field of its own, or flatten a \
-             `BTreeMap<String, serde_json::Value>`"
-                .to_owned()
-        }
-        "pattern" => format!(
-            "the pattern {} is not a valid regular expression ({detail}): the API server's have no look-around and no back-references",
-            error.value.as_deref().unwrap_or_default()
-        ),
-        _ if keyword.starts_with(RULES) => format!("the rule does not compile ({detail}): fix it"),
-        _ if keyword.starts_with("default") => {
-            format!(
-                "the default does not match the schema ({}): change `#[serde(default = …)]` or the constraint",
-                detail.trim_start_matches(" in body ")
-            )
-        }
-        _ if keyword.starts_with("oneOf") || keyword.starts_with("anyOf") || keyword.starts_with("allOf") => format!(
-            "an enum whose variants have data of different shapes is not allowed ({keyword} {detail}): use a struct with an optional field \
-             for each variant"
-        ),
-        _ => format!("{keyword}: {detail}: change the type or its `#[schemars(…)]` attributes"),
-    }
-}
-
 /// Checks formats and ranges, in which the API server's validation is more lenient than its users want.
 fn check_values(schema: &Value, path: &str, report: &mut impl FnMut(&str, String)) {
     let fields = &schema["properties"];
@@ -220,11 +207,14 @@ fn check_values(schema: &Value, path: &str, report: &mut impl FnMut(&str, String
     }
     let format = schema["format"].as_str().unwrap_or_default();
     if let Some((_, rust)) = UNKNOWN_FORMATS.iter().find(|(unknown, _)| *unknown == format) {
+        let limit = if rust.starts_with('u') {
+            " with `#[schemars(range(min = 0))]`"
+        } else {
+            ""
+        };
         report(
             path,
-            format!(
-                "Kubernetes has no integers of the size of `{rust}`: use `i64` with `#[schemars(range(min = 0))]`, or a `String`"
-            ),
+            format!("Kubernetes has no integers of the size of `{rust}`: use `i64`{limit}, or a `String`"),
         );
     }
     for (low, high) in RANGES {

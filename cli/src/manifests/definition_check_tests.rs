@@ -14,7 +14,12 @@ fn check(spec: &Value, version: &Value) -> Vec<String> {
     version["served"] = json!(true);
     version["storage"] = json!(true);
     version["schema"] = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
-    problems(&kind, &definition(&json!({}), &version))
+    texts(&kind, &definition(&json!({}), &version))
+}
+
+fn texts(kind: &KindManifest, definition: &Value) -> Vec<String> {
+    let problems = problems(kind, definition);
+    problems.into_iter().map(|problem| problem.text).collect()
 }
 
 fn foo(rust_types: BTreeMap<String, BTreeMap<String, String>>) -> KindManifest {
@@ -67,6 +72,17 @@ fn problems_name_field_type_and_fix() {
              `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` to the field",
         ),
         (
+            json!({"rules": {"type": "array", "items": {"type": "object", "properties": {"any": {"type": "array", "items": {}}}}}}),
+            "Foo (demo.dev/v1): spec.rules[].any[] of Rule: values of any type are not allowed, as `serde_json::Value` has: write a struct, or use \
+             a type of its own, such as `struct Any(serde_json::Value)`, with \
+             `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`",
+        ),
+        (
+            json!({"ports": {"type": "object", "patternProperties": {"^\\d+$": {"type": "string"}}, "additionalProperties": false}}),
+            "Foo (demo.dev/v1): spec.ports of FooSpec: a map whose keys are integers or have a pattern is not allowed: use a \
+             `BTreeMap<String, …>`, or give the field the schema of one with `#[schemars(with = \"BTreeMap<String, …>\")]`",
+        ),
+        (
             json!({"rules": {"type": "array", "items": {"type": "object", "properties": {"pair": {
                 "type": "array", "items": [{"type": "string"}, {"type": "integer"}], "maxItems": 2, "minItems": 2
             }}}}}),
@@ -101,6 +117,11 @@ fn problems_name_field_type_and_fix() {
              `#[schemars(range(min = 0))]`, or a `String`",
         ),
         (
+            json!({"large": {"type": "integer", "format": "int128"}}),
+            "Foo (demo.dev/v1): spec.large of FooSpec: Kubernetes has no integers of the size of `i128`: use `i64`, or a \
+             `String`",
+        ),
+        (
             json!({"timeout": {"type": "object", "required": ["secs", "nanos"], "properties": {
                 "secs": {"type": "integer", "format": "uint64", "minimum": 0}, "nanos": {"type": "integer", "format": "int64", "minimum": 0},
             }}}),
@@ -118,15 +139,55 @@ fn problems_name_field_type_and_fix() {
     }
 }
 
+/// The message shows the rule, the compiler's reasons with their places in it, and the attribute to change.
 #[test]
-fn rules_are_compiled() {
-    let spec = json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.size <"}],
-        "properties": {"size": {"type": "integer"}}});
-    let problems = check(&spec, &json!({}));
-    assert_eq!(problems.len(), 1, "{problems:?}");
+fn rules_that_the_api_server_refuses_are_shown_with_the_reason() {
+    let fields = json!({"size": {"type": "integer"}});
+    let extend =
+        "correct it in `#[schemars(extend(\"x-kubernetes-validations\" = …))]` of the type or the field";
+    for (rule, reason) in [
+        (
+            json!({"rule": "self.sice > 1 && self.colour == 'red'"}),
+            "the CEL rule `self.sice > 1 && self.colour == 'red'` does not compile (1:5: undefined field 'sice'; 1:22: undefined field 'colour')",
+        ),
+        (
+            json!({"rule": "self.size"}),
+            "the CEL rule `self.size` is not valid (cel expression must evaluate to a bool)",
+        ),
+        (
+            json!({"rule": "self.size > 1", "messageExpression": "'size ' + self.size"}),
+            "the message of a CEL rule `'size ' + self.size` does not compile (1:9: found no matching overload for '_+_' applied to '(string, int)')",
+        ),
+        (
+            json!({"rule": "self.size > 1", "message": "a\nb"}),
+            "message of a CEL rule is not valid (must not contain line breaks)",
+        ),
+    ] {
+        let expected = format!("Foo (demo.dev/v1): spec of FooSpec: {reason}: {extend}");
+        assert_eq!(check_rule(&rule, &fields), [expected]);
+    }
+    let syntax = check_rule(&json!({"rule": "self.size <"}), &fields);
+    let start = "Foo (demo.dev/v1): spec of FooSpec: the CEL rule `self.size <` does not compile (1:";
     assert!(
-        problems[0].starts_with("Foo (demo.dev/v1): spec of FooSpec: the rule does not compile ("),
-        "{problems:?}"
+        syntax.len() == 1 && syntax[0].starts_with(start) && syntax[0].ends_with(extend),
+        "{syntax:?}"
+    );
+}
+
+/// A rule of `#[kube(validation = …)]` is one of the whole object.
+#[test]
+fn rules_of_the_object_name_the_attribute_of_the_kind() {
+    let kind = foo(BTreeMap::new());
+    let schema = json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.spec.sice > 1"}],
+        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}});
+    let version =
+        json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+    assert_eq!(
+        texts(&kind, &definition(&json!({}), &version)),
+        [
+            "Foo (demo.dev/v1): the object: the CEL rule `self.spec.sice > 1` does not compile (1:10: undefined field 'sice'): correct it in \
+             `#[kube(validation = …)]`"
+        ]
     );
 }
 
@@ -258,7 +319,7 @@ fn names_columns_and_subresources_are_those_that_the_api_server_accepts() {
     );
     let kind = foo(BTreeMap::new());
     let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}});
-    let found = problems(
+    let found = texts(
         &kind,
         &definition(&json!({"shortNames": ["Foo"], "categories": ["a b"]}), &version),
     );

@@ -9,6 +9,7 @@ pub mod certificates;
 pub mod crds;
 pub mod dashboard;
 pub mod definition_check;
+mod definition_reasons;
 pub mod descriptions;
 pub mod kustomization;
 pub mod rbac;

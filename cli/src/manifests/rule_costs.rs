@@ -58,14 +58,18 @@ pub(super) fn reason(
         (shown, 0) => format!("limit {}", shown.join(", ")),
         (shown, more) => format!("limit {} and {more} more", shown.join(", ")),
     };
-    let first_line = expression.trim().lines().next().unwrap_or_default();
+    let first_line = first_line(expression);
     Some(format!(
         "{subject} `{first_line}` may cost {factor} times what the API server allows: {fix}, or simplify it"
     ))
 }
 
 /// Returns the expression that an error is about, such as `x-kubernetes-validations[0].rule`, and what it is.
-fn expression<'s>(schema: &'s Value, path: &str, keyword: &str) -> Option<(&'static str, &'s str)> {
+pub(super) fn expression<'s>(
+    schema: &'s Value,
+    path: &str,
+    keyword: &str,
+) -> Option<(&'static str, &'s str)> {
     let (rules, rest) = keyword.split_once('[')?;
     let (index, key) = rest.split_once("].")?;
     let (node, _) = ancestors(schema, path, &mut vec![]);
@@ -74,6 +78,11 @@ fn expression<'s>(schema: &'s Value, path: &str, keyword: &str) -> Option<(&'sta
         _ => "the message of a CEL rule",
     };
     Some((subject, node[rules][index.parse::<usize>().ok()?][key].as_str()?))
+}
+
+/// Returns what messages show of an expression.
+pub(super) fn first_line(expression: &str) -> &str {
+    expression.trim().lines().next().unwrap_or_default()
 }
 
 /// Where a value is, which decides about the attribute that limits it.

@@ -61,6 +61,7 @@ pub use webhook_removal::remove_webhook;
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookType, add_webhook, registered_webhooks};
 pub use words::{identifiers, word_lines};
 
+// ANCHOR: errors
 /// A line cannot be inserted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InsertError {
@@ -89,6 +90,7 @@ pub enum InsertError {
         error: Box<InsertError>,
     },
 }
+// ANCHOR_END: errors
 
 #[cfg(test)]
 mod tests;

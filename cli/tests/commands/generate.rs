@@ -141,7 +141,7 @@ fn new_version_is_compared_through_the_conversion() {
     assert_eq!(generated.matches("BREAKING").count(), 1, "{generated}");
 }
 
-/// What the API server would refuse, and what the code has without a value in the API.
+/// What the API server would refuse, and what the code has without a value in the API. The errors begin with the file and the line of the type.
 #[test]
 fn definitions_that_no_api_server_accepts_are_refused() {
     let project = Sandbox::project();
@@ -151,16 +151,20 @@ fn definitions_that_no_api_server_accepts_are_refused() {
     let mut bad_column = manifests();
     let columns = "/kinds/0/crd/spec/versions/0/additionalPrinterColumns/0";
     bad_column.pointer_mut(columns).unwrap()["jsonPath"] = json!("spec.replicas");
-    let refused = |message: &str| {
+    let refused_at = |item: &str, message: &str| {
         let before = project.files();
+        let code = project.read("src/api/foo.rs");
+        let line = code.lines().position(|line| line.contains(item)).unwrap() + 1;
+        let message = format!("\nsrc/api/foo.rs:{line}: {message}");
         for command in ["generate", "generate --check"] {
             project
                 .kubewright(command)
                 .expect(exit::DEFINITION)
-                .stderr_contains(message);
+                .stderr_contains(&message);
         }
         assert_eq!(project.files(), before);
     };
+    let refused = |message: &str| refused_at("pub struct FooSpec", message);
     project.set_manifests(&manifests_with(&any_value));
     refused("Foo (demo.dev/v1alpha1): spec.config: values of any type are not allowed");
     let mut costly_rule = spec();
@@ -179,7 +183,53 @@ fn definitions_that_no_api_server_accepts_are_refused() {
         "pub replicas: i32,",
         "pub replicas: i32,\n    pub colour: Option<Option<String>>,",
     );
-    refused("field colour of FooSpec is an `Option` in an `Option`");
+    refused_at(
+        "pub colour",
+        "field colour of FooSpec is an `Option` in an `Option`",
+    );
+    project.edit("src/api/foo.rs", "    pub colour: Option<Option<String>>,\n", "");
+
+    // A type of the same file has a place of its own.
+    let code = project.read("src/api/foo.rs");
+    project.write(
+        "src/api/foo.rs",
+        &(code + "\npub struct Rule {\n    pub config: Value,\n}\n"),
+    );
+    let mut nested = spec();
+    nested["properties"]["rule"] = json!({"type": "object", "properties": {"config": {}}});
+    let mut manifests = manifests_with(&nested);
+    manifests["kinds"][0]["rustTypes"] = json!({"v1alpha1": {"spec": "FooSpec", "spec.rule": "Rule"}});
+    project.set_manifests(&manifests);
+    refused_at(
+        "pub struct Rule",
+        "Foo (demo.dev/v1alpha1): spec.rule.config of Rule: values of any type are not allowed",
+    );
+}
+
+/// The operator does not know the places of its types.
+#[test]
+fn kinds_that_an_error_of_the_operator_names_have_their_place() {
+    let project = Sandbox::project();
+    let code = project.read("src/api/foo.rs");
+    let line = code
+        .lines()
+        .position(|line| line.contains("pub struct FooSpec"))
+        .unwrap()
+        + 1;
+    for name in ["Foo (demo.dev/v1alpha1)", "Foo (demo.dev)"] {
+        project.fake_cargo("manifests", "", &format!("error: kind {name} is wrong\n"), 1);
+        let failed = project.kubewright("generate").expect(exit::MANIFESTS).stderr;
+        let expected = format!(
+            "error: kind {name} is wrong\nerror: `shop manifests` failed (see above); nothing was written\nhelp: src/api/foo.rs:{line}: {name} is \
+             defined here\n"
+        );
+        assert_eq!(failed, expected);
+    }
+    for other in ["BigFoo (demo.dev)", "Foo (demo.dev/v1)"] {
+        project.fake_cargo("manifests", "", &format!("error: kind {other} is wrong\n"), 1);
+        let failed = project.kubewright("generate").expect(exit::MANIFESTS).stderr;
+        assert!(!failed.contains("help:"), "{failed}");
+    }
 }
 
 #[test]

@@ -36,6 +36,21 @@ fn three_kinds() {
     );
 }
 
+/// The longest names of a kind and of a project change no line breaks.
+#[test]
+fn tests_of_kinds_with_the_longest_names_are_as_short() {
+    let kind = "A".to_owned() + &"b".repeat(49);
+    let project = "c".repeat(50);
+    for scope in ["", "--cluster-scoped"] {
+        let mut sandbox = Sandbox::new().with_rustfmt();
+        sandbox
+            .kubewright(&format!("new {project} --kind {kind} --group demo.dev {scope}"))
+            .expect(0);
+        sandbox.cwd = sandbox.cwd.join(&project);
+        check_lengths(&sandbox.files());
+    }
+}
+
 /// Creates a project, runs commands in it, and compares all its files with the snapshot.
 fn compare(name: &str, options: &str, commands: &[&str]) {
     let mut sandbox = Sandbox::new().with_rustfmt();
@@ -50,12 +65,20 @@ fn compare(name: &str, options: &str, commands: &[&str]) {
         sandbox.kubewright(command).expect(0);
     }
     let found = sandbox.files();
-    let is_test = |name: &String| name.starts_with("tests/");
-    for (name, bytes) in found.iter().filter(|(name, _)| is_test(name)) {
+    check_lengths(&found);
+    compare_files(name, &found);
+}
+
+fn check_lengths(files: &BTreeMap<String, Vec<u8>>) {
+    let tests: Vec<_> = files
+        .iter()
+        .filter(|(name, _)| name.starts_with("tests/"))
+        .collect();
+    assert!(!tests.is_empty());
+    for (name, bytes) in tests {
         let lines = String::from_utf8_lossy(bytes).lines().count();
         assert!(lines <= MAX_TEST_LINES, "{name} has {lines} lines");
     }
-    compare_files(name, &found);
 }
 
 /// Compares files with those of a folder of the snapshots, or replaces the snapshots with them.

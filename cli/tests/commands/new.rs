@@ -170,15 +170,29 @@ fn invalid_names_are_refused() {
 #[test]
 fn depends_on_the_source_workspace_if_it_exists() {
     let folder = Sandbox::new();
+    let cli = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let runtime = cli.with_file_name("runtime");
+    // From there, the command may run without being installed: `cargo kubewright new`.
+    let install = format!(
+        "\n  cargo install --locked --path {}   # once: installs the command kubewright\n  kubewright dev ",
+        cli.display()
+    );
     folder
         .kubewright("new shop --kind Foo --group demo.dev")
         .expect(0)
-        .stderr_contains("note: the project uses the kubewright crate at");
+        .stderr_contains("note: the project uses the kubewright crate at")
+        .stderr_contains("a container image or a CI runner does not have that folder")
+        .stderr_contains(&install);
     let manifest = folder.read("shop/Cargo.toml");
-    let runtime = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("runtime");
     assert!(
         manifest.contains(&format!("kubewright = {{ path = \"{}\" }}", runtime.display())),
         "{manifest}"
+    );
+    let published = Sandbox::new().kubewright(NEW).expect(0);
+    assert!(
+        !published.stderr.contains("cargo install"),
+        "{}",
+        published.stderr
     );
 }
 

@@ -1,11 +1,13 @@
-//! The page of the book about the command line, made of its help.
+//! The pages of the book about the command line, made of its help, and about its errors.
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p kubewright-cli reference` updates it.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use clap::{Command, CommandFactory as _};
 use kubewright_cli::{args::Cli, exit};
+
+use crate::support::collect;
 
 #[test]
 fn book_has_the_help_of_all_commands() {
@@ -20,6 +22,36 @@ fn book_has_the_help_of_all_commands() {
         text,
         "run with UPDATE_GOLDEN=1 to update the page"
     );
+}
+
+/// The page includes every declaration of an error: only the part between the marks.
+#[test]
+fn book_has_the_errors_of_all_commands() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("../docs/src/reference/errors.md")).unwrap();
+    let mut files = BTreeMap::new();
+    collect(&root.join("src"), &root.join("src"), &mut files);
+    let mut found = 0;
+    for (name, bytes) in &files {
+        let code = String::from_utf8_lossy(bytes);
+        let mut parts = code.split("// ANCHOR: errors\n");
+        let unmarked = parts.next().unwrap_or_default();
+        assert!(
+            !unmarked.contains("thiserror::Error"),
+            "{name}: no mark before the error"
+        );
+        for marked in parts {
+            let (declared, after) = marked.split_once("// ANCHOR_END: errors\n").unwrap();
+            assert!(
+                declared.contains("thiserror::Error") && !after.contains("thiserror::Error"),
+                "{name}"
+            );
+            let include = format!("{{{{#include ../../../cli/src/{name}:errors}}}}");
+            assert!(page.contains(&include), "the page lacks {include}");
+            found += 1;
+        }
+    }
+    assert!(found > 10, "{found}");
 }
 
 fn reference() -> String {

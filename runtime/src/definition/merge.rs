@@ -298,10 +298,17 @@ impl Merger<'_> {
         Ok(property.common)
     }
 
-    /// Excludes the fields of other variants from those that deny unknown fields.
+    /// Excludes the fields of other variants from those that deny unknown fields. If all do, so does the enum: where it is a field in variants of
+    /// another enum, it excludes the fields that others have there.
     fn exclude_unknown(&mut self, names: &[&String]) {
+        let denies =
+            |variant: &Variant| variant.schema.get("additionalProperties") == Some(&Value::Bool(false));
+        if !names.is_empty() && self.variants.iter().all(denies) {
+            self.common
+                .insert("additionalProperties".to_owned(), false.into());
+        }
         for (variant, restrictions) in self.variants.iter().zip(&mut self.restrictions) {
-            if variant.schema.get("additionalProperties") != Some(&Value::Bool(false)) {
+            if !denies(variant) {
                 continue;
             }
             let known: Vec<&String> = properties(&variant.schema).map(|(name, _)| name).collect();

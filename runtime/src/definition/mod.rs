@@ -68,8 +68,10 @@ fn schema<K: JsonSchema>() -> (Value, BTreeMap<String, String>) {
 fn structural_schema(read: Value, written: &Value) -> Result<(Value, BTreeMap<String, String>), String> {
     let mut schema = read;
     nulls::restrict(&mut schema, written);
+    if let Value::Object(fields) = &mut schema {
+        references::resolve(fields)?;
+    }
     let mut schema = Schema::try_from(schema).unwrap_or_default();
-    references::resolve(&mut schema)?;
     // Without references, these transforms see what they see in kube's schema.
     for transform in &mut SchemaSettings::openapi3().transforms {
         transform.transform(&mut schema);

@@ -57,7 +57,6 @@ impl Model {
             }
         }
         let mut schema = json!({"type": "object", "properties": properties, "required": required});
-        // Within others, an enum excludes only the fields that it knows.
         if depth == 0 && self.random.one_in(4) {
             schema["additionalProperties"] = false.into();
         }
@@ -95,9 +94,15 @@ impl Model {
         let representation = if depth == 0 { self.random.below(4) } else { 0 };
         let count = 1 + self.random.below(3);
         let variants = ["A", "B", "C"].into_iter().take(count);
-        let variants: Vec<Value> = variants
+        let mut variants: Vec<Value> = variants
             .map(|name| self.variant(representation, tag, name, depth))
             .collect();
+        // Of variants within others, all deny unknown fields or none: of some, only the fields of this enum are excluded.
+        if depth == 1 && self.random.one_in(4) {
+            for variant in &mut variants {
+                variant["additionalProperties"] = false.into();
+            }
+        }
         let keyword = if representation == 3 { "anyOf" } else { "oneOf" };
         json!({ keyword: variants })
     }

@@ -1,13 +1,9 @@
 //! Replaces the references of a schema by the schemas that they refer to.
 
 use kubewright_api_types::{custom_resource_schema, has_custom_resource_schema};
-use schemars::{
-    Schema,
-    transform::{Transform, transform_subschemas},
-};
 use serde_json::{Map, Value};
 
-use super::keywords::{Fields, KEEPS_UNKNOWN_FIELDS, join};
+use super::keywords::{Fields, KEEPS_UNKNOWN_FIELDS, field_path, join};
 
 /// Marks a type of Kubernetes, with its name in `kubewright-api-types`.
 pub(super) const BUILT_IN: &str = "x-kubewright-built-in";
@@ -38,42 +34,33 @@ const ANY_VALUES: [&str; 4] = [
 ///
 /// # Errors
 /// A type contains itself, or a reference has no definition.
-pub(super) fn resolve(root: &mut Schema) -> Result<(), String> {
-    let root_type = root
-        .get("title")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    let definitions = root.remove("$defs");
+pub(super) fn resolve(root: &mut Fields) -> Result<(), String> {
+    let title = root.get("title").and_then(Value::as_str);
+    let root_type = title.unwrap_or_default().to_owned();
     root.remove("$schema");
-    let mut resolver = Resolver {
-        definitions: match definitions {
-            Some(Value::Object(definitions)) => definitions,
-            _ => Map::new(),
-        },
-        outer: vec![root_type],
-        error: None,
+    let definitions = match root.remove("$defs") {
+        Some(Value::Object(definitions)) => definitions,
+        _ => Map::new(),
     };
-    resolver.transform(root);
-    resolver.error.map_or(Ok(()), Err)
+    let mut resolver = Resolver {
+        definitions,
+        outer: vec![root_type],
+    };
+    resolver.resolve_schema(root, "")
 }
 
 struct Resolver {
-    definitions: Map<String, Value>,
+    definitions: Fields,
     /// The types around the current schema.
     outer: Vec<String>,
-    error: Option<String>,
 }
 
-impl Transform for Resolver {
-    fn transform(&mut self, schema: &mut Schema) {
-        let Some(fields) = schema.as_object_mut() else {
-            return;
-        };
+impl Resolver {
+    /// Resolves the references of a schema at a path such as `spec.rules[]`.
+    fn resolve_schema(&mut self, fields: &mut Fields, path: &str) -> Result<(), String> {
         unwrap_null(fields);
         let Some(Value::String(reference)) = fields.remove("$ref") else {
-            transform_subschemas(self, schema);
-            return;
+            return self.resolve_nested(fields, path);
         };
         let name = definition_name(&reference);
         let built_in = KUBERNETES_PACKAGES
@@ -81,51 +68,85 @@ impl Transform for Resolver {
             .find_map(|package| name.strip_prefix(package));
         if let Some(built_in) = built_in.filter(|built_in| has_custom_resource_schema(built_in)) {
             fields.insert(BUILT_IN.to_owned(), built_in.into());
-            return;
+            return Ok(());
         }
         if built_in.is_some_and(|built_in| ANY_VALUES.contains(&built_in)) {
             fields.insert(KEEPS_UNKNOWN_FIELDS.to_owned(), true.into());
-            return;
+            return Ok(());
         }
         if built_in.is_some() && self.outer.contains(&name) {
             fields.insert("type".to_owned(), "object".into());
             fields.insert(KEEPS_UNKNOWN_FIELDS.to_owned(), true.into());
-            return;
+            return Ok(());
         }
         // Other versions of Kubernetes' types, such as alpha ones, have the schema of k8s-openapi.
-        let Some(definition) = self.definition(&name) else {
-            return;
-        };
-        let mut resolved = Schema::from(definition);
+        let mut resolved = self.definition(&name, path)?;
         self.outer.push(name.clone());
-        self.transform(&mut resolved);
+        self.resolve_schema(&mut resolved, path)?;
         self.outer.pop();
         // What stands beside the reference is the field's, such as its description and its default, or the tag of an enum's variant.
-        if let Value::Object(resolved) = resolved.to_value() {
-            join(fields, resolved);
-        }
+        join(fields, resolved);
         fields.insert(RUST_TYPE.to_owned(), name.into());
+        Ok(())
     }
-}
 
-impl Resolver {
-    fn definition(&mut self, name: &str) -> Option<Map<String, Value>> {
+    /// Resolves the references of the schemas within a schema.
+    fn resolve_nested(&mut self, fields: &mut Fields, path: &str) -> Result<(), String> {
+        let element = format!("{path}[]");
+        for (keyword, value) in fields {
+            match (keyword.as_str(), value) {
+                ("properties", Value::Object(properties)) => {
+                    for (name, schema) in properties {
+                        self.resolve_value(schema, &field_path(path, name))?;
+                    }
+                }
+                ("patternProperties", Value::Object(patterns)) => {
+                    for schema in patterns.values_mut() {
+                        self.resolve_value(schema, &element)?;
+                    }
+                }
+                ("items" | "prefixItems", Value::Array(schemas)) => {
+                    for schema in schemas {
+                        self.resolve_value(schema, &element)?;
+                    }
+                }
+                ("items" | "additionalProperties" | "contains" | "unevaluatedProperties", schema) => {
+                    self.resolve_value(schema, &element)?;
+                }
+                ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
+                    for schema in schemas {
+                        self.resolve_value(schema, path)?;
+                    }
+                }
+                ("not" | "if" | "then" | "else", schema) => self.resolve_value(schema, path)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve_value(&mut self, schema: &mut Value, path: &str) -> Result<(), String> {
+        match schema {
+            Value::Object(fields) => self.resolve_schema(fields, path),
+            _ => Ok(()),
+        }
+    }
+
+    fn definition(&self, name: &str, path: &str) -> Result<Fields, String> {
         if let Some(first) = self.outer.iter().position(|outer| outer == name) {
             let cycle = self.outer[first..].join(" → ");
-            self.error.get_or_insert_with(|| {
-                format!(
-                    "type {name} contains itself ({cycle} → {name}), and schemas of custom resources cannot: give the inner field \
-                     `#[schemars(schema_with = …)]` with `x-kubernetes-preserve-unknown-fields`, or limit the depth with types of their own"
-                )
-            });
-            return None;
+            return Err(format!(
+                "{path}: type {name} contains itself ({cycle} → {name}), and schemas of custom resources cannot: accept any value in this field \
+                 with `#[schemars(with = \"serde_json::Value\", extend(\"{KEEPS_UNKNOWN_FIELDS}\" = true))]` \
+                 (`Option<serde_json::Value>` for an `Option`), or limit the depth with types of their own"
+            ));
         }
-        let found = self.definitions.get(name).and_then(Value::as_object).cloned();
-        if found.is_none() {
-            self.error
-                .get_or_insert_with(|| format!("the schema refers to {name}, which it does not define: correct the implementation of `JsonSchema`"));
-        }
-        found
+        let found = self.definitions.get(name).and_then(Value::as_object);
+        found.cloned().ok_or_else(|| {
+            format!(
+                "{path}: the schema refers to {name}, which it does not define: correct the implementation of `JsonSchema`"
+            )
+        })
     }
 }
 

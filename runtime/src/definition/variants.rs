@@ -145,6 +145,8 @@ fn insert(fields: &mut Fields, keyword: &str, merged: Merged, place: Place<'_>) 
         match (key.as_str(), value) {
             // They are those of a variant.
             ("description" | "default" | "example" | "title" | RUST_TYPE, _) => {}
+            // A struct that flattens the enum has fields beside it.
+            ("additionalProperties", Value::Bool(false)) if fields.contains_key("properties") => {}
             ("properties", Value::Object(properties)) => insert_properties(fields, properties, place)?,
             ("required", value @ Value::Array(_)) if fields.contains_key("required") => {
                 let names = &names(fields.get("required")) | &names(Some(&value));

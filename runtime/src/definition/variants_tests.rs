@@ -49,6 +49,14 @@ choice!(denies_unknown, { choice: Size }
     #[serde(tag = "type", deny_unknown_fields)]
     enum Size { Small { size: i32 }, Large { size: i32, zone: String }, Unknown }
 );
+choice!(denies_unknown_within, { choice: Job }
+    #[serde(tag = "type")]
+    enum Job { Small { of: Size }, Large { of: Place } }
+    #[serde(tag = "kind", deny_unknown_fields)]
+    enum Size { Rack { rack: i32 }, Row { row: i32 } }
+    #[serde(tag = "kind")]
+    enum Place { Rack { zone: String }, Row { row: i32 } }
+);
 choice!(only_tags, { choice: Size }
     #[serde(tag = "type")]
     enum Size { Small, Large }
@@ -243,6 +251,23 @@ fn data_beside_a_tag_has_the_fields_of_all_variants() {
         ),
     ];
     assert_equal(cases);
+}
+
+/// The fields of the other variants' enums are excluded, too.
+#[test]
+fn enum_that_denies_unknown_fields_does_so_within_variants() {
+    let schema = field::<denies_unknown_within::Spec>();
+    let of = &schema["properties"]["of"];
+    assert_eq!(of["additionalProperties"], Value::Null, "{schema:#}");
+    assert_eq!(of["properties"].as_object().unwrap().len(), 4, "{schema:#}");
+    let [small, large] = [0, 1].map(|at| &schema["oneOf"][at]["properties"]["of"]);
+    assert_eq!(small["not"], json!({"required": ["zone"]}), "{schema:#}");
+    assert_eq!(
+        small["oneOf"][0]["not"],
+        json!({"required": ["row"]}),
+        "{schema:#}"
+    );
+    assert_eq!(large["not"], Value::Null, "{schema:#}");
 }
 
 #[test]

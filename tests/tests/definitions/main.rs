@@ -62,6 +62,19 @@ macro_rules! kind {
 
 kind!(any_value, { config: Value });
 kind!(kept_value, { #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))] config: Value });
+kind!(any_values, { config: Vec<Value> });
+kind!(kept_values, { config: Vec<Any>, more: BTreeMap<String, Vec<Any>> }
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
+    pub struct Any(Value);
+);
+kind!(integer_keys, { ports: BTreeMap<u16, String> });
+kind!(pattern_keys, { owners: BTreeMap<Name, String> }
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
+    #[schemars(extend("pattern" = "^[a-z]+$"))]
+    pub struct Name(String);
+);
+kind!(text_keys, { #[schemars(with = "BTreeMap<String, String>")] ports: BTreeMap<u16, String> });
 kind!(tuple, { pair: (String, i32) });
 kind!(tuple_struct, { rules: Vec<Pair> }
     #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -101,6 +114,22 @@ kind!(recursive, { tree: Tree }
     #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
     pub struct Tree { branches: Vec<Tree> }
 );
+kind!(kept_recursion, { tree: Tree }
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    pub struct Tree {
+        #[schemars(with = "Value", extend("x-kubernetes-preserve-unknown-fields" = true))]
+        branches: Vec<Tree>,
+        #[schemars(with = "Option<Value>", extend("x-kubernetes-preserve-unknown-fields" = true))]
+        trunk: Option<Box<Tree>>,
+    }
+);
+kind!(misspelt_rule, {
+    #[schemars(extend("x-kubernetes-validations" = [{"rule": "self.sice > 1"}]))]
+    limits: Limits
+}
+    #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    pub struct Limits { size: i32 }
+);
 kind!(mixed_enum, { choice: Choice }
     #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
     pub enum Choice { /// Without data.
@@ -129,6 +158,25 @@ fn definitions_that_the_api_server_would_refuse_are_refused_with_type_and_fix() 
         (
             problems::<any_value::Foo>(),
             "spec.config of FooSpec: values of any type are not allowed",
+        ),
+        (
+            problems::<any_values::Foo>(),
+            "spec.config[] of FooSpec: values of any type are not allowed, as `serde_json::Value` has: write a struct, or use a type of its own, \
+             such as `struct Any(serde_json::Value)`, with `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`",
+        ),
+        (
+            problems::<integer_keys::Foo>(),
+            "spec.ports of FooSpec: a map whose keys are integers or have a pattern is not allowed: use a `BTreeMap<String, …>`, or give the \
+             field the schema of one with `#[schemars(with = \"BTreeMap<String, …>\")]`",
+        ),
+        (
+            problems::<pattern_keys::Foo>(),
+            "spec.owners of FooSpec: a map whose keys are integers or have a pattern is not allowed",
+        ),
+        (
+            problems::<misspelt_rule::Foo>(),
+            "spec.limits of Limits: the CEL rule `self.sice > 1` does not compile (1:5: undefined field 'sice'): correct it in \
+             `#[schemars(extend(\"x-kubernetes-validations\" = …))]` of the type or the field",
         ),
         (
             problems::<tuple::Foo>(),
@@ -180,7 +228,7 @@ fn definitions_that_the_api_server_would_refuse_are_refused_with_type_and_fix() 
 }
 
 #[test]
-#[should_panic(expected = "type Tree contains itself (Tree → Tree)")]
+#[should_panic(expected = "spec.tree.branches[]: type Tree contains itself (Tree → Tree)")]
 fn type_that_contains_itself_has_no_definition() {
     recursive::Foo::definition();
 }
@@ -298,11 +346,24 @@ fn definitions_are_accepted_and_objects_keep_their_fields(cluster: &Cluster) {
     for accepted in [
         problems::<small::Foo>(),
         problems::<kept_value::Foo>(),
+        problems::<kept_values::Foo>(),
+        problems::<kept_recursion::Foo>(),
+        problems::<text_keys::Foo>(),
         problems::<flattened_values::Foo>(),
         problems::<tagged_enum::Foo>(),
         problems::<limited_rule::Foo>(),
     ] {
         assert_eq!(accepted, [""; 0]);
+    }
+    // What the messages advise.
+    cluster.install_crd(&kept_values::Foo::definition()).unwrap();
+    let object = json!({
+        "apiVersion": "demo.dev/v1", "kind": "Foo", "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"config": [1, "a", {"b": [true]}], "more": {"c": [2.5]}},
+    });
+    assert_eq!(cluster.apply(&object).unwrap()["spec"], object["spec"]);
+    for definition in [kept_recursion::Foo::definition(), text_keys::Foo::definition()] {
+        cluster.apply(&definition).unwrap();
     }
     cluster.install_crd(&Everything::definition()).unwrap();
     let object = everything();

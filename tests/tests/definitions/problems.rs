@@ -18,5 +18,6 @@ pub(crate) fn problems<K: CustomKind>() -> Vec<String> {
         conversion: None,
         crd: None,
     };
-    definition_check::problems(&kind, &serde_json::to_value(K::definition()).unwrap())
+    let problems = definition_check::problems(&kind, &serde_json::to_value(K::definition()).unwrap());
+    problems.into_iter().map(|problem| problem.text).collect()
 }

@@ -4,7 +4,8 @@ use kubewright::CustomKind;
 use kubewright::serde_json::{Value, from_value, json};
 use kubewright::testing::{Harness, TestOperator};
 use kubewright_testkit as testkit;
-use shop::{api::prelude::*, controllers::FooController};
+use shop::api::prelude::*;
+use shop::controllers::FooController as Controller;
 
 fn example() -> Foo {
     let spec = FooSpec {
@@ -23,7 +24,7 @@ fn deployment() -> Value {
 
 #[tokio::test]
 async fn applies_the_deployment_and_reports() {
-    let test = Harness::new(FooController::register);
+    let test = Harness::new(Controller::register);
     let mut example = example();
     example.metadata.uid = Some("1".to_owned());
     test.seed(&example);
@@ -44,7 +45,7 @@ async fn applies_the_deployment_and_reports() {
 
 #[tokio::test]
 async fn does_not_change_a_foreign_deployment() {
-    let test = Harness::new(FooController::register);
+    let test = Harness::new(Controller::register);
     test.seed(&example());
     test.seed(&deployment());
     test.reconcile("example").await.unwrap_err();
@@ -55,11 +56,11 @@ async fn does_not_change_a_foreign_deployment() {
 /// Starts an API server, and the operator with exactly its generated permissions.
 async fn start() -> (testkit::Cluster, testkit::Identity, TestOperator) {
     let cluster = testkit::Cluster::embedded().unwrap();
-    cluster.install_crd(&Foo::definition()).unwrap();
-    let permissions = TestOperator::permissions(FooController::register);
+    let definition = Foo::definition();
+    cluster.install_crd(&definition).unwrap();
+    let permissions = TestOperator::permissions(Controller::register);
     let identity = cluster.operator("test", &permissions).unwrap();
-    let config = identity.config().await.unwrap();
-    let operator = TestOperator::start(config, FooController::register);
+    let operator = TestOperator::start(identity.config().await.unwrap(), Controller::register);
     (cluster, identity, operator)
 }
 
@@ -73,7 +74,6 @@ async fn create(cluster: &testkit::Cluster) -> Value {
 async fn becomes_ready_and_is_deleted_with_its_deployment() {
     let (cluster, _identity, _operator) = start().await;
     let deployment = create(&cluster).await;
-
     // No pods run here: the test writes the status that a cluster would.
     let running = json!({"replicas": 3, "readyReplicas": 3, "availableReplicas": 3});
     cluster.patch_status(&deployment, &running).unwrap();
@@ -88,7 +88,8 @@ async fn becomes_ready_and_is_deleted_with_its_deployment() {
 #[tokio::test]
 async fn retries_after_a_failed_status_write() {
     let (cluster, _identity, _operator) = start().await;
-    let write = testkit::RequestMatcher::verb("patch").resource("foos/status");
+    let statuses = "foos/status";
+    let write = testkit::RequestMatcher::verb("patch").resource(statuses);
     let failure = cluster.faults().once(write, testkit::Fault::DropRequest);
     create(&cluster).await;
     let is_written = |found: &Value| found["status"].is_object();
@@ -100,7 +101,6 @@ async fn retries_after_a_failed_status_write() {
 async fn relists_after_a_broken_watch() {
     let (cluster, identity, _operator) = start().await;
     let before = create(&cluster).await;
-
     // Delete the Deployment while the watch is blocked, then expire the watch: only a relist shows the deletion.
     let watch = testkit::RequestMatcher::watch("deployments").user(identity.user());
     cluster.faults().hold_events(watch.clone());
