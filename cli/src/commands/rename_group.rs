@@ -28,7 +28,7 @@ use crate::{
 pub fn run(args: &RenameGroup, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let (old, new) = (&*args.old, args.new.as_str());
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let kinds = source::project_kinds(&sources);
     let own = |group: &str| -> Vec<&DefinedKind> {
         let of_group = kinds.iter().map(|found| &found.kind);

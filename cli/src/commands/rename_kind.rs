@@ -28,7 +28,7 @@ use crate::{
 /// Renames the kind, unless the new name is used.
 pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let new = args.new.as_str();
     let kinds = source::project_kinds(&sources);
     let find = |kind: &str| kinds.iter().find(|found| found.kind.kind == kind);

@@ -26,5 +26,6 @@ mod rename;
 mod rustfmt;
 mod shipping;
 mod support;
+mod unparsable_source;
 mod upgrade;
 mod versions;
