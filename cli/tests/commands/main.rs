@@ -12,6 +12,7 @@ mod generate;
 mod golden;
 mod import;
 mod import_code;
+mod import_input;
 mod migrate_storage;
 mod name_forms;
 mod name_forms_project;
