@@ -7,7 +7,7 @@ use std::process::Command;
 
 use kubewright_tests::Project;
 use proptest::prelude::*;
-use random_steps::{Files, Step, TestProject, run_steps, steps};
+use random_steps::{Files, Step, Summary, TestProject, run_steps, steps};
 
 #[path = "../../cli/tests/commands/random_steps.rs"]
 mod random_steps;
@@ -65,16 +65,22 @@ fn cases() -> u32 {
     CASES * std::env::var("TEST_EFFORT").map_or(1, |text| text.parse().expect("TEST_EFFORT is a number"))
 }
 
-proptest! {
-    // Shrinking would compile for hours; a shorter list of steps is found by hand.
-    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    #[ignore = "takes minutes: cargo xtask test --nightly"]
-    fn project_compiles_after_random_commands(steps in steps()) {
+#[test]
+#[ignore = "takes minutes: cargo xtask test --nightly"]
+fn project_compiles_after_random_commands() {
+    let config = ProptestConfig {
+        cases: cases(),
+        // Shrinking would compile for hours; a shorter list of steps is found by hand.
+        max_shrink_iters: 0,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let summary = Summary::default();
+    proptest!(config, |(steps in steps())| {
         let project = Project::scaffold("random-commands", "Foo", &[]);
-        run_steps(&project, &steps, |line| check_compiles(&project, line, &steps));
-    }
+        run_steps(&project, &steps, &summary, |line| check_compiles(&project, line, &steps));
+    });
+    println!("{summary}");
 }
 
 fn check_compiles(project: &Project, line: &str, steps: &[Step]) {
