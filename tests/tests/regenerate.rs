@@ -416,6 +416,21 @@ fn cluster_is_read(cluster: &Cluster, project: &Project) {
         succeeded && log.contains("already imported, nothing to do"),
         "{log}"
     );
+    // Another project gets what the file gives.
+    let other = Project::scaffold("importing", "Seed", &[]);
+    let (succeeded, log) = with_cluster(cluster, &other, &import);
+    assert!(
+        succeeded && log.contains("kubewright add controller Certificate"),
+        "{log}"
+    );
+    for file in [
+        "src/api/imported/cert_manager_io/certificate.rs",
+        "src/api/imported/cert_manager_io/mod.rs",
+        "src/api/imported/mod.rs",
+        "manifests/imported/cert-manager.io_certificates.yaml",
+    ] {
+        assert_eq!(other.read(file), project.read(file), "{file}");
+    }
     let missing = ["import", "--cluster", "testkit", "nothings.demo.dev"];
     let (succeeded, log) = with_cluster(cluster, project, &missing);
     assert!(
