@@ -24,6 +24,27 @@ on_both_servers!(
     added_kinds_compile_and_reconcile
 );
 
+/// After `rename group` the project compiles, and the printed steps move what a cluster has.
+#[test]
+#[ignore = "needs a real control plane, and builds one more project: it is part of .ci/nightly"]
+fn renamed_group_is_taken_over_on_the_real_server() {
+    let cluster = kubewright_tests::real();
+    let project = Project::scaffold("moving", "Herb", &[]);
+    project.kubewright(&["generate"]).expect_success();
+    let renamed = cluster_steps::rename_group(&project);
+    project.kubewright(&["generate"]).expect_success();
+    project.cargo(&["fmt", "--check"]).expect_success();
+    project.test_with_clippy();
+    let deployed = DeployedProject::new(cluster, &project, "moving");
+    cluster.create_namespace("moving").expect("a namespace");
+    cluster_steps::create_old(cluster, &renamed, "moving");
+    let operator = deployed.start("only", &[]);
+    let plane = cluster.control_plane().expect("a control plane");
+    cluster_steps::run(cluster, plane, &renamed, "moving", &|| {
+        operator.process.log_tail()
+    });
+}
+
 /// What is added to a project: the second webhook of the Pods by a command of its own, and a controller of a kind that lost its own.
 const ADDED: [&[&str]; 9] = [
     &["kind", "Plant"],
@@ -380,7 +401,7 @@ fn change_versions(project: &Project) {
 /// Renames a kind with two versions, and adds a controller of another project's kind.
 fn rename_and_import(project: &Project) -> OldKind {
     write_name_forms(project);
-    let renamed = cluster_steps::rename(project, "Tree", "Shrub");
+    let renamed = cluster_steps::rename_kind(project);
     let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/imported/definitions.yaml");
     for command in [
         &["import", definitions, "--kind", "Certificate"][..],
