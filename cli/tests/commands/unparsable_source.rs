@@ -36,8 +36,9 @@ fn refused(project: &Sandbox, file: &str, text: &str, commands: &[&str]) {
         assert_eq!(project.files(), before, "{file}: {command}");
         refused
             .expect(exit::NO_INSERTION_POINT)
-            .stderr_contains(&format!("error: {file}: line {line} does not parse: "))
-            .stderr_contains("; fix it first; nothing was written");
+            .stderr_contains(&format!(
+                "error: {file}: line {line} does not parse: it is a marker of a merge conflict; fix it first; nothing was written"
+            ));
     }
 }
 
@@ -59,4 +60,18 @@ fn conflict_in_code_that_uses_a_kind_is_named() {
     refused(&project, "src/extra.rs", text, &OTHERS);
     project.write("src/extra.rs", text);
     refused(&project, "tests/extra.rs", "use shop::api::foo::Foo;\n", &UNDOING);
+}
+
+#[test]
+fn other_syntax_errors_are_the_parsers() {
+    let project = Sandbox::project();
+    project.write("src/extra.rs", "pub fn f() {}\n\npub struct 3;\n");
+    let before = project.files();
+    for command in ["remove kind Foo --allow-dirty", "add kind Bar"] {
+        project
+            .kubewright(command)
+            .expect(exit::NO_INSERTION_POINT)
+            .stderr_contains("error: src/extra.rs: line 3 does not parse: expected identifier; fix it first; nothing was written");
+    }
+    assert_eq!(project.files(), before);
 }
