@@ -1,6 +1,6 @@
 //! Random commands in a project, in process.
 
-use crate::random_steps::{Files, Summary, TestProject, run_steps, steps};
+use crate::random_steps::{Files, Summary, TestProject, run_every_command, run_steps, steps};
 use crate::support::Sandbox;
 use proptest::prelude::*;
 
@@ -56,6 +56,7 @@ fn user_code_survives_random_commands() {
         ..ProptestConfig::default()
     };
     let summary = Summary::default();
+    run_every_command(&Sandbox::project(), &summary, |_| {});
     proptest!(config, |(steps in steps())| run_steps(&Sandbox::project(), &steps, &summary, |_| {}));
     println!("{summary}");
 }

@@ -217,6 +217,47 @@ impl fmt::Display for Summary {
     }
 }
 
+/// Commands of which none is refused in this order, and each kind of command is there: random ones may leave some out.
+const EVERY_COMMAND: [&str; 18] = [
+    "generate",
+    "package install",
+    "package helm",
+    "package bundle",
+    "import definition.yaml",
+    "add kind Apple",
+    "add webhook Apple --validating --defaulting",
+    "add version Apple v1",
+    "add controller Thing.elsewhere.dev/v1 --owns Pod",
+    "upgrade",
+    "rename kind Apple Cherry",
+    "rename group demo.dev other.dev",
+    "remove webhook Cherry",
+    "migrate storage Cherry",
+    "remove version Cherry v1alpha1",
+    "remove controller Thing.elsewhere.dev",
+    "remove kind Cherry",
+    "remove kind Thing",
+];
+
+/// Runs each kind of command, with notes of the user between them.
+pub(crate) fn run_every_command(
+    project: &impl TestProject,
+    summary: &Summary,
+    after_command: impl FnMut(&str),
+) {
+    let step = |(number, line): (usize, &&str)| {
+        let command = match *line {
+            "upgrade" => Step::Upgrade,
+            line => Step::Command(line.to_owned()),
+        };
+        [Step::Note(number), command]
+    };
+    let steps: Vec<_> = EVERY_COMMAND.iter().enumerate().flat_map(step).collect();
+    run_steps(project, &steps, summary, after_command);
+    let counts = summary.0.lock().unwrap();
+    assert!(counts.values().all(|[_, refused]| *refused == 0), "{counts:?}");
+}
+
 /// Runs the steps. `after_command` is called after each command that was not refused.
 pub(crate) fn run_steps(
     project: &impl TestProject,
