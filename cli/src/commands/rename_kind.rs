@@ -64,6 +64,7 @@ pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
     let moved = MovedKind {
         kinds: [old, new].map(str::to_owned),
         groups: [kind.group.clone(), kind.group.clone()],
+        stored: kind.stored.clone(),
         resources: [
             definition,
             format!("{}.{}", plural(&new.to_lowercase()), kind.group),

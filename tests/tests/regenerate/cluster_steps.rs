@@ -118,7 +118,6 @@ pub(crate) fn run(
         let (moved, deployment) = (get(&moved), get(&deployment));
         let owners = &deployment["metadata"]["ownerReferences"];
         let is_owner = owners.as_array().is_some_and(|owners| owners.len() == 1)
-            && owners[0]["apiVersion"] == api_version
             && owners[0]["kind"] == kind
             && owners[0]["uid"] == moved["metadata"]["uid"];
         if is_owner && moved["status"]["observedGeneration"] == 1 {
