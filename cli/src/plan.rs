@@ -164,7 +164,13 @@ impl Plan {
 
     /// Returns all changes as one unified diff.
     pub fn diff(&self) -> String {
-        self.changes().map(FileChange::diff).collect()
+        self.diff_of(|_| true)
+    }
+
+    /// Returns the changes of some files as one unified diff.
+    pub fn diff_of(&self, is_shown: impl Fn(&Path) -> bool) -> String {
+        let shown = self.changes().filter(|change| is_shown(&change.path));
+        shown.map(FileChange::diff).collect()
     }
 
     /// Applies all changes below `root`, or none.

@@ -6,7 +6,9 @@ mod lines;
 
 use serde::Serialize;
 use serde_json::Value;
+use serde_saphyr::budget::BudgetBreach;
 
+use lines::MAX_DEPTH;
 pub use lines::{Document, documents};
 
 // ANCHOR: errors
@@ -34,7 +36,19 @@ impl YamlError {
 
 /// Returns the parser's message without the place, which it repeats in several forms, and without advice for its callers.
 fn short_message(error: &serde_saphyr::Error) -> String {
-    let text = error.without_snippet().to_string();
+    let error = error.without_snippet();
+    let text = error.to_string();
+    let is_deep = matches!(
+        error,
+        serde_saphyr::Error::Budget {
+            breach: BudgetBreach::Depth { .. },
+            ..
+        }
+    );
+    // The scanner has a limit of its own.
+    if is_deep || text.starts_with("recursion limit exceeded") {
+        return format!("lists and maps are nested deeper than {MAX_DEPTH} levels");
+    }
     let mut parts = [" at line ", ", set DuplicateKeyPolicy"].into_iter();
     let message = parts.try_fold(&*text, |text, part| text.split(part).next());
     message.unwrap_or(&text).to_owned()

@@ -47,6 +47,23 @@ fn errors_have_a_line_and_a_short_message() {
     }
 }
 
+#[test]
+fn nesting_is_limited() {
+    let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    let blocks = |depth: usize| {
+        let lines = (0..depth).map(|level| format!("{}a:\n", " ".repeat(level)));
+        lines.collect::<Vec<_>>().concat()
+    };
+    for text in [nested(250), blocks(250)] {
+        assert_eq!(read_all(&text).unwrap().len(), 1);
+    }
+    for text in [nested(251), blocks(251), nested(100_000)] {
+        let error = read_all(&text).unwrap_err();
+        let message = "lists and maps are nested deeper than 250 levels";
+        assert_eq!(error.to_string(), message);
+    }
+}
+
 proptest! {
     #[test]
     fn strings_round_trip(text in any::<String>()) {

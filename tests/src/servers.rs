@@ -30,7 +30,7 @@ pub fn embedded() -> Cluster {
     Cluster::embedded().expect("an API server")
 }
 
-/// Returns the real control plane, with the garbage collector running, as in the embedded server.
+/// Returns the real control plane, with the controllers running that the embedded server has: those that collect garbage and aggregate roles.
 ///
 /// All tests of a process share it, so each test must use namespaces of its own.
 ///
@@ -39,7 +39,11 @@ pub fn embedded() -> Cluster {
 /// If the control plane does not start.
 pub fn real() -> &'static Cluster {
     static REAL: LazyLock<Cluster> = LazyLock::new(|| {
-        let builder = ControlPlane::builder().controller_manager(&["garbage-collector-controller"]);
+        let controllers = [
+            "clusterrole-aggregation-controller",
+            "garbage-collector-controller",
+        ];
+        let builder = ControlPlane::builder().controller_manager(&controllers);
         Cluster::start_real(builder).expect("a control plane")
     });
     &REAL

@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use http::{Request, StatusCode};
+use http::{Request, StatusCode, header::CONTENT_TYPE};
 use kube::{Client, Config, client::Body};
-use kubewright_testkit::{Cluster, Fault, RequestMatcher, eventually};
+use kubewright_testkit::{Cluster, Fault, Identity, RequestMatcher, eventually};
 use kubewright_tests::{
     DeployedProject, Operator, Project, condition, new_object, on_both_servers, read_manifests,
 };
@@ -111,6 +111,7 @@ fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
     });
     assert_eq!(event["regarding"]["name"], "example-foo");
     assert_eq!(event["type"], "Normal");
+    kubernetes_roles_edit_and_view_the_kind(cluster, &sample(&project, "lifecycle"));
 
     // Kill the operator in the middle of a change, without cleanup; the next replica continues from the state that it finds.
     operator.process.kill().expect("the operator is killed");
@@ -157,6 +158,67 @@ fn scaffolded_operator_reconciles_under_its_generated_role(cluster: &Cluster) {
         .audit()
         .expect("an audit log")
         .assert_exact(&deployed.permissions(), deployed.user());
+}
+
+/// Kubernetes' roles `edit` and `view` include the generated roles of the kind, in the namespace where they are bound.
+fn kubernetes_roles_edit_and_view_the_kind(cluster: &Cluster, sample: &Value) {
+    let [editor, viewer] = ["edit", "view"].map(|role| {
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"namespace": "lifecycle", "name": role},
+            "subjects": [{"kind": "ServiceAccount", "namespace": "lifecycle", "name": role}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        });
+        cluster.apply(&binding).expect("the binding is accepted");
+        cluster.service_account("lifecycle", role).expect("a service account")
+    });
+    let foos = |namespace: &str| format!("/apis/demo.dev/v1alpha1/namespaces/{namespace}/foos");
+    let list = |namespace: &str| Request::get(foos(namespace)).body(Vec::new()).expect("a request");
+    // Nothing is stored.
+    let create = |namespace: &str| {
+        let mut foo = sample.clone();
+        foo["metadata"] = json!({"name": "edited", "namespace": namespace});
+        let request = Request::post(foos(namespace) + "?dryRun=All").header(CONTENT_TYPE, "application/json");
+        request.body(foo.to_string().into_bytes()).expect("a request")
+    };
+    let write_status = || {
+        let path = foos("lifecycle") + "/example-foo/status?dryRun=All";
+        let request = Request::patch(path).header(CONTENT_TYPE, "application/merge-patch+json");
+        request.body(b"{}".to_vec()).expect("a request")
+    };
+    eventually("the roles are aggregated", Duration::from_secs(30), || {
+        let codes = [
+            send(&viewer, list("lifecycle")),
+            send(&editor, create("lifecycle")),
+        ];
+        if codes == [StatusCode::OK, StatusCode::CREATED] {
+            Ok(())
+        } else {
+            Err(format!("{codes:?}"))
+        }
+    });
+    assert_eq!(send(&editor, list("lifecycle")), StatusCode::OK);
+    for (what, identity, request) in [
+        ("view creates", &viewer, create("lifecycle")),
+        ("view writes the status", &viewer, write_status()),
+        (
+            "edit writes the status, which is the operator's",
+            &editor,
+            write_status(),
+        ),
+        ("edit creates in another namespace", &editor, create("default")),
+        ("view lists another namespace", &viewer, list("default")),
+    ] {
+        assert_eq!(send(identity, request), StatusCode::FORBIDDEN, "{what}");
+    }
+}
+
+/// Sends a request as this identity, and returns the code of the response.
+#[tokio::main(flavor = "current_thread")]
+async fn send(identity: &Identity, request: Request<Vec<u8>>) -> StatusCode {
+    let config = identity.config().await.expect("its configuration");
+    let client = Client::try_from(config).expect("a client");
+    let response = client.send(request.map(Body::from)).await;
+    response.expect("a response").status()
 }
 
 /// The ClusterRole that a client needs is the generated one.

@@ -3,11 +3,11 @@
 //! A case compiles up to 13 times, which takes minutes: these run in `.ci/nightly` (`TEST_EFFORT` times as many). What the commands do to
 //! files is tested with many more cases in the command's package.
 
-use std::process::Command;
+use std::{fmt::Debug, process::Command};
 
 use kubewright_tests::Project;
 use proptest::prelude::*;
-use random_steps::{Files, Step, TestProject, run_steps, steps};
+use random_steps::{Files, Summary, TestProject, run_every_command, run_steps, steps};
 
 #[path = "../../cli/tests/commands/random_steps.rs"]
 mod random_steps;
@@ -65,19 +65,29 @@ fn cases() -> u32 {
     CASES * std::env::var("TEST_EFFORT").map_or(1, |text| text.parse().expect("TEST_EFFORT is a number"))
 }
 
-proptest! {
-    // Shrinking would compile for hours; a shorter list of steps is found by hand.
-    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    #[ignore = "takes minutes: cargo xtask test --nightly"]
-    fn project_compiles_after_random_commands(steps in steps()) {
+#[test]
+#[ignore = "takes minutes: cargo xtask test --nightly"]
+fn project_compiles_after_random_commands() {
+    let config = ProptestConfig {
+        cases: cases(),
+        // Shrinking would compile for hours; a shorter list of steps is found by hand.
+        max_shrink_iters: 0,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let summary = Summary::default();
+    let project = Project::scaffold("random-commands", "Foo", &[]);
+    run_every_command(&project, &summary, |line| {
+        check_compiles(&project, line, &"each command");
+    });
+    proptest!(config, |(steps in steps())| {
         let project = Project::scaffold("random-commands", "Foo", &[]);
-        run_steps(&project, &steps, |line| check_compiles(&project, line, &steps));
-    }
+        run_steps(&project, &steps, &summary, |line| check_compiles(&project, line, &steps));
+    });
+    println!("{summary}");
 }
 
-fn check_compiles(project: &Project, line: &str, steps: &[Step]) {
+fn check_compiles(project: &Project, line: &str, steps: &impl Debug) {
     let checked = project.cargo(&["check", "--offline", "--all-targets"]);
     assert!(
         checked.code == 0 && !checked.stderr.contains("warning:"),

@@ -24,6 +24,27 @@ on_both_servers!(
     added_kinds_compile_and_reconcile
 );
 
+/// After `rename group` the project compiles, and the printed steps move what a cluster has.
+#[test]
+#[ignore = "needs a real control plane, and builds one more project: it is part of .ci/nightly"]
+fn renamed_group_is_taken_over_on_the_real_server() {
+    let cluster = kubewright_tests::real();
+    let project = Project::scaffold("moving", "Herb", &[]);
+    project.kubewright(&["generate"]).expect_success();
+    let renamed = cluster_steps::rename_group(&project);
+    project.kubewright(&["generate"]).expect_success();
+    project.cargo(&["fmt", "--check"]).expect_success();
+    project.test_with_clippy();
+    let deployed = DeployedProject::new(cluster, &project, "moving");
+    cluster.create_namespace("moving").expect("a namespace");
+    cluster_steps::create_old(cluster, &renamed, "moving");
+    let operator = deployed.start("only", &[]);
+    let plane = cluster.control_plane().expect("a control plane");
+    cluster_steps::run(cluster, plane, &renamed, "moving", &|| {
+        operator.process.log_tail()
+    });
+}
+
 /// What is added to a project: the second webhook of the Pods by a command of its own, and a controller of a kind that lost its own.
 const ADDED: [&[&str]; 9] = [
     &["kind", "Plant"],
@@ -380,7 +401,7 @@ fn change_versions(project: &Project) {
 /// Renames a kind with two versions, and adds a controller of another project's kind.
 fn rename_and_import(project: &Project) -> OldKind {
     write_name_forms(project);
-    let renamed = cluster_steps::rename(project, "Tree", "Shrub");
+    let renamed = cluster_steps::rename_kind(project);
     let definitions = concat!(env!("CARGO_MANIFEST_DIR"), "/imported/definitions.yaml");
     for command in [
         &["import", definitions, "--kind", "Certificate"][..],
@@ -416,6 +437,21 @@ fn cluster_is_read(cluster: &Cluster, project: &Project) {
         succeeded && log.contains("already imported, nothing to do"),
         "{log}"
     );
+    // Another project gets what the file gives.
+    let other = Project::scaffold("importing", "Seed", &[]);
+    let (succeeded, log) = with_cluster(cluster, &other, &import);
+    assert!(
+        succeeded && log.contains("kubewright add controller Certificate"),
+        "{log}"
+    );
+    for file in [
+        "src/api/imported/cert_manager_io/certificate.rs",
+        "src/api/imported/cert_manager_io/mod.rs",
+        "src/api/imported/mod.rs",
+        "manifests/imported/cert-manager.io_certificates.yaml",
+    ] {
+        assert_eq!(other.read(file), project.read(file), "{file}");
+    }
     let missing = ["import", "--cluster", "testkit", "nothings.demo.dev"];
     let (succeeded, log) = with_cluster(cluster, project, &missing);
     assert!(

@@ -27,7 +27,8 @@ const RENDERINGS: [(&str, &str); 2] = [
     ),
     (
         "off",
-        "metrics.enable=false,webhooks.enable=false,crds.keep=false,imagePullSecrets[0].name=s,image.pullPolicy=Always",
+        "metrics.enable=false,webhooks.enable=false,crds.keep=false,imagePullSecrets[0].name=s,image.pullPolicy=Always,\
+         image.repository=mirror.example/shop,resources.limits.memory=2Gi,resources.requests.cpu=20m",
     ),
 ];
 

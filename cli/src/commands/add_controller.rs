@@ -38,7 +38,7 @@ const TYPES: &[&str] = &[
 /// Adds the controller. Existing files and lines are kept.
 pub fn run(args: &AddController, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let target = KindTarget::find(&args.kind, &sources)?;
     let owned = args.owns.iter().map(|owned| KindTarget::find(owned, &sources));
     let new = NewController {

@@ -73,7 +73,7 @@ fn group(args: &AddKind, project: &Project) -> Result<Group, Error> {
 
 /// Returns whether exactly this kind exists. Another kind of the same name is an error, and so is a file at its path.
 fn check_duplicates(new: &NewKind<'_>, project: &Project) -> Result<bool, Error> {
-    let mut kinds = source::project_kinds(&source::read_files(&project.root)?);
+    let mut kinds = source::project_kinds(&source_edits::read_sources(project)?);
     kinds.retain(|found| found.kind.kind == new.kind.as_str());
     let is_new = |found: &ProjectKind| {
         found.kind.group == new.group.as_str() && found.kind.version == new.version.as_str()

@@ -23,7 +23,7 @@ use crate::{
 /// Adds the version. The file of the hub before is moved, if it is the kind's only one.
 pub fn run(args: &AddVersion, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let kind = VersionedKind::find(&project, &sources, &args.kind)?;
     let new = NewVersion {
         kind: &kind,

@@ -38,7 +38,7 @@ pub fn run(args: &AddWebhook, context: &mut Context<'_>) -> Result<(), Error> {
     if webhooks.is_empty() {
         return Err(KindError::NoType.into());
     }
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let target = KindTarget::find(&args.kind, &sources)?;
     target.check_name(TYPES, "kubewright::webhooks")?;
     target.check_reviewed()?;

@@ -12,6 +12,8 @@ pub(super) struct MovedKind {
     pub(super) groups: [String; 2],
     /// The resource with its group, which is the definition's name.
     pub(super) resources: [String; 2],
+    /// The version that the API server stores. The operator writes it into owner references, and may not change them everywhere.
+    pub(super) stored: String,
 }
 
 /// Returns the steps for each cluster.
@@ -27,6 +29,7 @@ pub(super) fn steps(project: &Project, moved: &[MovedKind]) -> Result<String, Io
             kinds,
             groups,
             resources,
+            ..
         } = moved;
         let [old, new] = resources;
         let rename = if kinds[0] == kinds[1] {
@@ -57,6 +60,7 @@ pub(super) fn steps(project: &Project, moved: &[MovedKind]) -> Result<String, Io
 fn owner_step(moved: &MovedKind, owned: &[String]) -> String {
     let (kind, group) = (&moved.kinds[0], &moved.groups[0]);
     let (new, owned) = (&moved.resources[1], owned.join(","));
+    let version = format!("{}/{}", moved.groups[1], moved.stored);
     let is_old = format!(".kind == \"{kind}\" and (.apiVersion | startswith(\"{group}/\"))");
     // An owner is in the namespace of the object, or in none.
     format!(
@@ -64,7 +68,7 @@ fn owner_step(moved: &MovedKind, owned: &[String]) -> String {
          '.items[] | .metadata.namespace as $namespace | select(any(.metadata.ownerReferences[]?; {is_old})) | \
          .metadata.ownerReferences |= map(if {is_old} then . as $old | \
          [$new[0].items[] | select(.metadata.name == $old.name and (.metadata.namespace // $namespace) == $namespace)][0] as $copy | \
-         if $copy then $old + {{apiVersion: $copy.apiVersion, kind: $copy.kind, uid: $copy.metadata.uid}} else $old end else . end)' | \
+         if $copy then $old + {{apiVersion: \"{version}\", kind: $copy.kind, uid: $copy.metadata.uid}} else $old end else . end)' | \
          kubectl replace -f -  # the copies own what the old objects own\n"
     )
 }

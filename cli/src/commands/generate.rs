@@ -5,6 +5,7 @@ use crate::{
     args::Generate,
     cargo,
     generation::{self, Decisions},
+    packaging::leader_election,
     project::Project,
 };
 
@@ -14,7 +15,13 @@ pub fn run(args: &Generate, context: &mut Context<'_>) -> Result<(), Error> {
     let manifests = cargo::manifests(context, &project)?;
     let decisions = Decisions::of_arguments(&project, &context.cwd, &args.overwrite, &args.keep);
     let outcome = generation::plan(&project, &manifests, &decisions)?;
-    for warning in manifests.warnings.iter().chain(&outcome.warnings) {
+    let replicas = leader_election::warning_after(&project, &outcome.plan);
+    for warning in manifests
+        .warnings
+        .iter()
+        .chain(&outcome.warnings)
+        .chain(&replicas)
+    {
         context.message(format_args!("warning: {warning}"))?;
     }
     if !outcome.edited.is_empty() {

@@ -26,7 +26,7 @@ use crate::{
 pub fn run(args: &Import, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let definitions = definitions(args, &project, context)?;
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let plan = plan(args, &definitions, &project, &sources, context)?;
     let kinds: Vec<_> = definitions.iter().map(|definition| &*definition.kind).collect();
     if plan.is_empty() && !args.write.dry_run {
@@ -68,7 +68,21 @@ fn definitions(args: &Import, project: &Project, context: &Context<'_>) -> Resul
     let descriptions = args.descriptions.unwrap_or(project.settings.descriptions);
     let version = args.api_version.as_ref().map(ApiVersion::as_str);
     let read = |crd| Definition::of(&descriptions.apply(crd), version);
-    Ok(crds.iter().map(read).collect::<Result<_, _>>()?)
+    let mut definitions: Vec<Definition> = Vec::new();
+    for definition in crds.iter().map(read) {
+        let definition = definition?;
+        // Concatenated bundles repeat definitions.
+        let is_same = |found: &&Definition| found.name == definition.name && found.kind == definition.kind;
+        match definitions.iter().find(is_same) {
+            None => definitions.push(definition),
+            Some(found) if *found == definition => {}
+            Some(_) => {
+                let (input, name) = (args.source.clone(), definition.name);
+                return Err(ImportError::Twice { input, name }.into());
+            }
+        }
+    }
+    Ok(definitions)
 }
 
 fn from_file(input: &str, context: &Context<'_>) -> Result<Vec<serde_json::Value>, Error> {

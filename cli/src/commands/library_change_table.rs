@@ -4,8 +4,9 @@
 use crate::source::Rename;
 
 /// The crates whose items a project's code and tests name.
-const RUNTIME: &str = "kubewright";
-pub(super) const TESTKIT: &str = "kubewright_testkit";
+pub(super) const RUNTIME: &str = "kubewright";
+const TESTKIT: &str = "kubewright_testkit";
+const APISERVER: &str = "kubewright_apiserver";
 
 /// An item that got another name.
 pub(super) struct RenamedItem {
@@ -23,7 +24,15 @@ pub(super) struct ChangedMethod {
     pub(super) advice: &'static str,
 }
 
-pub(super) const RENAMES: [RenamedItem; 26] = [
+/// A module that is no longer where it was.
+pub(super) struct MovedModule {
+    pub(super) release: &'static str,
+    pub(super) krate: &'static str,
+    pub(super) module: &'static str,
+    pub(super) advice: &'static str,
+}
+
+pub(super) const RENAMES: [RenamedItem; 36] = [
     renamed(RUNTIME, "ObjectName", "NamespacedName", &[RUNTIME, "prelude"]),
     renamed(
         RUNTIME,
@@ -60,9 +69,19 @@ pub(super) const RENAMES: [RenamedItem; 26] = [
     renamed(TESTKIT, "Answer", "Respond", &["Fault"]),
     renamed(TESTKIT, "BreakBefore", "DropRequest", &["Fault"]),
     renamed(TESTKIT, "BreakAfter", "DropResponse", &["Fault"]),
+    renamed(APISERVER, "Builder", "ApiServerBuilder", &[APISERVER]),
+    renamed(APISERVER, "Front", "ProxyListener", &[APISERVER]),
+    renamed(APISERVER, "Asked", "LayerRequest", &["http"]),
+    renamed(APISERVER, "Next", "ResponseFuture", &["http"]),
+    renamed(APISERVER, "Broken", "ConnectionAborted", &["http"]),
+    renamed(APISERVER, "Answer", "ApiResponse", &["http"]),
+    renamed(APISERVER, "Mode", "AuthorizationMode", &["auth"]),
+    renamed(APISERVER, "Audit", "AuditLog", &["audit"]),
+    renamed(APISERVER, "Record", "AuditRecord", &["audit"]),
+    renamed(APISERVER, "Owner", "BlockingOwner", &["audit"]),
 ];
 
-pub(super) const METHODS: [ChangedMethod; 25] = [
+pub(super) const METHODS: [ChangedMethod; 28] = [
     changed(RUNTIME, "wakes_on", "`.wakes_on(…)` is `.watches_stream(…)` now"),
     changed(
         RUNTIME,
@@ -176,7 +195,30 @@ pub(super) const METHODS: [ChangedMethod; 25] = [
         "`.real()` is `.control_plane()` now, if it is Cluster's",
     ),
     changed(TESTKIT, "through", "`.through(…)` is `.via_proxy(…)` now"),
+    changed(
+        TESTKIT,
+        "expire",
+        "`.expire(…)` is `.expire_watches(…)` now, if it is Cluster's",
+    ),
+    changed(
+        APISERVER,
+        "audited",
+        "`.audited(…)` is `.audit_capacity(…)` now, if it is ApiServerBuilder's",
+    ),
+    changed(
+        APISERVER,
+        "client_authority",
+        "`.client_authority(…)` is `.client_ca(…)` now, if it is ApiServerBuilder's",
+    ),
 ];
+
+/// Modules that are somewhere else: the lines that name one are listed.
+pub(super) const MOVED_MODULES: [MovedModule; 1] = [MovedModule {
+    release: "0.1.0",
+    krate: TESTKIT,
+    module: "control_plane_build",
+    advice: "the module `control_plane_build` is the crate `kubewright_control_plane` now: add it to Cargo.toml",
+}];
 
 /// An item that the first release renamed.
 const fn renamed(

@@ -91,7 +91,7 @@ fn files(args: &MigrateStorage, project: &Project) -> Result<Vec<(PathBuf, Strin
 
 /// Returns where the code of the kind is, if several groups have it; none for all code.
 fn folders(args: &MigrateStorage, project: &Project) -> Result<Option<Vec<PathBuf>>, Error> {
-    let mut kinds = source::project_kinds(&source::read_files(&project.root)?);
+    let mut kinds = source::project_kinds(&source_edits::read_sources(project)?);
     kinds.retain(|found| found.kind.kind == args.kind.kind && found.kind.has_informer);
     let groups: BTreeSet<String> = kinds.iter().map(|found| found.kind.group.clone()).collect();
     let Some(group) = &args.kind.group else {

@@ -9,7 +9,7 @@ use crate::{
         build::{self, ProjectFiles},
         bundle, chart,
         format::PackageFormat,
-        install,
+        install, leader_election,
     },
     plan::Plan,
     project::Project,
@@ -45,7 +45,8 @@ pub fn run(args: &Package, context: &mut Context<'_>) -> Result<(), Error> {
     if !files.conflicts.is_empty() {
         return Err(Error::Conflict(files.conflicts));
     }
-    for warning in &files.warnings {
+    let replicas = leader_election::warning(&objects, &project.settings.name);
+    for warning in files.warnings.iter().chain(&replicas) {
         context.message(format_args!("warning: {warning}"))?;
     }
     if files.plan.is_empty() && !options.dry_run {

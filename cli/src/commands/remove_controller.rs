@@ -15,7 +15,7 @@ use crate::{
 /// Removes the controller, unless something else needs it.
 pub fn run(args: &RemoveController, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let target = KindTarget::find(&args.kind, &sources)?;
     let (kind, module) = (&*target.kind, &*target.module());
     let (name, path) = (CONTROLLER.name(kind), CONTROLLER.path(module));

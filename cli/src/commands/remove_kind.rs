@@ -18,7 +18,7 @@ use crate::{
 /// Removes the kind, unless something else needs it.
 pub fn run(args: &RemoveKind, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let imported = remove_import::find(&sources, &args.kind)?;
     let is_imported = imported.is_some();
     let kind = match imported {

@@ -21,7 +21,7 @@ use crate::{
 /// Removes the version, unless something needs it.
 pub fn run(args: &RemoveVersion, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let kind = VersionedKind::find(&project, &sources, &args.kind)?;
     let version = args.version.as_str();
     check(&kind, version)?;

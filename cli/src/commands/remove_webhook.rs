@@ -20,7 +20,7 @@ use crate::{
 /// Removes the webhooks, unless something else needs them.
 pub fn run(args: &RemoveWebhook, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let target = KindTarget::find(&args.kind, &sources)?;
     let (kind, module) = (&*target.kind, &*target.module());
     let is_selected = |webhook| match webhook {

@@ -28,7 +28,7 @@ use crate::{
 pub fn run(args: &RenameGroup, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
     let (old, new) = (&*args.old, args.new.as_str());
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let kinds = source::project_kinds(&sources);
     let own = |group: &str| -> Vec<&DefinedKind> {
         let of_group = kinds.iter().map(|found| &found.kind);
@@ -59,7 +59,8 @@ pub fn run(args: &RenameGroup, context: &mut Context<'_>) -> Result<(), Error> {
     let mut definitions = BTreeMap::new();
     for kind in &moved {
         let kind = VersionedKind::find(&project, &sources, &kind.kind)?;
-        definitions.insert(remove_version::definition(&kind, &project)?.0, kind.kind);
+        let definition = remove_version::definition(&kind, &project)?.0;
+        definitions.insert(definition, (kind.kind, kind.stored));
     }
     let plural = |definition: &String| Some(definition.split_once('.')?.0.to_owned());
     let names = |group: &str| GroupNames {
@@ -74,8 +75,9 @@ pub fn run(args: &RenameGroup, context: &mut Context<'_>) -> Result<(), Error> {
     }
     let moved: Vec<_> = definitions
         .into_iter()
-        .map(|(definition, kind)| MovedKind {
+        .map(|(definition, (kind, stored))| MovedKind {
             kinds: [kind.clone(), kind],
+            stored,
             groups: [old, new].map(str::to_owned),
             resources: [
                 definition.clone(),

@@ -28,7 +28,7 @@ use crate::{
 /// Renames the kind, unless the new name is used.
 pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
     let project = Project::find(&context.cwd)?;
-    let sources = source::read_files(&project.root)?;
+    let sources = source_edits::read_sources(&project)?;
     let new = args.new.as_str();
     let kinds = source::project_kinds(&sources);
     let find = |kind: &str| kinds.iter().find(|found| found.kind.kind == kind);
@@ -64,6 +64,7 @@ pub fn run(args: &RenameKind, context: &mut Context<'_>) -> Result<(), Error> {
     let moved = MovedKind {
         kinds: [old, new].map(str::to_owned),
         groups: [kind.group.clone(), kind.group.clone()],
+        stored: kind.stored.clone(),
         resources: [
             definition,
             format!("{}.{}", plural(&new.to_lowercase()), kind.group),

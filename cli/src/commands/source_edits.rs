@@ -9,8 +9,23 @@ use crate::{
     git::{self, TreeState},
     plan::{IoError, Plan, slashed},
     project::Project,
-    source::{self, InsertError},
+    source::{self, InsertError, SourceFile},
+    versions::in_file,
 };
+
+/// Reads the files in the project's `src`. A file that does not parse is an error: it may define or use what the command changes. Markers of a merge
+/// conflict are the usual reason.
+pub(super) fn read_sources(project: &Project) -> Result<Vec<SourceFile>, Error> {
+    let mut sources = Vec::new();
+    for path in source::package_files(&project.root)? {
+        if path.starts_with("src") {
+            let text = project.read(&path)?.unwrap_or_default();
+            let syntax = source::parse(&text).map_err(|error| in_file(&path, error))?;
+            sources.push(SourceFile { path, syntax });
+        }
+    }
+    Ok(sources)
+}
 
 /// Returns the crate name of the package's library.
 pub(super) fn crate_name(project: &Project) -> Result<String, IoError> {

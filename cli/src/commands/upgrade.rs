@@ -10,9 +10,11 @@ use super::{leftover_names::package_steps, library_changes, requirements, upgrad
 use crate::{
     Context, Error, UpgradeError,
     args::Upgrade,
+    doctor::toolchain,
     format::keep_formatted,
     generation::{self, Decisions},
     git::{self, TreeState},
+    ownership::managed,
     plan::{Plan, slashed},
     project::Project,
     source,
@@ -48,6 +50,8 @@ pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
     let mut outcome = generation::plan_managed_after(plan, &project, &decisions)?;
     upgrade_files::plan_packages(&mut outcome, &project, &decisions, &mut notes)?;
     upgrade_files::plan_imports(&mut outcome, &project, &decisions, &mut notes, context)?;
+    let old_toolchain = toolchain::old_pin(&project)?;
+    notes.extend(old_toolchain.map(|fix| format!("note: {fix}")));
     if !outcome.conflicts.is_empty() {
         let conflicts = outcome.conflicts.into_iter();
         let by_this = conflicts.map(|conflict| conflict.by("kubewright upgrade"));
@@ -61,7 +65,11 @@ pub fn run(args: &Upgrade, context: &mut Context<'_>) -> Result<(), Error> {
         }
     }
     if args.write.dry_run {
-        context.print(&plan.to_string())?;
+        if !plan.is_empty() {
+            // The merge bases change as their files do.
+            let diff = plan.diff_of(|path| !path.starts_with(managed::BASE));
+            context.print(&format!("{plan}\n{diff}"))?;
+        }
     } else if !plan.is_empty() {
         plan.apply(&project.root)?;
         context.message(plan.to_string().trim_end())?;

@@ -10,9 +10,10 @@ use crate::{
     plan::{Plan, slashed},
     project::Project,
     source::{self, ModuleTree, ProjectItems, SourceFile},
+    versions::in_file,
 };
 
-/// Returns the files and lines that `lines` finds in the project's Rust code after the plan was applied.
+/// Returns the files and lines that `lines` finds in the project's Rust code after the plan was applied. A file that does not parse is an error.
 pub(super) fn in_code(
     project: &Project,
     plan: &Plan,
@@ -21,6 +22,7 @@ pub(super) fn in_code(
     let mut places = Vec::new();
     for path in source::package_files(&project.root)? {
         let text = project.read(&path)?.unwrap_or_default();
+        source::parse(&text).map_err(|error| in_file(&path, error))?;
         let lines = match plan.changes().find(|change| change.path == path) {
             None => lines(&path, &text),
             Some(change) => match &change.after {

@@ -17,15 +17,16 @@ use kube::{
 };
 use serde_json::Value;
 
-use super::Report;
+use super::{
+    Report,
+    drift::{differences, stored},
+};
 use crate::{
     Error, dev,
     error::ClusterError,
     generation,
     manifests::{KindManifest, Manifests, Permission, PermissionScope, crds},
     project::Project,
-    schema_diff,
-    version_conversion::VersionConversion,
 };
 
 /// The fix of what is missing in a cluster.
@@ -294,42 +295,6 @@ fn storage_step(cluster: &Value, code: &Value, kind: &KindManifest) -> Option<St
     Some(format!(
         "{name} is stored in {was} in the cluster, and in {is} in the code: {step}"
     ))
-}
-
-/// Returns the version that a CRD stores.
-fn stored(crd: &Value) -> &str {
-    let mut versions = crd["spec"]["versions"].as_array().into_iter().flatten();
-    let stored = versions.find(|version| version["storage"] == true);
-    stored
-        .and_then(|version| version["name"].as_str())
-        .unwrap_or_default()
-}
-
-/// Returns what differs between the CRD of a cluster and that of the code.
-fn differences(cluster: &Value, code: &Value, conversion: Option<&VersionConversion>) -> Vec<String> {
-    let mut changes: Vec<String> = schema_diff::compare(cluster, code, conversion)
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    let strategy = |crd: &Value| {
-        crd["spec"]["conversion"]["strategy"]
-            .as_str()
-            .unwrap_or("None")
-            .to_owned()
-    };
-    for (what, was, is) in [
-        (
-            "stored version",
-            stored(cluster).to_owned(),
-            stored(code).to_owned(),
-        ),
-        ("conversion", strategy(cluster), strategy(code)),
-    ] {
-        if was != is {
-            changes.push(format!("{what} {was} → {is}"));
-        }
-    }
-    changes
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::{
     error::path_list,
     generation::{self, Decisions},
     manifests::Manifests,
+    packaging::leader_election,
     plan::slashed,
     project::Project,
 };
@@ -31,7 +32,8 @@ pub fn check(report: &mut Report<'_, '_>, project: &Project) -> Result<Option<Ma
             return Ok(Some(manifests));
         }
     };
-    for warning in &outcome.warnings {
+    let replicas = leader_election::warning_after(project, &outcome.plan);
+    for warning in outcome.warnings.iter().chain(&replicas) {
         report.warning(SUBJECT, warning)?;
     }
     for problem in &outcome.problems {

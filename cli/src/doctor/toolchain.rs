@@ -14,6 +14,8 @@ use crate::{
 /// The oldest toolchain that compiles the kubewright crate.
 const MINIMUM: &str = env!("CARGO_PKG_RUST_VERSION");
 
+const TOOLCHAIN_FILE: &str = "rust-toolchain.toml";
+
 /// Checks cargo's version, which is that of the compiler.
 pub fn check_cargo(report: &mut Report<'_, '_>, project: &Project) -> Result<(), Error> {
     const SUBJECT: &str = "toolchain";
@@ -44,31 +46,21 @@ pub fn check_cargo(report: &mut Report<'_, '_>, project: &Project) -> Result<(),
         );
         return report.problem(SUBJECT, fix);
     };
-    let read = |file: &str| -> Result<toml::Table, Error> {
-        let text = project.read(file)?.unwrap_or_default();
-        Ok(text.parse().unwrap_or_default())
-    };
-    let manifest = read("Cargo.toml")?;
-    let own = manifest
-        .get("package")
-        .and_then(|package| package.get("rust-version")?.as_str());
-    let wanted = own.and_then(minimum).into_iter().chain(minimum(MINIMUM)).max();
-    if let Some(wanted) = wanted.filter(|wanted| found < *wanted) {
+    // An update does not change a pinned toolchain.
+    if let Some(fix) = old_pin(project)? {
+        return report.problem(SUBJECT, fix);
+    }
+    if let Some(wanted) = oldest(project)?.filter(|wanted| found < *wanted) {
         return report.problem(
             SUBJECT,
             format!("cargo is {found}, and the project needs {wanted}: run `rustup update`"),
         );
     }
-    let toolchain = read("rust-toolchain.toml")?;
-    let channel = toolchain
-        .get("toolchain")
-        .and_then(|toolchain| toolchain.get("channel")?.as_str());
-    let pinned = channel.filter(|channel| channel.starts_with(|c: char| c.is_ascii_digit()));
-    match pinned {
-        Some(pinned) if !is_release(&found, pinned) => report.problem(
+    match pinned(project)? {
+        Some(pinned) if !is_release(&found, &pinned) => report.problem(
             SUBJECT,
             format!(
-                "cargo is {found}, and rust-toolchain.toml selects {pinned}: install rustup, which switches by itself, or unset CARGO and \
+                "cargo is {found}, and {TOOLCHAIN_FILE} selects {pinned}: install rustup, which switches by itself, or unset CARGO and \
                  RUSTUP_TOOLCHAIN"
             ),
         ),
@@ -94,6 +86,40 @@ pub fn check_versions(report: &mut Report<'_, '_>, project: &Project) -> Result<
             Ok(false)
         }
     }
+}
+
+/// Returns the fix of a pinned toolchain that is older than what the project needs; none if there is nothing to fix.
+pub fn old_pin(project: &Project) -> Result<Option<String>, Error> {
+    let (Some(pinned), Some(wanted)) = (pinned(project)?, oldest(project)?) else {
+        return Ok(None);
+    };
+    let is_old = minimum(&pinned).is_some_and(|pinned| pinned < wanted);
+    Ok(is_old.then(|| {
+        format!(
+            "{TOOLCHAIN_FILE} selects {pinned}, and the project needs {wanted}: set `channel = \"{wanted}\"` there"
+        )
+    }))
+}
+
+/// Returns the oldest toolchain that compiles the project and the kubewright crate.
+fn oldest(project: &Project) -> Result<Option<Version>, Error> {
+    let own = toml_text(project, "Cargo.toml", "package", "rust-version")?;
+    let own = own.as_deref().and_then(minimum);
+    Ok(own.into_iter().chain(minimum(MINIMUM)).max())
+}
+
+/// Returns the release that the project selects; none if it selects none, or a channel such as `stable`.
+fn pinned(project: &Project) -> Result<Option<String>, Error> {
+    let channel = toml_text(project, TOOLCHAIN_FILE, "toolchain", "channel")?;
+    Ok(channel.filter(|channel| channel.starts_with(|c: char| c.is_ascii_digit())))
+}
+
+/// Returns a text in a table of a file; none if there is none.
+fn toml_text(project: &Project, file: &str, table: &str, key: &str) -> Result<Option<String>, Error> {
+    let text = project.read(file)?.unwrap_or_default();
+    let file: toml::Table = text.parse().unwrap_or_default();
+    let value = file.get(table).and_then(|table| table.get(key)?.as_str());
+    Ok(value.map(str::to_owned))
 }
 
 /// Parses a version whose last parts may be left out.

@@ -49,6 +49,25 @@ pub enum ImportError {
         /// The path of the field.
         field: &'static str,
     },
+    /// A schema refers to another one, as recursive schemas do.
+    #[error(
+        "{name}: {path} has a `$ref`, which the API server refuses, and so it has no recursive schemas: write the schema there, or \
+         `x-kubernetes-preserve-unknown-fields: true`"
+    )]
+    Reference {
+        /// The name of the definition.
+        name: String,
+        /// The path in the schema.
+        path: String,
+    },
+    /// Two definitions of the input have the same name and differ.
+    #[error("{input} defines {name} twice, with differences: remove one of the definitions")]
+    Twice {
+        /// The name of the input.
+        input: String,
+        /// The name of the definitions.
+        name: String,
+    },
     /// A name is not one that the API server accepts.
     #[error("{name}: {field} {value:?} is not valid: {rule}; the API server would refuse this definition")]
     Invalid {
@@ -128,10 +147,13 @@ impl ImportError {
             | Self::UnknownVersion { .. }
             | Self::Reserved(_)
             | Self::ModuleExists { .. }
+            | Self::Twice { .. }
             | Self::SameModule { .. } => exit::USAGE,
-            Self::Yaml { .. } | Self::OldApi { .. } | Self::Malformed { .. } | Self::Invalid { .. } => {
-                exit::DEFINITION
-            }
+            Self::Yaml { .. }
+            | Self::OldApi { .. }
+            | Self::Malformed { .. }
+            | Self::Reference { .. }
+            | Self::Invalid { .. } => exit::DEFINITION,
             Self::Conflict { .. } => exit::CONFLICT,
             Self::NotInstalled(_) => exit::CLUSTER,
         }

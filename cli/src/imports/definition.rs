@@ -61,6 +61,9 @@ impl Definition {
             let field = "spec.versions[].schema.openAPIV3Schema";
             return Err(ImportError::Malformed { name, field });
         }
+        if let Some(path) = reference(&schema, String::new()) {
+            return Err(ImportError::Reference { name, path });
+        }
         let group = text(&spec["group"], "spec.group")?;
         let plural = text(&spec["names"]["plural"], "spec.names.plural")?;
         let version = text(&selected["name"], "spec.versions[].name")?;
@@ -113,6 +116,36 @@ fn check_names(name: &str, [group, plural, kind, version]: [&str; 4]) -> Result<
         ));
     }
     Ok(())
+}
+
+/// Returns the path of a schema that refers to another one; none if there is none.
+fn reference(schema: &Value, path: String) -> Option<String> {
+    if !schema.is_object() {
+        return None;
+    }
+    if !schema["$ref"].is_null() {
+        return Some(if path.is_empty() {
+            "the schema".to_owned()
+        } else {
+            path
+        });
+    }
+    let named = schema["properties"].as_object().into_iter().flatten();
+    let named = named.map(|(name, below)| (format!("{path}.{name}"), below));
+    let lists = ["allOf", "anyOf", "oneOf"].map(|key| schema[key].as_array().into_iter().flatten());
+    let alternatives = lists
+        .into_iter()
+        .flatten()
+        .chain([&schema["not"]])
+        .map(|below| (path.clone(), below));
+    let values = [
+        (format!("{path}[]"), &schema["items"]),
+        (format!("{path}.*"), &schema["additionalProperties"]),
+    ];
+    named
+        .chain(alternatives)
+        .chain(values)
+        .find_map(|(path, below)| reference(below, path))
 }
 
 /// Returns the definitions among the documents of an input, also those in lists.

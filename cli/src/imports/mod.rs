@@ -3,6 +3,9 @@
 //! `definition` reads a CRD; `types` turns the schema of a version into structs and enums, with `names` and `docs`; `code` writes
 //! them. Everything that the schema accepts is decoded, and encoded again without loss.
 //!
+//! The structs derive no `JsonSchema`: it would be another, weaker schema than the definition's, since they have no bounds, patterns, rules or
+//! defaults, and decode more than the definition allows. `stored` keeps the definition itself.
+//!
 //! kopium's library does not suffice: it decodes the integers of `x-kubernetes-int-or-string` into 32 bits, drops the unknown fields of an object
 //! that has known ones, and does not keep `null` apart from a missing field. It also depends on other versions
 //! of kube and k8s-openapi than this workspace, which would be built a second time.

@@ -2,7 +2,7 @@
 //!
 //! [`build`] evaluates `manifests/Kustomization` as kustomize does, so that a user's resources and patches count. Then [`install`] writes
 //! the objects as one file, [`chart`] as templates, and [`bundle`] as a ClusterServiceVersion; [`operator`] finds the operator's Deployment
-//! among them. [`mod@format`] knows the packages of a project, and [`files`] plans their files.
+//! among them. [`mod@format`] knows the packages of a project, and [`files`] plans their files. [`leader_election`] warns of replicas without it.
 
 pub mod build;
 pub mod bundle;
@@ -11,6 +11,7 @@ pub mod files;
 pub mod format;
 mod image;
 pub mod install;
+pub mod leader_election;
 pub mod operator;
 mod patches;
 mod transformers;

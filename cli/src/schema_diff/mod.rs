@@ -8,7 +8,11 @@
 
 mod alternatives;
 mod constraints;
+#[cfg(test)]
+mod crdify_rows;
 mod new_version;
+#[cfg(test)]
+mod random_tests;
 #[cfg(test)]
 mod tests;
 

@@ -7,6 +7,7 @@ use std::{
 
 use syn::File;
 
+use super::{InsertError, insertion::SourceText};
 use crate::plan::{self, IoError};
 
 /// A file of the project's source.
@@ -27,6 +28,11 @@ pub fn read_files(root: &Path) -> Result<Vec<SourceFile>, IoError> {
         }
     }
     Ok(found)
+}
+
+/// Parses a file. The error names the line.
+pub fn parse(text: &str) -> Result<File, InsertError> {
+    Ok(SourceText::parse(text)?.file)
 }
 
 /// Returns the texts of the [`package_files`].

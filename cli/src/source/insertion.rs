@@ -15,9 +15,14 @@ pub(super) struct SourceText<'a> {
 impl<'a> SourceText<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, InsertError> {
         let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let file = syn::parse_file(rest).map_err(|error| InsertError::Syntax {
-            line: error.span().start().line,
-            message: error.to_string(),
+        let file = syn::parse_file(rest).map_err(|error| {
+            let line = error.span().start().line;
+            let message = if is_conflict_marker(rest, line) {
+                "it is a marker of a merge conflict".to_owned()
+            } else {
+                error.to_string()
+            };
+            InsertError::Syntax { line, message }
         })?;
         let shebang = file.shebang.as_ref().map_or(0, String::len);
         Ok(Self {
@@ -100,4 +105,13 @@ impl<'a> SourceText<'a> {
             end
         }
     }
+}
+
+/// What git writes at the start of lines of a merge conflict.
+const CONFLICT_MARKERS: [&str; 4] = ["<<<<<<<", "|||||||", "=======", ">>>>>>>"];
+
+/// Whether a line of a text, counted from 1, is a marker of a merge conflict.
+fn is_conflict_marker(text: &str, line: usize) -> bool {
+    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    CONFLICT_MARKERS.iter().any(|marker| line.starts_with(marker))
 }

@@ -38,7 +38,7 @@ mod webhooks;
 mod words;
 
 pub use conversion_parts::{ConversionPart, conversion_part};
-pub use files::{SourceFile, package_files, package_texts, read_files};
+pub use files::{SourceFile, package_files, package_texts, parse, read_files};
 pub use group_names::{GroupNames, domain_lines};
 pub use imported_names::ProjectItems;
 pub use item_uses::{item_lines, module_lines, undecided_lines};

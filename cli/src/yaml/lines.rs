@@ -1,6 +1,6 @@
 //! Documents with the lines of their values.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, panic::resume_unwind, thread};
 
 use serde::{
     Deserialize,
@@ -36,9 +36,28 @@ impl Document {
     }
 }
 
+/// Nested lists and maps of a document. Schemas of other projects are deeper than the parser's default of 64; each of their levels is two here.
+pub(super) const MAX_DEPTH: usize = 250;
+
+/// Stack of the parser, which recurses. A level takes up to 32 KiB in a debug build; threads have 2 MiB.
+const STACK_BYTES: usize = 32 << 20;
+
 /// Parses all documents of a text; empty ones are left out.
 pub fn documents(text: &str) -> Result<Vec<Document>, YamlError> {
-    let parsed: Vec<Spanned<Node>> = serde_saphyr::from_multiple(text).map_err(Box::new)?;
+    thread::scope(|scope| {
+        let parser = thread::Builder::new().stack_size(STACK_BYTES);
+        match parser.spawn_scoped(scope, || parse(text)) {
+            Ok(parser) => parser.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // The system has no more threads.
+            Err(_) => parse(text),
+        }
+    })
+}
+
+fn parse(text: &str) -> Result<Vec<Document>, YamlError> {
+    let options = serde_saphyr::options! { budget: serde_saphyr::budget! { max_depth: MAX_DEPTH } };
+    let parsed: Vec<Spanned<Node>> =
+        serde_saphyr::from_multiple_with_options(text, options).map_err(Box::new)?;
     let documents = parsed.into_iter().map(|root| {
         let mut lines = BTreeMap::new();
         let value = collect(root, "", &mut lines);

@@ -58,6 +58,16 @@ fn wrong_toolchains_are_problems() {
         &project,
         "problem toolchain: cargo is 1.94.1, and the project needs 1.95.0: run `rustup update`",
     );
+    // An update of the toolchains does not change the pin.
+    for (pinned, cargo) in [("1.94.1", "cargo 1.94.1 (x)"), ("1.94", "cargo 1.95.0 (x)")] {
+        set(cargo);
+        project.edit("rust-toolchain.toml", "\"1.95.0\"", &format!("{pinned:?}"));
+        let line = format!(
+            "problem toolchain: rust-toolchain.toml selects {pinned}, and the project needs 1.95.0: set `channel = \"1.95.0\"` there"
+        );
+        expect_problem(&project, &line);
+        project.edit("rust-toolchain.toml", &format!("{pinned:?}"), "\"1.95.0\"");
+    }
     set("cargo 1.96.0 (x)");
     let line = "problem toolchain: cargo is 1.96.0, and rust-toolchain.toml selects 1.95.0: install rustup, which switches by itself, or unset \
                 CARGO and RUSTUP_TOOLCHAIN";

@@ -89,6 +89,13 @@ fn customized() -> Sandbox {
         "replicas": {"type": "integer"},
     }});
     project.set_manifests(&manifests_with(&spec));
+    for setting in ["network_policy", "dashboard"] {
+        project.edit(
+            "kubewright.toml",
+            &format!("\n{setting} = false\n"),
+            &format!("\n{setting} = true\n"),
+        );
+    }
     project.kubewright("generate").expect(0);
     project.edit(
         KUSTOMIZATION,
@@ -324,19 +331,19 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "install",
         KUSTOMIZATION,
         ("images:", "namePrefix: x-\nimages:"),
-        "manifests/deploy/Kustomization:7: `namePrefix` is not supported",
+        "manifests/deploy/Kustomization:8: `namePrefix` is not supported",
     ),
     (
         "install",
         KUSTOMIZATION,
         ("images:", "namespace: x\nimages:"),
-        "7: `namespace` is not supported here: set it in kubewright.toml",
+        "8: `namespace` is not supported here: set it in kubewright.toml",
     ),
     (
         "install",
         KUSTOMIZATION,
         ("- operator.yaml", "- https://a.dev/b.yaml"),
-        ":5: https://a.dev/b.yaml is not a file of the project",
+        ":6: https://a.dev/b.yaml is not a file of the project",
     ),
     (
         "install",
@@ -348,7 +355,7 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "install",
         KUSTOMIZATION,
         ("- operator.yaml", "- other.yaml"),
-        ":5: manifests/deploy/other.yaml does not exist",
+        ":6: manifests/deploy/other.yaml does not exist",
     ),
     (
         "install",
@@ -360,7 +367,7 @@ const REFUSED: &[(&str, &str, (&str, &str), &str)] = &[
         "install",
         KUSTOMIZATION,
         ("- operator.yaml", "- ../deploy"),
-        ":5: ../deploy contains this kustomization",
+        ":6: ../deploy contains this kustomization",
     ),
     (
         "install",

@@ -1,6 +1,6 @@
 //! Random commands in a project, in process.
 
-use crate::random_steps::{Files, TestProject, run_steps, steps};
+use crate::random_steps::{Files, Summary, TestProject, run_every_command, run_steps, steps};
 use crate::support::Sandbox;
 use proptest::prelude::*;
 
@@ -42,11 +42,21 @@ impl TestProject for Sandbox {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+/// `PROPTEST_CASES` sets another number.
+fn cases() -> u32 {
+    const CASES: u32 = 16;
+    std::env::var("PROPTEST_CASES").map_or(CASES, |text| text.parse().unwrap())
+}
 
-    #[test]
-    fn user_code_survives_random_commands(steps in steps()) {
-        run_steps(&Sandbox::project(), &steps, |_| {});
-    }
+#[test]
+fn user_code_survives_random_commands() {
+    let config = ProptestConfig {
+        cases: cases(),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let summary = Summary::default();
+    run_every_command(&Sandbox::project(), &summary, |_| {});
+    proptest!(config, |(steps in steps())| run_steps(&Sandbox::project(), &steps, &summary, |_| {}));
+    println!("{summary}");
 }

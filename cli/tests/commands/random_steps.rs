@@ -4,7 +4,7 @@
 //! After each command: what the user wrote is still there, unless the command removed its file; every source file is valid Rust; a command that
 //! was refused changed nothing; and the same command once more changes nothing.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, fmt, path::Path, sync::Mutex};
 
 use proptest::prelude::*;
 
@@ -138,7 +138,8 @@ pub(crate) trait TestProject {
 }
 
 pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let kind = prop::sample::select(&KINDS[..]);
+    // The project starts with the first one, so most commands about it are not refused.
+    let kind = prop_oneof![3 => Just(KINDS[0]), 3 => prop::sample::select(&KINDS[1..])];
     let controlled = prop::sample::select(
         &[
             "Node",
@@ -169,8 +170,9 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (kind.clone(), kind.clone()).prop_map(|(old, new)| format!("rename kind {old} {new}")),
         1 => (group.clone(), group).prop_map(|(old, new)| format!("rename group {old} {new}")),
         1 => Just(format!("import {DEFINITION}")),
-        1 => package.prop_map(|format| format!("package {format}")),
-        1 => Just("generate".to_owned()),
+        2 => package.prop_map(|format| format!("package {format}")),
+        // Packages need its files.
+        4 => Just("generate".to_owned()),
     ];
     let field = 0..FIELDS.len();
     let edit = prop_oneof![
@@ -188,8 +190,81 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..14)
 }
 
+/// How often each command wrote its files or had nothing to do, and how often it was refused, over all cases of a test.
+#[derive(Default)]
+pub(crate) struct Summary(Mutex<BTreeMap<String, [u32; 2]>>);
+
+impl Summary {
+    fn count(&self, line: &str, succeeded: bool) {
+        // `rename group demo.dev other.dev` is `rename group`, `generate` is itself.
+        let words = line.split(' ').take(match line.split(' ').next() {
+            Some("import" | "generate" | "upgrade") => 1,
+            _ => 2,
+        });
+        let command = words.collect::<Vec<_>>().join(" ");
+        let mut counts = self.0.lock().unwrap();
+        counts.entry(command).or_default()[usize::from(!succeeded)] += 1;
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = self.0.lock().unwrap();
+        for (command, [succeeded, refused]) in counts.iter() {
+            writeln!(f, "{command:<20} succeeded {succeeded:>4}, refused {refused:>4}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Commands of which none is refused in this order, and each kind of command is there: random ones may leave some out.
+const EVERY_COMMAND: [&str; 18] = [
+    "generate",
+    "package install",
+    "package helm",
+    "package bundle",
+    "import definition.yaml",
+    "add kind Apple",
+    "add webhook Apple --validating --defaulting",
+    "add version Apple v1",
+    "add controller Thing.elsewhere.dev/v1 --owns Pod",
+    "upgrade",
+    "rename kind Apple Cherry",
+    "rename group demo.dev other.dev",
+    "remove webhook Cherry",
+    "migrate storage Cherry",
+    "remove version Cherry v1alpha1",
+    "remove controller Thing.elsewhere.dev",
+    "remove kind Cherry",
+    "remove kind Thing",
+];
+
+/// Runs each kind of command, with notes of the user between them.
+pub(crate) fn run_every_command(
+    project: &impl TestProject,
+    summary: &Summary,
+    after_command: impl FnMut(&str),
+) {
+    let step = |(number, line): (usize, &&str)| {
+        let command = match *line {
+            "upgrade" => Step::Upgrade,
+            line => Step::Command(line.to_owned()),
+        };
+        [Step::Note(number), command]
+    };
+    let steps: Vec<_> = EVERY_COMMAND.iter().enumerate().flat_map(step).collect();
+    run_steps(project, &steps, summary, after_command);
+    let counts = summary.0.lock().unwrap();
+    assert!(counts.values().all(|[_, refused]| *refused == 0), "{counts:?}");
+}
+
 /// Runs the steps. `after_command` is called after each command that was not refused.
-pub(crate) fn run_steps(project: &impl TestProject, steps: &[Step], mut after_command: impl FnMut(&str)) {
+pub(crate) fn run_steps(
+    project: &impl TestProject,
+    steps: &[Step],
+    summary: &Summary,
+    mut after_command: impl FnMut(&str),
+) {
     project.write(DEFINITION, DEFINITION_TEXT);
     for (number, step) in steps.iter().enumerate() {
         let line = match step {
@@ -207,7 +282,9 @@ pub(crate) fn run_steps(project: &impl TestProject, steps: &[Step], mut after_co
             }
             Step::Command(line) => line,
         };
-        if run(project, line, steps) {
+        let succeeded = run(project, line, steps);
+        summary.count(line, succeeded);
+        if succeeded {
             after_command(line);
         }
     }

@@ -378,6 +378,7 @@ fn steps_for_clusters_replace_owners() {
     kind.stderr_contains("documentation of Foo\n  kubewright package helm\n\nclusters")
         .stderr_contains(owner_step)
         .stderr_contains(".kind == \"Foo\" and (.apiVersion | startswith(\"demo.dev/\"))")
+        .stderr_contains("{apiVersion: \"demo.dev/v1alpha1\", kind: $copy.kind, uid: $copy.metadata.uid}")
         .stderr_contains("' | kubectl replace -f -  # the copies own what the old objects own\n  kubectl delete foos.demo.dev -A");
     let group = project
         .kubewright("rename group demo.dev new.dev --allow-dirty")

@@ -84,6 +84,73 @@ fn each_setting_adds_its_file_and_removes_it_again() {
     }
 }
 
+/// The flag in the user's version of the Deployment survives all upgrades of its template.
+#[test]
+fn several_replicas_without_leader_election_are_warned_of() {
+    const OPERATOR: &str = "manifests/deploy/operator.yaml";
+    let project = Sandbox::project();
+    project.fake_cargo("--version", "cargo 1.95.0 (x)\n", "", 0);
+    project.kubewright("generate").expect(0);
+    let original = project.read(OPERATOR);
+    let image = original
+        .lines()
+        .find(|line| line.trim_start().starts_with("image: "))
+        .unwrap();
+    let with = |lines: &str| {
+        let text = original.replacen(image, &format!("{image}\n{lines}"), 1);
+        project.write(OPERATOR, &text);
+        let position = text.lines().position(|line| line.contains("--leader-elect"));
+        let line = 1 + position.unwrap();
+        format!("warning: {OPERATOR}:{line}: ")
+    };
+    let fix =
+        "with 2 replicas, which then all reconcile at once: remove it, or set `disruption_budget = false`";
+    for (lines, setting) in [
+        (
+            "          args: [--leader-elect=false]",
+            Some("`--leader-elect=false`"),
+        ),
+        (
+            "          args:\n            - --leader-elect=OFF",
+            Some("`--leader-elect=OFF`"),
+        ),
+        ("          args: [--leader-elect=true]", None),
+        ("          args: [--leader-elect-lease-duration=20s]", None),
+    ] {
+        let place = with(lines);
+        for command in ["generate", "package install --dry-run", "package helm --dry-run"] {
+            let messages = project.kubewright(command).expect(0).stderr;
+            let expected = setting.map(|setting| format!("{place}{setting} {fix}"));
+            match expected {
+                Some(expected) => assert!(messages.contains(&expected), "{command}: {expected}\n{messages}"),
+                None => assert!(!messages.contains("replicas"), "{command}: {messages}"),
+            }
+        }
+    }
+    with("          args: [--leader-elect=false]");
+    let found = project.kubewright("doctor").expect(0).stdout;
+    assert!(
+        found.contains(&format!("warning files: {OPERATOR}:")) && found.contains(fix),
+        "{found}"
+    );
+    // One replica needs no leader.
+    set(&project, "disruption_budget", false);
+    let messages = project.kubewright("generate").expect(0).stderr;
+    assert!(!messages.contains(fix), "{messages}");
+
+    // The variable counts where the flag is missing.
+    project.write(OPERATOR, &original);
+    set(&project, "disruption_budget", true);
+    project.kubewright("generate").expect(0);
+    let variable = "            - name: LEADER_ELECT\n              value: \"0\"\n";
+    let (before, after) = original.split_once("          env:\n").unwrap();
+    project.write(OPERATOR, &format!("{before}          env:\n{variable}{after}"));
+    project
+        .kubewright("generate")
+        .expect(0)
+        .stderr_contains(&format!("`LEADER_ELECT=0` {fix}"));
+}
+
 #[test]
 fn edited_file_that_is_switched_off_is_a_conflict() {
     let project = Sandbox::project();

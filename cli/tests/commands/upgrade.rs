@@ -60,6 +60,13 @@ fn versions_code_and_managed_files_are_upgraded_and_the_users_bytes_are_kept() {
             dry.stdout
         );
     }
+    let diff = "--- a/Dockerfile\n+++ b/Dockerfile\n@@ ";
+    let old_line = dry
+        .stdout
+        .lines()
+        .filter(|line| *line == "-# An old line.")
+        .count();
+    assert!(dry.stdout.contains(diff) && old_line == 1, "{}", dry.stdout);
     let done = project.kubewright("upgrade").expect(0);
     for change in &changes {
         assert!(
@@ -113,6 +120,21 @@ fn code_that_the_tree_cannot_decide_is_listed() {
         )
         .stderr_contains("src/controllers/more.rs:4: `.wakes_on(…)` is `.watches_stream(…)` now\n");
     assert_eq!(project.read("src/controllers/more.rs"), code);
+}
+
+#[test]
+fn toolchain_that_is_too_old_for_the_new_version_is_named() {
+    let project = old_project();
+    project.edit("rust-toolchain.toml", "\"1.95.0\"", "\"1.90.0\"");
+    project.git(&["commit", "--quiet", "--all", "--message", "pin"]);
+    let note = "note: rust-toolchain.toml selects 1.90.0, and the project needs 1.95.0: set `channel = \"1.95.0\"` there\n";
+    for command in ["upgrade --dry-run", "upgrade"] {
+        project.kubewright(command).expect(0).stderr_contains(note);
+    }
+    assert!(
+        project.read("rust-toolchain.toml").contains("1.90.0"),
+        "it is the user's"
+    );
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use std::{path::Path, sync::LazyLock};
 
-use kubewright::{Kind, unstable::Random};
+use kubewright::{CustomKind, CustomResource, Informer, Kind, unstable::Random};
+use kubewright_testkit::Cluster;
 use kubewright_tests::read_manifests;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 // It is formatted as in a project.
@@ -14,11 +16,41 @@ mod kinds;
 
 use kinds::{
     apiextensions_crossplane_io::{composition::Composition, environment_config::EnvironmentConfig},
-    cert_manager_io::certificate::Certificate,
+    cert_manager_io::certificate::{Certificate, CertificateSpec},
     gateway_networking_k8s_io::gateway::Gateway,
     kueue_x_k8s_io::{cluster_queue::ClusterQueue, resource_flavor::ResourceFlavor},
     monitoring_coreos_com::service_monitor::ServiceMonitor,
 };
+
+/// A kind of one's own with a field of an imported type. The field has the attribute that docs/src/importing.md recommends.
+#[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "demo.dev", version = "v1", kind = "Issuance", namespaced)]
+pub struct IssuanceSpec {
+    // In one line, as in the book.
+    #[rustfmt::skip]
+    #[schemars(with = "serde_json::Value", extend("x-kubernetes-preserve-unknown-fields" = true))]
+    certificate: CertificateSpec,
+}
+
+pub(crate) fn fields_of_imported_types_are_kept(cluster: &Cluster) {
+    let book = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/src/importing.md"));
+    let (_, attribute) = book.split_once("`#[schemars(").expect("the attribute");
+    let attribute = attribute.split('`').next().expect("its text");
+    let of_field = format!("    #[schemars({attribute}\n    certificate: ");
+    assert!(include_str!("imported.rs").contains(&of_field), "{of_field}");
+
+    cluster.install_crd(&Issuance::definition()).unwrap();
+    let mut samples = documents(false).into_iter();
+    let sample = samples.find(|sample| sample["kind"] == "Certificate").unwrap();
+    let object = json!({
+        "apiVersion": "demo.dev/v1", "kind": "Issuance", "metadata": {"name": "imported", "namespace": "default"},
+        "spec": {"certificate": sample["spec"]},
+    });
+    let stored = cluster.apply(&object).unwrap();
+    assert_eq!(stored["spec"], object["spec"]);
+    let decoded: Issuance = serde_json::from_value(stored).unwrap();
+    assert_eq!(serde_json::to_value(decoded.spec).unwrap(), object["spec"]);
+}
 
 /// Random objects of each kind.
 const CASES: u64 = 60;

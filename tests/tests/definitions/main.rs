@@ -18,6 +18,7 @@ mod service_monitor;
 use std::collections::BTreeMap;
 
 use enums::enums_with_data_accept_what_serde_accepts;
+use imported::fields_of_imported_types_are_kept;
 use k8s_openapi::{
     api::{
         batch::v1::JobTemplateSpec,
@@ -43,6 +44,7 @@ on_both_servers!(
     definitions_are_accepted_and_objects_keep_their_fields,
     generated_service_monitor_is_valid,
     enums_with_data_accept_what_serde_accepts,
+    fields_of_imported_types_are_kept,
 );
 
 /// Defines a module with a kind that has these fields, and types.

@@ -9,6 +9,13 @@ use serde_json::{Value, json};
 /// The namespace of the release. It is not the one in the manifests.
 const NAMESPACE: &str = "production";
 
+/// Objects of the snapshot `customized` that the others do not have.
+const SWITCHED_ON: [(&str, &str, &str); 3] = [
+    ("monitoring.coreos.com/v1", "ServiceMonitor", "shop"),
+    ("networking.k8s.io/v1", "NetworkPolicy", "shop"),
+    ("v1", "ConfigMap", "shop-dashboard"),
+];
+
 #[test]
 #[ignore = "needs helm, which cargo xtask check-packages --all builds"]
 fn packages_are_installed_on_the_embedded_server() {
@@ -60,22 +67,18 @@ fn install(cluster: &Cluster) {
     let helm = root.join("target/packages/helm");
     for (chart, values) in [
         ("webhooks", "crds.keep=false"),
-        // With a ServiceMonitor.
+        // With what is off by default.
         ("customized", "crds.keep=false"),
     ] {
         let helm = |arguments: &[&str]| run(&helm, &[arguments, &["--namespace", NAMESPACE]].concat(), chart);
         helm(&["install", "shop", "chart", "--create-namespace", "--set", values]);
         let found = deployment(NAMESPACE).unwrap().expect("the Deployment exists");
         assert_eq!(operator(&found)["image"], "registry.example/shop:0.1.0");
-        let monitors = cluster
-            .list(&new_object(
-                "monitoring.coreos.com/v1",
-                "ServiceMonitor",
-                NAMESPACE,
-                "",
-            ))
-            .unwrap();
-        assert_eq!(monitors.len(), usize::from(chart == "customized"));
+        for (api_version, kind, name) in SWITCHED_ON {
+            let object = new_object(api_version, kind, NAMESPACE, name);
+            let found = cluster.get(&object).unwrap();
+            assert_eq!(found.is_some(), chart == "customized", "{kind}");
+        }
         let values = format!("{values},replicas=3,watchNamespaces={{a,b}}");
         helm(&["upgrade", "shop", "chart", "--set", &values]);
         let found = deployment(NAMESPACE).unwrap().expect("the Deployment exists");

@@ -1,4 +1,4 @@
-//! The steps that `kubewright rename kind` prints for clusters, with bash, jq and the control plane's kubectl.
+//! The steps that `kubewright rename` prints for clusters, with bash, jq and the control plane's kubectl.
 
 use std::{process::Command, time::Duration};
 
@@ -6,39 +6,59 @@ use kubewright_testkit::{Cluster, ControlPlane, binaries::Binaries, eventually};
 use kubewright_tests::{Project, new_object, read_manifests};
 use serde_json::{Value, json};
 
+/// An API version, and a kind.
+type VersionedKind = [&'static str; 2];
+
 /// What a cluster has of a kind before it is renamed.
 pub(crate) struct OldKind {
     /// Its definition.
-    pub(crate) definition: Value,
+    definition: Value,
     /// What the command printed.
-    pub(crate) printed: String,
+    printed: String,
+    old: VersionedKind,
+    new: VersionedKind,
 }
 
-/// Renames a kind.
-pub(crate) fn rename(project: &Project, old: &str, new: &str) -> OldKind {
+/// Renames the kind `Tree`.
+pub(crate) fn rename_kind(project: &Project) -> OldKind {
+    let (old, new) = (["demo.dev/v1beta1", "Tree"], ["demo.dev/v1beta1", "Shrub"]);
+    rename(project, ["kind", old[1], new[1]], old, new)
+}
+
+/// Renames the group of the kind `Herb`.
+pub(crate) fn rename_group(project: &Project) -> OldKind {
+    let (old, new) = (["demo.dev/v1alpha1", "Herb"], ["green.dev/v1alpha1", "Herb"]);
+    rename(project, ["group", "demo.dev", "green.dev"], old, new)
+}
+
+fn rename(project: &Project, arguments: [&str; 3], old: VersionedKind, new: VersionedKind) -> OldKind {
     let definitions = read_manifests(&project.root().join("manifests/crds"));
     let mut of_kind = definitions
         .into_iter()
-        .filter(|definition| definition["spec"]["names"]["kind"] == *old);
+        .filter(|definition| definition["spec"]["names"]["kind"] == old[1]);
     let definition = of_kind.next().expect("a definition");
-    let renamed = project.kubewright(&["rename", "kind", old, new, "--allow-dirty"]);
+    let [what, from, to] = arguments;
+    let renamed = project.kubewright(&["rename", what, from, to, "--allow-dirty"]);
     OldKind {
         definition,
         printed: renamed.expect_success().stderr,
+        old,
+        new,
     }
 }
 
-/// Creates an object of the old kind `Tree`, and the Deployment that its operator made for it.
+/// Creates an object of the old kind, and the Deployment that its operator made for it.
 pub(crate) fn create_old(cluster: &Cluster, old: &OldKind, namespace: &str) {
     cluster
         .install_crd(&old.definition)
         .expect("the CRD is installed");
-    let mut tree = new_object("demo.dev/v1beta1", "Tree", namespace, "oak");
-    tree["spec"] = json!({"deploymentName": "oak", "replicas": 1});
-    let tree = cluster.apply(&tree).expect("the object is accepted");
+    let [api_version, kind] = old.old;
+    let mut owner = new_object(api_version, kind, namespace, "oak");
+    owner["spec"] = json!({"deploymentName": "oak", "replicas": 1});
+    let owner = cluster.apply(&owner).expect("the object is accepted");
     let mut deployment = new_object("apps/v1", "Deployment", namespace, "oak");
     deployment["metadata"]["ownerReferences"] = json!([{
-        "apiVersion": "demo.dev/v1beta1", "kind": "Tree", "name": "oak", "uid": tree["metadata"]["uid"],
+        "apiVersion": api_version, "kind": kind, "name": "oak", "uid": owner["metadata"]["uid"],
         "controller": true, "blockOwnerDeletion": true,
     }]);
     let labels = json!({"app.kubernetes.io/name": "nginx", "app.kubernetes.io/instance": "oak"});
@@ -85,7 +105,8 @@ pub(crate) fn run(
         text(&ran.stderr)
     );
 
-    let shrub = new_object("demo.dev/v1beta1", "Shrub", namespace, "oak");
+    let [api_version, kind] = old.new;
+    let moved = new_object(api_version, kind, namespace, "oak");
     let deployment = new_object("apps/v1", "Deployment", namespace, "oak");
     let get = |object: &Value| {
         cluster
@@ -94,15 +115,15 @@ pub(crate) fn run(
             .unwrap_or_default()
     };
     eventually("the new operator takes over", Duration::from_mins(1), || {
-        let (shrub, deployment) = (get(&shrub), get(&deployment));
+        let (moved, deployment) = (get(&moved), get(&deployment));
         let owners = &deployment["metadata"]["ownerReferences"];
         let is_owner = owners.as_array().is_some_and(|owners| owners.len() == 1)
-            && owners[0]["kind"] == "Shrub"
-            && owners[0]["uid"] == shrub["metadata"]["uid"];
-        if is_owner && shrub["status"]["observedGeneration"] == 1 {
+            && owners[0]["kind"] == kind
+            && owners[0]["uid"] == moved["metadata"]["uid"];
+        if is_owner && moved["status"]["observedGeneration"] == 1 {
             Ok(())
         } else {
-            Err(format!("{shrub}\n{deployment}\n{}", log()))
+            Err(format!("{moved}\n{deployment}\n{}", log()))
         }
     });
 }
