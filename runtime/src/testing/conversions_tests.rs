@@ -125,7 +125,7 @@ async fn test_operators_convert_where_they_are_asked_to() {
     assert!(one.setup().webhook_manifests().is_none());
 }
 
-/// Wants a color from green on, which it sets to green.
+/// Sets a color and a name. Sizes must not shrink.
 struct Colors;
 
 impl Defaulter<v1::Foo> for Colors {

@@ -27,6 +27,7 @@ struct AdmissionWebhook {
     path: String,
     handler: AdmissionHandler,
     converters: Arc<Converters>,
+    fails_closed: bool,
     /// Whether no error may quote the objects.
     is_sensitive: bool,
     /// None: it reads no caches.
@@ -54,6 +55,7 @@ impl Webhooks {
                 path: webhook.path(),
                 handler: webhook.handler().clone(),
                 converters: converters.clone(),
+                fails_closed: webhook.fails_closed(),
                 is_sensitive: webhook.is_sensitive,
                 synced: webhook.waits_for_caches.then_some(synced),
                 informers: informers.clone(),
@@ -85,6 +87,10 @@ impl AdmissionWebhook {
 }
 
 impl WebhookHandler for AdmissionWebhook {
+    fn fails_closed(&self) -> bool {
+        self.fails_closed
+    }
+
     fn review(&self, body: Bytes, deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, WebhookFailure>> {
         Box::pin(async move {
             let mut counted = CountedReview::new(self);

@@ -52,6 +52,7 @@ fn webhook(mut setup: Setup) -> (AdmissionWebhook, WebhookMetrics) {
         path: webhook.path(),
         handler: webhook.handler().clone(),
         converters: Arc::default(),
+        fails_closed: false,
         is_sensitive: webhook.is_sensitive,
         synced: None,
         informers,

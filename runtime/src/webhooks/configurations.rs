@@ -208,15 +208,14 @@ impl Target<'_> {
     /// Returns the other versions of the kind that the operator converts: their objects are sent as they are, and the webhook converts them.
     /// The API server would convert them for a rule of one version, and refuse each write while no replica can convert. Match conditions are
     /// written for one version, so the API server converts for them.
-    fn converted_versions(&self, webhook: &WebhookBuilder) -> impl Iterator<Item = String> {
+    fn converted_versions<'a>(&'a self, webhook: &'a WebhookBuilder) -> impl Iterator<Item = String> + 'a {
         let is_exact = webhook.match_policy == EXACT || !webhook.match_conditions.is_empty();
-        let mut served = self.versions.iter().filter(|versions| versions.is_called());
-        let found = served.find(|versions| !is_exact && versions.converter.info.is_version_of(&webhook.kind));
-        let names = found
-            .into_iter()
-            .flat_map(|versions| versions.converter.versions());
+        let called = self.versions.iter().filter(move |versions| {
+            !is_exact && versions.is_called() && versions.converter.info.is_version_of(&webhook.kind)
+        });
+        let names = called.flat_map(|versions| versions.converter.versions());
         let others = names.filter(|name| *name != webhook.kind.version);
-        others.map(str::to_owned).collect::<Vec<_>>().into_iter()
+        others.map(str::to_owned)
     }
 
     fn service(&self) -> Service {

@@ -13,6 +13,9 @@ use crate::ApiResource;
 /// The API server's bounds of a webhook's timeout.
 const TIMEOUTS: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(30);
 
+/// The failure policy by which writes are refused.
+const FAIL: &str = "Fail";
+
 /// The match policy by which only writes in the versions of a rule are reviewed.
 pub(super) const EXACT: &str = "Exact";
 
@@ -99,8 +102,13 @@ impl WebhookBuilder {
     /// For rules that must hold. While the operator is down, these objects cannot be created, changed or deleted; if they are Pods, that can
     /// stop a cluster.
     pub fn fail_closed(&mut self) -> &mut Self {
-        self.failure_policy = "Fail";
+        self.failure_policy = FAIL;
         self
+    }
+
+    /// Whether writes are refused while it does not answer.
+    pub(super) fn fails_closed(&self) -> bool {
+        self.failure_policy == FAIL
     }
 
     /// Adds a match condition: a CEL expression, which must be true for a write to be reviewed. The API server evaluates it, so that other

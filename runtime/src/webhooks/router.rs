@@ -40,11 +40,19 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 /// The seconds after which the API server repeats a call that another release may know.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
+/// Closes the connection after the response.
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
 /// Answers the reviews of one path.
 pub(crate) trait WebhookHandler: Send + Sync {
     /// The timeout of a review without one in its URL.
     fn timeout(&self) -> Duration {
         DEFAULT_TIMEOUT
+    }
+
+    /// Whether the API server refuses a write that is not reviewed.
+    fn fails_closed(&self) -> bool {
+        false
     }
 
     /// Answers a review, by the deadline.
@@ -86,11 +94,13 @@ impl Routes {
         self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether another release may serve this unknown path: that of conversions, and that of the same webhook in another version.
+    /// Whether to repeat a call of this unknown path, which another release may serve: that of conversions, and that of the same webhook in
+    /// another version. Without review, writes are accepted at once where the failure policy says so.
     fn may_be_of_another_release(&self, path: &str) -> bool {
         let webhook = without_version(path);
-        let mut known = self.0.keys();
-        path == conversion::PATH || webhook.is_some() && known.any(|known| without_version(known) == webhook)
+        let mut known = self.0.iter();
+        let is_same = |known: &str| webhook.is_some() && without_version(known) == webhook;
+        path == conversion::PATH || known.any(|(known, route)| route.handler.fails_closed() && is_same(known))
     }
 }
 
@@ -125,11 +135,14 @@ impl Router {
                 "no webhook has the path {path:?}: the paths are {}",
                 self.routes.paths()
             );
-            return if self.routes.may_be_of_another_release(path) {
+            let mut response = if self.routes.may_be_of_another_release(path) {
                 self.unknown_version(path, text)
             } else {
                 text_response(StatusCode::NOT_FOUND, text)
             };
+            // The next call may reach a replica that knows it.
+            response.headers_mut().insert(header::CONNECTION, CLOSE);
+            return response;
         };
         let in_flight = InFlight::new(&route.metrics);
         let answered = self.review(route, request, started).await;
@@ -204,7 +217,7 @@ impl Router {
         if is_rollout {
             let headers = response.headers_mut();
             headers.insert(header::RETRY_AFTER, RETRY_SECONDS);
-            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            headers.insert(header::CONNECTION, CLOSE);
         }
         response
     }

@@ -180,17 +180,30 @@ async fn paths_select_handlers_and_unknown_ones_are_answered_with_the_known() {
     assert_eq!(server.send("GET /echo", "").await.0, 405);
 }
 
+/// Accepts everything.
+struct Policy {
+    fails_closed: bool,
+}
+
+impl WebhookHandler for Policy {
+    fn fails_closed(&self) -> bool {
+        self.fails_closed
+    }
+
+    fn review(&self, body: Bytes, _deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, WebhookFailure>> {
+        Box::pin(async move { Ok(body.to_vec()) })
+    }
+}
+
 /// While a release is rolled out, another replica may answer: the API server repeats a call that is answered with `Retry-After`, on another
 /// connection.
 #[tokio::test]
 async fn calls_that_another_release_may_serve_are_repeated_elsewhere() {
     let server = TestServer::start(|routes, metrics| {
-        let echo = |body: Bytes| async move { Ok(body.to_vec()) };
-        routes.add(
-            "/validate-demo-dev-v1-foo".to_owned(),
-            Arc::new(Answering(echo)),
-            metrics,
-        );
+        for (kind, fails_closed) in [("foo", true), ("baz", false)] {
+            let path = format!("/validate-demo-dev-v1-{kind}");
+            routes.add(path, Arc::new(Policy { fails_closed }), metrics);
+        }
     })
     .await;
     let asked = async |path: &str| {
@@ -209,13 +222,20 @@ async fn calls_that_another_release_may_serve_are_repeated_elsewhere() {
             "{text}"
         );
         assert!(
-            text.ends_with("the paths are /validate-demo-dev-v1-foo\n"),
+            text.ends_with("the paths are /validate-demo-dev-v1-baz, /validate-demo-dev-v1-foo\n"),
             "{text}"
         );
     }
     // Such as a webhook that was removed from the code, and whose configuration was left: repeating would only take longer.
-    for path in ["/mutate-demo-dev-v1-foo", "/validate-demo-dev-v1-bar", "/other"] {
+    // And one whose failure policy accepts the write.
+    for path in [
+        "/mutate-demo-dev-v1-foo",
+        "/validate-demo-dev-v1-bar",
+        "/validate-demo-dev-v2-baz",
+        "/other",
+    ] {
         let text = asked(path).await;
+        assert!(text.contains("connection: close\r\n"), "{text}");
         assert!(
             text.starts_with("HTTP/1.1 404") && !text.contains("retry-after"),
             "{text}"
