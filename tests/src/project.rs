@@ -85,6 +85,19 @@ impl Project {
         test_runner_variables().fold(launch, Launch::env_remove)
     }
 
+    /// Runs `kubewright …` in `folder` on a pseudo-terminal, which util-linux's `script` makes: both outputs are in `stdout`. The arguments have
+    /// no spaces.
+    pub fn run_on_terminal(folder: &Path, arguments: &[&str], kubeconfig: &Path) -> CommandOutput {
+        let line = format!("'{}' {}", cli().display(), arguments.join(" "));
+        let mut terminal = Command::new("script");
+        terminal
+            .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+            .env("KUBECONFIG", kubeconfig)
+            .env_remove("NO_COLOR")
+            .current_dir(folder);
+        run(&mut terminal)
+    }
+
     /// Runs `cargo …` in the project's folder.
     pub fn cargo(&self, arguments: &[&str]) -> CommandOutput {
         run(Command::new("cargo").args(arguments).current_dir(&self.root))

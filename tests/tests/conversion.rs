@@ -18,7 +18,7 @@ use kubewright_testkit::{Cluster, eventually};
 use kubewright_tests::on_both_servers;
 use owner_versions::owner_references_have_the_stored_version;
 use serde_json::{Value, json};
-use tokio::runtime::Runtime;
+use tokio::{runtime::Runtime, time::Instant};
 use webhook::WebhookServer;
 
 on_both_servers!(
@@ -167,7 +167,7 @@ fn objects_keep_their_values_in_both_versions(cluster: &Cluster) {
     let harness = Harness::new(register);
     webhook.handle("/convert", {
         let converters = harness.setup().converters();
-        move |body| converters.review(body).ok()
+        move |body| converters.review(body, Instant::now() + TIMEOUT).ok()
     });
     cluster.create_namespace("conversion").unwrap();
 

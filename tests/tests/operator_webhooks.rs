@@ -3,7 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use std::{fs, net::TcpListener, path::Path, time::Duration};
+use std::{
+    fs,
+    net::TcpListener,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
@@ -12,6 +20,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::tokio_util::sync::CancellationToken;
 use kubewright::{
     Convert, CustomKind, CustomResource, Informer, Manager, NamespacedName,
+    cache::Lister,
     client::{Get, TypedClient},
     controller::Setup,
     testing::{Harness, TestOperator},
@@ -129,19 +138,32 @@ mod files {
         pub(super) size: i32,
     }
 
-    /// Reads the least size from the API server.
-    pub(super) struct Sizes(pub(super) TypedClient<ConfigMap, (Get,)>);
+    /// Reads the least size from the API server, and the greatest from a cache.
+    pub(super) struct Sizes {
+        pub(super) client: TypedClient<ConfigMap, (Get,)>,
+        pub(super) lister: Lister<ConfigMap>,
+    }
 
     impl Validator<Plate> for Sizes {
         async fn create(&self, plate: &Plate, _: &AdmissionRequest) -> Result<Validation, AdmissionError> {
-            let limits = self
-                .0
-                .get(&NamespacedName::namespaced("default", "plates"))
-                .await?;
-            let least = limits.data.unwrap_or_default()["least"].parse::<i32>()?;
+            let name = NamespacedName::namespaced("default", "plates");
+            let limits = self.client.get(&name).await?;
+            let limit = |limits: &ConfigMap, key: &str| {
+                let data = limits.data.as_ref().and_then(|data| data.get(key));
+                data.map_or(Ok(0), |text| text.parse::<i32>())
+            };
+            let least = limit(&limits, "least")?;
+            let greatest = limit(&*self.lister.get(&name)?, "greatest")?;
             let mut validation = Validation::new();
             if plate.spec.size < least {
                 validation.invalid("spec.size", plate.spec.size, &format!("must be at least {least}"));
+            }
+            if plate.spec.size > greatest {
+                validation.invalid(
+                    "spec.size",
+                    plate.spec.size,
+                    &format!("must be at most {greatest}"),
+                );
             }
             Ok(validation)
         }
@@ -230,6 +252,17 @@ fn test_operator_converts_and_denies_large_defaults(cluster: &Cluster) {
     });
     assert_eq!(old.unwrap()["spec"], json!({"volume": 2}));
 
+    // The object is reviewed in the version of the write: the defaulter's color is in the annotation of its patch.
+    cluster
+        .apply(&mug("v1alpha1", "old", json!({"volume": 1500})))
+        .unwrap();
+    let defaulted = cluster.get(&mug("v1", "old", json!({}))).unwrap().unwrap();
+    assert_eq!(
+        defaulted["spec"],
+        json!({"size": 1500, "color": "x".repeat(1500)})
+    );
+    assert_eq!(defaulted["metadata"]["annotations"], Value::Null);
+
     let refused = |size: u32| {
         let refused = cluster.apply(&mug("v1", "large", json!({"size": size})));
         format!("{:?}", refused.unwrap_err())
@@ -270,12 +303,14 @@ fn operator_serves_certificates_of_files(cluster: &Cluster) {
     let folder = tempfile::tempdir().unwrap();
     let mut bundle = write_certificate(folder.path());
     let register = |setup: &mut Setup| {
-        let sizes = files::Sizes(setup.client());
+        let lister = setup.informers().of::<ConfigMap>().lister();
+        let client = setup.client();
+        let sizes = files::Sizes { client, lister };
         setup.validator::<files::Plate>(sizes).fail_closed();
     };
     cluster.install_crd(&files::Plate::definition()).unwrap();
     let mut limits = new_object("v1", "ConfigMap", "default", "plates");
-    limits["data"] = json!({"least": "1"});
+    limits["data"] = json!({"least": "1", "greatest": "9"});
     cluster.apply(&limits).unwrap();
     let mut permissions = TestOperator::permissions(register);
     permissions.retain(|permission| permission.why != "webhook certificate");
@@ -316,8 +351,10 @@ fn operator_serves_certificates_of_files(cluster: &Cluster) {
                     .map_err(|error| format!("{error:?}"))
             },
         );
-        let denied = cluster.apply(&plate("bad", 0)).unwrap_err();
-        assert!(format!("{denied:?}").contains("must be at least 1"), "{denied:?}");
+        for (size, reason) in [(0, "must be at least 1"), (10, "must be at most 9")] {
+            let denied = cluster.apply(&plate("bad", size)).unwrap_err();
+            assert!(format!("{denied:?}").contains(reason), "{denied:?}");
+        }
         let stored = cluster.get(&validating).unwrap().unwrap();
         assert_eq!(stored["webhooks"][0]["clientConfig"]["caBundle"], json!(bundle));
         bundle = write_certificate(folder.path());
@@ -325,6 +362,50 @@ fn operator_serves_certificates_of_files(cluster: &Cluster) {
     runtime.block_on(cluster.assert_exact_permissions(&identity));
     stop.cancel();
     runtime.block_on(running).unwrap().unwrap();
+}
+
+/// Has the operator make a new CA while objects are written, each with a review and conversions.
+fn rotate_under_load(cluster: &Cluster, secret: &Value) {
+    let data = || cluster.get(secret).unwrap().unwrap()["data"].clone();
+    let (before, is_running) = (data(), AtomicBool::new(true));
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                let is_running = &is_running;
+                scope.spawn(move || {
+                    let mut volume = 1;
+                    while is_running.load(Ordering::Relaxed) || volume < 25 {
+                        let loaded = cup(
+                            "v1alpha1",
+                            &format!("loaded-{writer}"),
+                            &json!({"volume": volume}),
+                        );
+                        cluster.apply(&loaded).unwrap();
+                        volume += 1;
+                        thread::sleep(Duration::from_millis(50));
+                    }
+                })
+            })
+            .collect();
+        // A CA without its key is replaced, in the same order as one that is due.
+        cluster
+            .merge_patch(secret, &json!({"data": {"ca.key": null}}))
+            .unwrap();
+        let rotated = catch_unwind(AssertUnwindSafe(|| {
+            eventually("the CA is rotated", TIMEOUT, || {
+                let now = data();
+                let is_rotated = now["ca.crt"] != before["ca.crt"] && now["ca.key"].is_string();
+                is_rotated.then_some(()).ok_or(now["ca.crt"].to_string())
+            });
+        }));
+        // Writes with the new bundle.
+        thread::sleep(Duration::from_secs(1));
+        is_running.store(false, Ordering::Relaxed);
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        rotated.unwrap();
+    });
 }
 
 fn operator_keeps_its_certificate_converts_validates_and_migrates(cluster: &Cluster) {
@@ -401,6 +482,8 @@ fn operator_keeps_its_certificate_converts_validates_and_migrates(cluster: &Clus
         .unwrap();
     let new = cluster.get(&cup("v1", "first", &json!({}))).unwrap().unwrap();
     assert_eq!(new["spec"], json!({"size": 3, "color": "red"}));
+
+    rotate_under_load(cluster, &secret);
 
     // The next manifests store the hub: the operator has all objects rewritten, and then the old version can be removed.
     cluster.apply(&cup("v1", "second", &json!({"size": 1}))).unwrap();

@@ -1,16 +1,24 @@
-//! `kubewright migrate storage KIND --cluster CONTEXT` on both API servers. Two versions of the kind have one schema, so nothing converts.
+//! `kubewright migrate storage KIND --cluster CONTEXT` on both API servers. The two versions of a kind have one schema.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+#[allow(dead_code, reason = "other suites set responses")]
+#[path = "support/webhook.rs"]
+mod webhook;
 
 use std::{fs, path::Path, time::Duration};
 
 use http::Method;
-use kubewright_testkit::Cluster;
+use kubewright_testkit::{Cluster, eventually};
 use kubewright_tests::{Project, on_both_servers};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use webhook::WebhookServer;
 
 on_both_servers!(
     objects_are_stored_in_the_hub_before_the_code_stores_it,
-    operator_that_is_not_rolled_out_stops_the_migration
+    migration_waits_until_the_operator_is_rolled_out
 );
 
 /// More than a page of the command, and then some.
@@ -160,6 +168,17 @@ fn objects_are_stored_in_the_hub_before_the_code_stores_it(cluster: &Cluster) {
     );
     let found = cluster.get(&installed).expect("it is read").expect("it exists");
     assert_eq!(found["status"]["storedVersions"], json!(["v1"]));
+    // Once more, on a terminal: a bar that each page overwrites.
+    cluster.install_crd(&installed).expect("it is applied");
+    let command = ["migrate", "storage", "Cap", "--cluster", "testkit"];
+    let kubeconfig = cluster.admin().kubeconfig();
+    let ran = Project::run_on_terminal(project.path(), &command, kubeconfig);
+    let bar = |filled: usize| "#".repeat(filled) + &".".repeat(30 - filled);
+    let pages = [(29, 500), (30, 501)]
+        .map(|(filled, done)| format!("\r{} rewritten {done} of 501 objects", bar(filled)));
+    // The terminal ends lines with a carriage return, too.
+    let progress = format!("\n{}\r\nall objects of caps.stored.dev", pages.concat());
+    assert!(ran.code == 0 && ran.stdout.contains(&progress), "{ran:?}");
     // A hub that the cluster does not serve yet.
     let code = "fn register(setup: &mut Setup) { setup.versions::<v2::Cap>().other::<v1::Cap>().stored::<v1::Cap>(); }";
     fs::write(project.path().join("src/main.rs"), code).expect("it is written");
@@ -181,21 +200,31 @@ fn objects_are_stored_in_the_hub_before_the_code_stores_it(cluster: &Cluster) {
     );
 }
 
-/// The definition converts by a Service; of the two replicas behind it, one is of an older release.
-fn operator_that_is_not_rolled_out_stops_the_migration(cluster: &Cluster) {
+/// The definition converts by a Service; of the two replicas behind it, one is of an older release at first.
+fn migration_waits_until_the_operator_is_rolled_out(cluster: &Cluster) {
+    let runtime = Runtime::new().unwrap();
+    let webhook = runtime.block_on(WebhookServer::start(&["hats.default.svc"]));
     let mut installed = definition("Hat", "v1alpha1");
     installed["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
         "conversionReviewVersions": ["v1"],
-        "clientConfig": {"service": {"name": "hats", "namespace": "default", "path": "/convert"}},
+        "clientConfig": {
+            "service": {"name": "hats", "namespace": "default", "path": "/convert", "port": webhook.port},
+            "caBundle": webhook.ca_bundle,
+        },
     }});
     cluster.install_crd(&installed).expect("it is installed");
+    let hat = object("Hat", "v1alpha1", "hat-0");
+    cluster.apply(&hat).expect("it is created");
     let project = project("Hat");
     let run = || migrate(cluster, project.path(), "Hat", &[]);
     let metadata = json!({"name": "hats", "namespace": "default"});
     let labels = json!({"app": "hats"});
+    // There are no cluster IPs here, so the API server calls this machine. The command looks for what the selector selects.
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": metadata,
-        "spec": {"selector": labels, "ports": [{"port": 443}]},
+        "spec": {
+            "type": "ExternalName", "externalName": "localhost", "selector": labels, "ports": [{"port": webhook.port}],
+        },
     });
     cluster.apply(&service).expect("it is created");
     let (succeeded, log) = run();
@@ -234,6 +263,24 @@ fn operator_that_is_not_rolled_out_stops_the_migration(cluster: &Cluster) {
     assert_eq!((succeeded, after_apply), (false, log));
     let found = cluster.get(&installed).expect("it is read").expect("it exists");
     assert_eq!(found["status"]["storedVersions"], json!(["v1alpha1", "v1"]));
+
+    webhook.take_reviews();
+    let status = json!({"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2});
+    cluster.patch_status(&deployment, &status).expect("it is written");
+    // The real API server may read its Services from a cache.
+    let log = eventually("it is rolled out", Duration::from_mins(1), || match run() {
+        (true, log) => Ok(log),
+        (false, log) => Err(log),
+    });
+    let done = "rewritten 1 of 1 objects\nall objects of hats.stored.dev are stored in v1\n";
+    assert!(log.contains(done), "{log}");
+    let reviews = webhook.take_reviews().to_string();
+    let converted = r#""desiredAPIVersion":"stored.dev/v1""#;
+    assert!(reviews.contains(converted), "{reviews}");
+    let found = cluster.get(&installed).expect("it is read").expect("it exists");
+    assert_eq!(found["status"]["storedVersions"], json!(["v1"]));
+    let found = cluster.get(&hat).expect("it is read").expect("it exists");
+    assert_eq!(found["spec"], hat["spec"]);
     for created in [&service, &deployment] {
         cluster.delete(created).expect("it is deleted");
     }

@@ -511,8 +511,9 @@ fn edited_webhooks_are_put_back(cluster: &Cluster) {
     });
 }
 
-/// How many objects are reviewed at least while the CA is rotated.
-const MIN_CREATED: usize = 20;
+/// How many objects each writer creates at least while the CA is rotated.
+const MIN_CREATED: usize = 25;
+const WRITERS: usize = 8;
 
 /// Two rotations of the CA while the API server calls the webhooks of both replicas, with a handshake for each review.
 fn rotation_fails_no_review(cluster: &Cluster) {
@@ -532,13 +533,18 @@ fn rotation_fails_no_review(cluster: &Cluster) {
 
         let (is_running, created, rotations) =
             (AtomicBool::new(true), AtomicUsize::new(0), AtomicUsize::new(0));
-        let load = async {
+        // The requests block their threads.
+        let write = |writer: usize| {
+            let mut number = 0;
             // A slow machine creates few during the rotations.
-            while is_running.load(Ordering::Relaxed) || created.load(Ordering::Relaxed) < MIN_CREATED {
-                let number = created.fetch_add(1, Ordering::Relaxed);
-                cluster.apply(&config_map(&format!("load-{number}"))).unwrap();
-                tokio::time::sleep(Duration::from_millis(20)).await;
+            while is_running.load(Ordering::Relaxed) || number < MIN_CREATED {
+                cluster
+                    .apply(&config_map(&format!("load-{writer}-{number}")))
+                    .unwrap();
+                number += 1;
+                std::thread::sleep(Duration::from_millis(50));
             }
+            created.fetch_add(number, Ordering::Relaxed);
         };
         let rotate = async {
             for _ in 0..2 {
@@ -554,15 +560,34 @@ fn rotation_fails_no_review(cluster: &Cluster) {
                 operator.wait_until_published(cluster).await;
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
-            is_running.store(false, Ordering::Relaxed);
         };
-        tokio::join!(load, rotate);
+        let runtime = tokio::runtime::Handle::current();
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..WRITERS)
+                .map(|writer| {
+                    let write = &write;
+                    scope.spawn(move || write(writer))
+                })
+                .collect();
+            // Also if it panics, the writers end.
+            let rotated = tokio::task::block_in_place(|| {
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| runtime.block_on(rotate)))
+            });
+            is_running.store(false, Ordering::Relaxed);
+            let written: Vec<_> = writers
+                .into_iter()
+                .map(std::thread::ScopedJoinHandle::join)
+                .collect();
+            rotated.unwrap();
+            written.into_iter().for_each(Result::unwrap);
+        });
         let reviews: usize = operator
             .servers
             .iter()
             .map(|server| server.take_reviews().as_array().unwrap().len())
             .sum();
         let created = created.load(Ordering::Relaxed);
+        assert!(created >= WRITERS * MIN_CREATED, "{created}");
         assert_eq!(
             (reviews, rotations.load(Ordering::Relaxed)),
             (4 * created, 2),

@@ -73,6 +73,6 @@ impl Setup {
     pub fn webhook_manifests(&self) -> Option<WebhookManifests> {
         let (operator, namespace) = (self.operator(), default_namespace(self.operator()));
         self.is_called()
-            .then(|| WebhookManifests::of(&self.webhooks, operator, &namespace))
+            .then(|| WebhookManifests::of(&self.webhooks, &self.versions, operator, &namespace))
     }
 }

@@ -150,6 +150,7 @@ pub(crate) use converter::Converter;
 pub(crate) use field_rules::{FieldRule, FieldRules};
 #[doc(hidden)]
 pub use review::Converters;
+pub(crate) use review::ReviewError;
 pub(crate) use schema_at::equal;
 pub use storage_migration::{StorageMigration, StorageMigrationError};
 #[doc(hidden)]

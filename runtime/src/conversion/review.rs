@@ -3,9 +3,13 @@
 use prometheus_client::metrics::counter::Counter;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::converter::Converter;
-use crate::panics::{caught, caught_silently};
+use crate::{
+    ApiResource,
+    panics::{caught, caught_silently},
+};
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "ConversionReview";
@@ -17,7 +21,7 @@ pub struct Converters {
     ignored_annotations: Counter,
 }
 
-/// Why bytes are not a review. There is no response to it, since responses need the request's `uid`: the server answers with an error.
+/// Why a review has no response: the server answers with an error.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReviewError {
     /// The body is not a review, or one of another version.
@@ -35,6 +39,19 @@ pub enum ReviewError {
         /// serde's message.
         reason: String,
     },
+    /// It has a kind or version that this release does not convert. Another release may do so.
+    #[error("{reason}")]
+    UnknownVersion {
+        /// The object, and what is known.
+        reason: String,
+    },
+}
+
+/// Why an object is not converted.
+enum ObjectError {
+    /// Its kind or a version is unknown.
+    UnknownVersion(String),
+    Failed(String),
 }
 
 #[derive(Deserialize)]
@@ -98,11 +115,12 @@ impl Converters {
         self.ignored_annotations.clone()
     }
 
-    /// Answers a review: all its objects in the desired version, or a failure that names the object which cannot be converted.
+    /// Answers a review: all its objects in the desired version, or a failure that names the object which cannot be converted, or which was
+    /// the next one at the deadline.
     ///
     /// # Errors
-    /// The body is not a ConversionReview v1.
-    pub fn review(&self, body: &[u8]) -> Result<Vec<u8>, ReviewError> {
+    /// The body is not a ConversionReview v1, or has an unknown version.
+    pub fn review(&self, body: &[u8], deadline: Instant) -> Result<Vec<u8>, ReviewError> {
         let undecodable = |error: serde_json::Error| ReviewError::Undecodable {
             reason: error.to_string(),
         };
@@ -118,9 +136,10 @@ impl Converters {
         };
         let request: ReviewRequest = serde_json::from_value(request).map_err(undecodable)?;
         let uid = request.uid.clone();
-        let (converted_objects, status, message) = match self.convert_all(request) {
+        let (converted_objects, status, message) = match self.convert_all(request, deadline) {
             Ok(objects) => (objects, "Success", None),
-            Err(message) => (Vec::new(), "Failure", Some(message)),
+            Err(ObjectError::Failed(message)) => (Vec::new(), "Failure", Some(message)),
+            Err(ObjectError::UnknownVersion(reason)) => return Err(ReviewError::UnknownVersion { reason }),
         };
         let answer = AnsweredReview {
             api_version: API_VERSION,
@@ -136,33 +155,67 @@ impl Converters {
 
     /// Converts one object to a version with group. The error names the object.
     pub fn convert(&self, object: Value, desired_api_version: &str) -> Result<Map<String, Value>, String> {
+        let converted = self.convert_named(object, desired_api_version);
+        converted.map_err(|error| match error {
+            ObjectError::UnknownVersion(reason) | ObjectError::Failed(reason) => reason,
+        })
+    }
+
+    /// Whether objects of this version are converted to that of the resource.
+    pub(crate) fn converts(&self, version: &str, resource: &ApiResource) -> bool {
+        let mut kinds = self.kinds.iter();
+        let converter = kinds.find(|converter| resource.is_version_of(&converter.info));
+        converter.is_some_and(|converter| converter.knows(version) && converter.knows(&resource.version))
+    }
+
+    fn convert_named(&self, object: Value, desired: &str) -> Result<Map<String, Value>, ObjectError> {
         let Value::Object(object) = object else {
-            return Err("an object of the review is not a JSON object".to_owned());
+            let reason = "an object of the review is not a JSON object";
+            return Err(ObjectError::Failed(reason.to_owned()));
         };
         let described = describe(&object);
-        let failed = |reason: String| {
-            let reason = format!("converting {described} to {desired_api_version} failed: {reason}");
+        let named = |reason: String| {
+            let reason = format!("converting {described} to {desired} failed: {reason}");
             tracing::warn!("{reason}");
             reason
         };
-        self.convert_object(object, desired_api_version).map_err(failed)
+        let converted = self.convert_object(object, desired);
+        converted.map_err(|error| match error {
+            ObjectError::UnknownVersion(reason) => ObjectError::UnknownVersion(named(reason)),
+            ObjectError::Failed(reason) => ObjectError::Failed(named(reason)),
+        })
     }
 
-    fn convert_all(&self, request: ReviewRequest) -> Result<Vec<Map<String, Value>>, String> {
-        if request.objects.is_empty() {
-            return Err("the review has no objects".to_owned());
+    fn convert_all(
+        &self,
+        request: ReviewRequest,
+        deadline: Instant,
+    ) -> Result<Vec<Map<String, Value>>, ObjectError> {
+        let (count, started) = (request.objects.len(), Instant::now());
+        if count == 0 {
+            return Err(ObjectError::Failed("the review has no objects".to_owned()));
         }
-        let objects = request.objects.into_iter();
-        objects
-            .map(|object| self.convert(object, &request.desired_api_version))
-            .collect()
+        let mut converted = Vec::with_capacity(count);
+        for object in request.objects {
+            // The API server waits no longer; without this, the thread would go on for nobody.
+            if Instant::now() >= deadline {
+                let next = object.as_object().map(describe).unwrap_or_default();
+                return Err(ObjectError::Failed(format!(
+                    "{} of {count} objects were converted in {:?}, and the API server waits no longer: the next one is {next}",
+                    converted.len(),
+                    started.elapsed()
+                )));
+            }
+            converted.push(self.convert_named(object, &request.desired_api_version)?);
+        }
+        Ok(converted)
     }
 
     fn convert_object(
         &self,
         object: Map<String, Value>,
         desired: &str,
-    ) -> Result<Map<String, Value>, String> {
+    ) -> Result<Map<String, Value>, ObjectError> {
         let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
         let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
         let kind = text("kind");
@@ -170,19 +223,29 @@ impl Converters {
         let Some(converter) = self.kinds.iter().find(known) else {
             let kinds = self.kinds.iter().map(|converter| converter.info.group_resource());
             let kinds: Vec<String> = kinds.collect();
-            return Err(format!(
+            return Err(ObjectError::UnknownVersion(format!(
                 "this operator does not convert the kind {kind:?} of group {group:?}, but {}",
                 if kinds.is_empty() {
                     "no kind".to_owned()
                 } else {
                     kinds.join(", ")
                 }
-            ));
+            )));
         };
         let desired = match desired.split_once('/') {
             Some((desired_group, version)) if desired_group == group => version,
-            _ => return Err(format!("the desired version has another group than {group:?}")),
+            _ => {
+                let reason = format!("the desired version has another group than {group:?}");
+                return Err(ObjectError::Failed(reason));
+            }
         };
+        if let Some(unknown) = [version, desired].into_iter().find(|name| !converter.knows(name)) {
+            let known: Vec<&str> = converter.versions().collect();
+            return Err(ObjectError::UnknownVersion(format!(
+                "{kind} has no version {unknown:?}: the versions are {}",
+                known.join(", ")
+            )));
+        }
         let from = version.to_owned();
         // A panic in the user's code is an error of this object.
         let convert = || converter.convert(object, &from, desired, &self.ignored_annotations);
@@ -193,7 +256,8 @@ impl Converters {
         } else {
             caught(convert).map_err(|panic| format!("the conversion panicked: {panic}"))
         };
-        result?.map_err(|error| error.to_string())
+        let result = result.and_then(|converted| converted.map_err(|error| error.to_string()));
+        result.map_err(ObjectError::Failed)
     }
 }
 

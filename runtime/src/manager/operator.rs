@@ -276,7 +276,8 @@ impl Operator {
         };
         let webhooks = &self.webhooks.webhooks;
         let mut routes = Routes::default();
-        webhooks.add_to(&mut routes, &self.informers, |index| {
+        let converters = self.webhooks.converters;
+        webhooks.add_to(&mut routes, &self.informers, &converters, |index| {
             let (all, own) = (webhooks.synced.clone(), components[index].synced());
             // An informer that has not started yet would count as synced.
             async move {
@@ -286,7 +287,7 @@ impl Operator {
             .boxed()
             .shared()
         });
-        add_conversion(&mut routes, self.webhooks.converters, &webhooks.metrics);
+        add_conversion(&mut routes, converters, &webhooks.metrics);
         let namespace = identity::operator_namespace(None, client.default_namespace());
         let (name, folder, clock) = (
             (&*operator, &*namespace),

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Harness;
 use crate::{
     ApiResource,
+    conversion::Converters,
     webhooks::{AdmissionRequest, WebhookBuilder},
 };
 
@@ -59,6 +60,7 @@ impl Harness {
             warnings: Vec::new(),
         };
         let mut request = request.of_resource(webhooks[0].kind());
+        let converters = self.setup.converters();
         for is_mutating in [true, false] {
             for webhook in webhooks
                 .iter()
@@ -68,7 +70,7 @@ impl Harness {
                     continue;
                 }
                 let is_sensitive = self.setup.is_sensitive(webhook.kind());
-                let response = response(webhook, &request, is_sensitive).await?;
+                let response = response(webhook, &request, is_sensitive, &converters).await?;
                 apply_patch(&response["patch"], &mut admitted.object);
                 request.set_object(&admitted.object);
                 let warnings = response["warnings"].as_array().into_iter().flatten();
@@ -83,8 +85,15 @@ impl Harness {
         let object = request.object().or_else(|| request.raw_old_object());
         let object = object.unwrap_or(&Value::Null);
         let (api_version, kind) = (object["apiVersion"].as_str(), object["kind"].as_str());
-        let is_of =
-            |info: &ApiResource| Some(&*info.api_version()) == api_version && Some(&*info.kind) == kind;
+        let converters = self.setup.converters();
+        let is_of = |info: &ApiResource| {
+            let is_converted =
+                |(group, version): (&str, &str)| group == info.group && converters.converts(version, info);
+            Some(&*info.kind) == kind
+                && api_version.is_some_and(|api_version| {
+                    api_version == info.api_version() || api_version.split_once('/').is_some_and(is_converted)
+                })
+        };
         let all = self.setup.webhooks().all.iter();
         let webhooks: Vec<_> = all.filter(|webhook| is_of(webhook.kind())).collect();
         assert!(
@@ -100,10 +109,14 @@ async fn response(
     webhook: &WebhookBuilder,
     request: &AdmissionRequest,
     is_sensitive: bool,
+    converters: &Converters,
 ) -> Result<Value, Box<Status>> {
     let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
     let review = review.to_string();
-    let answered = webhook.handler().review(review.as_bytes(), is_sensitive).await;
+    let answered = webhook
+        .handler()
+        .review(review.as_bytes(), is_sensitive, converters)
+        .await;
     let answered = answered.map_err(|failure| {
         let status = Status::failure(&failure.error.to_string(), "InternalError");
         Box::new(status.with_code(500))

@@ -5,7 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::{controller::Setup, prelude::*, testing::TestOperator};
+use crate::{
+    controller::Setup,
+    prelude::*,
+    testing::TestOperator,
+    webhooks::{AdmissionError, AdmissionRequest, Defaulter, Validation, Validator, WebhookBuilder},
+};
 
 mod v1 {
     use super::*;
@@ -118,6 +123,122 @@ async fn test_operators_convert_where_they_are_asked_to() {
     );
     let one = Harness::new(|setup| _ = setup.versions::<v1::Foo>());
     assert!(one.setup().webhook_manifests().is_none());
+}
+
+/// Sets a color and a name. Sizes must not shrink.
+struct Colors;
+
+impl Defaulter<v1::Foo> for Colors {
+    async fn set_defaults(&self, foo: &mut v1::Foo, _: &AdmissionRequest) -> Result<(), AdmissionError> {
+        foo.spec.color.get_or_insert_with(|| "green".to_owned());
+        if foo.spec.name.is_empty() {
+            foo.spec.name = "default".to_owned();
+        }
+        Ok(())
+    }
+}
+
+impl Validator<v1::Foo> for Colors {
+    async fn update(
+        &self,
+        foo: &v1::Foo,
+        old: &v1::Foo,
+        request: &AdmissionRequest,
+    ) -> Result<Validation, AdmissionError> {
+        let mut validation = Validation::new();
+        let decoded: Option<v1::Foo> = request.old_object()?;
+        assert_eq!(decoded.unwrap().spec.size, old.spec.size);
+        if foo.spec.size < old.spec.size {
+            validation.invalid("spec.size", foo.spec.size, "must not shrink");
+        }
+        Ok(validation)
+    }
+}
+
+fn register_colors(setup: &mut Setup) {
+    setup.versions::<v1::Foo>().other::<v1alpha1::Foo>();
+    setup.defaulter::<v1::Foo>(Colors);
+    setup.validator::<v1::Foo>(Colors);
+}
+
+/// The API server would convert them otherwise, and refuse them while no replica converts.
+#[tokio::test]
+async fn objects_of_other_versions_are_admitted_as_they_are_sent() {
+    let test = Harness::new(register_colors);
+    let foo = |title: &str, size: &str| {
+        json!({
+            "apiVersion": "demo.dev/v1alpha1", "kind": "Foo", "metadata": {"name": "a"},
+            "spec": {"title": title, "size": size, "unknown": [null]},
+        })
+    };
+    let admitted = test.admit(AdmissionRequest::create(&foo("", "7"))).await.unwrap();
+    let mut defaulted = admitted.object;
+    let hub = test.convert(&defaulted, "v1").unwrap();
+    let spec = json!({"name": "default", "size": 7, "color": "green"});
+    let expected = |spec: &Value| spec.as_object().unwrap().clone();
+    assert_eq!(
+        expected(&hub["spec"])
+            .into_iter()
+            .filter(|(key, _)| key != "unknown")
+            .collect::<serde_json::Map<_, _>>(),
+        expected(&spec)
+    );
+    defaulted["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("annotations");
+    assert_eq!(defaulted, foo("default", "7"));
+
+    let update = AdmissionRequest::update(&foo("a", "7"), &foo("a", "6"));
+    let denied = test.admit(update).await.unwrap_err();
+    assert_eq!(
+        denied.message,
+        "Foo.demo.dev \"a\" is invalid: spec.size: Invalid value: 6: must not shrink"
+    );
+    let undecodable = test
+        .admit(AdmissionRequest::create(&foo("a", "many")))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        undecodable.message,
+        "converting Foo a (demo.dev/v1alpha1) to demo.dev/v1 failed: spec.size: invalid digit found in string"
+    );
+    let stored = AdmissionRequest::update(&foo("a", "many"), &foo("a", "7"));
+    let failed = test.admit(stored).await.unwrap_err();
+    assert_eq!(
+        failed.message,
+        "the stored object cannot be converted to demo.dev/v1: the operator's log says why"
+    );
+}
+
+#[tokio::test]
+async fn rules_have_the_versions_that_the_webhook_converts() {
+    let versions = |register: fn(&mut Setup)| {
+        let manifests = json!(Harness::new(register).setup().webhook_manifests());
+        manifests["validating"]["webhooks"][0]["rules"][0]["apiVersions"].clone()
+    };
+    assert_eq!(versions(register_colors), json!(["v1", "v1alpha1"]));
+    assert_eq!(
+        versions(|setup| _ = setup.validator::<v1::Foo>(Colors)),
+        json!(["v1"])
+    );
+    let with = |option: fn(&mut WebhookBuilder) -> &mut WebhookBuilder| {
+        let mut setup = Harness::new(|setup| _ = setup.versions::<v1::Foo>().other::<v1alpha1::Foo>());
+        option(setup.setup.validator::<v1::Foo>(Colors));
+        let manifests = json!(setup.setup().webhook_manifests());
+        manifests["validating"]["webhooks"][0]["rules"][0]["apiVersions"].clone()
+    };
+    assert_eq!(with(WebhookBuilder::match_exact), json!(["v1"]));
+    assert_eq!(
+        with(|webhook| webhook.match_condition("big", "object.spec.size > 3")),
+        json!(["v1"])
+    );
+    // A test has the definition of the hub alone.
+    let mut alone = Harness::new(register_colors);
+    alone.setup.leave_conversion_out();
+    let manifests = json!(alone.setup().webhook_manifests());
+    let rule = &manifests["validating"]["webhooks"][0]["rules"][0];
+    assert_eq!(rule["apiVersions"], json!(["v1"]));
 }
 
 /// Creates a ConfigMap for each Foo.

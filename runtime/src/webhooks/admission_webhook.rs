@@ -14,9 +14,11 @@ use super::{
     admission::{AdmissionHandler, AdmissionOutcome, ReviewFailure},
     metrics::WebhookMetrics,
     registration::Webhooks,
-    router::{Routes, WebhookHandler},
+    router::{Routes, WebhookFailure, WebhookHandler},
 };
-use crate::{ApiResource, cache::SharedInformerFactory, panics::caught_silently_async};
+use crate::{
+    ApiResource, cache::SharedInformerFactory, conversion::Converters, panics::caught_silently_async,
+};
 
 /// Completes when the caches that a webhook may read have synced.
 pub(super) type CachesSynced = Shared<BoxFuture<'static, ()>>;
@@ -24,6 +26,8 @@ pub(super) type CachesSynced = Shared<BoxFuture<'static, ()>>;
 struct AdmissionWebhook {
     path: String,
     handler: AdmissionHandler,
+    converters: Arc<Converters>,
+    fails_closed: bool,
     /// Whether no error may quote the objects.
     is_sensitive: bool,
     /// None: it reads no caches.
@@ -38,6 +42,7 @@ impl Webhooks {
         &self,
         routes: &mut Routes,
         informers: &SharedInformerFactory,
+        converters: &Arc<Converters>,
         component_synced: impl Fn(usize) -> CachesSynced,
     ) {
         let all_synced = self.synced.clone().cancelled_owned().boxed().shared();
@@ -49,6 +54,8 @@ impl Webhooks {
             let served = AdmissionWebhook {
                 path: webhook.path(),
                 handler: webhook.handler().clone(),
+                converters: converters.clone(),
+                fails_closed: webhook.fails_closed(),
                 is_sensitive: webhook.is_sensitive,
                 synced: webhook.waits_for_caches.then_some(synced),
                 informers: informers.clone(),
@@ -80,13 +87,17 @@ impl AdmissionWebhook {
 }
 
 impl WebhookHandler for AdmissionWebhook {
-    fn review(&self, body: Bytes, deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, String>> {
+    fn fails_closed(&self) -> bool {
+        self.fails_closed
+    }
+
+    fn review(&self, body: Bytes, deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, WebhookFailure>> {
         Box::pin(async move {
             let mut counted = CountedReview::new(self);
             // A little earlier than the server gives up, so that the message says why.
             let wait = deadline.saturating_duration_since(Instant::now()) / 10 * 9;
             self.wait_for_caches(Instant::now() + wait).await?;
-            let review = self.handler.review(&body, self.is_sensitive);
+            let review = self.handler.review(&body, self.is_sensitive, &self.converters);
             let reviewed = if self.is_sensitive {
                 let hidden = "the webhook panicked: the message is hidden because the kind is sensitive";
                 caught_silently_async(review)
@@ -103,7 +114,7 @@ impl WebhookHandler for AdmissionWebhook {
                 }
                 Err(ReviewFailure { operation, error }) => {
                     counted.operation = Some(operation);
-                    Err(error.to_string())
+                    Err(error.to_string().into())
                 }
             }
         })

@@ -51,6 +51,8 @@ fn webhook(mut setup: Setup) -> (AdmissionWebhook, WebhookMetrics) {
     let served = AdmissionWebhook {
         path: webhook.path(),
         handler: webhook.handler().clone(),
+        converters: Arc::default(),
+        fails_closed: false,
         is_sensitive: webhook.is_sensitive,
         synced: None,
         informers,
@@ -89,7 +91,9 @@ async fn panics_of_sensitive_kinds_are_hidden() {
             .await;
         assert_eq!(
             answered,
-            Err("the webhook panicked: the message is hidden because the kind is sensitive".to_owned())
+            Err(WebhookFailure::Failed(
+                "the webhook panicked: the message is hidden because the kind is sensitive".to_owned()
+            ))
         );
         let (mut registry, mut text) = (Registry::default(), String::new());
         metrics.register(&mut registry);

@@ -19,8 +19,8 @@ use k8s_openapi::{
 use kube::api::ObjectMeta;
 use serde::Serialize;
 
-use super::registration::{WebhookBuilder, Webhooks};
-use crate::{NamespacedName, Scope};
+use super::registration::{EXACT, WebhookBuilder, Webhooks};
+use crate::{NamespacedName, Scope, conversion::RegisteredVersions};
 
 /// The port on which operators serve webhooks.
 pub(crate) const DEFAULT_PORT: u16 = 9443;
@@ -71,8 +71,17 @@ pub(crate) fn default_namespace(operator: &str) -> String {
 
 impl WebhookManifests {
     /// Returns the objects, without the Secret. With no webhooks they are only the Service, which conversion needs.
-    pub(crate) fn of(webhooks: &Webhooks, operator: &str, namespace: &str) -> Self {
-        let target = Target { operator, namespace };
+    pub(crate) fn of(
+        webhooks: &Webhooks,
+        versions: &[RegisteredVersions],
+        operator: &str,
+        namespace: &str,
+    ) -> Self {
+        let target = Target {
+            versions,
+            operator,
+            namespace,
+        };
         let of_kind = |is_mutating| {
             webhooks
                 .all
@@ -102,6 +111,7 @@ impl WebhookManifests {
 
 /// The Service that the API server calls.
 struct Target<'a> {
+    versions: &'a [RegisteredVersions],
     operator: &'a str,
     namespace: &'a str,
 }
@@ -117,7 +127,7 @@ impl Target<'_> {
             match_policy: Some(webhook.match_policy.to_owned()),
             namespace_selector: Some(self.namespace_selector(webhook)),
             object_selector: webhook.object_selector.clone(),
-            rules: Some(vec![rule(webhook)]),
+            rules: Some(vec![self.rule(webhook)]),
             side_effects: webhook.side_effects.to_owned(),
             timeout_seconds: Some(timeout_seconds(webhook)),
         }
@@ -134,7 +144,7 @@ impl Target<'_> {
             namespace_selector: Some(self.namespace_selector(webhook)),
             object_selector: webhook.object_selector.clone(),
             reinvocation_policy: Some(webhook.reinvocation_policy.to_owned()),
-            rules: Some(vec![rule(webhook)]),
+            rules: Some(vec![self.rule(webhook)]),
             side_effects: webhook.side_effects.to_owned(),
             timeout_seconds: Some(timeout_seconds(webhook)),
         }
@@ -167,6 +177,47 @@ impl Target<'_> {
         selector
     }
 
+    fn rule(&self, webhook: &WebhookBuilder) -> RuleWithOperations {
+        let plural = &webhook.kind.plural;
+        let resources = webhook
+            .subresources
+            .iter()
+            .map(|subresource| match &**subresource {
+                "" => plural.to_string(),
+                subresource => format!("{plural}/{subresource}"),
+            });
+        let scope = match webhook.kind.scope {
+            Scope::Cluster => "Cluster",
+            Scope::Namespaced => "Namespaced",
+        };
+        let own = webhook.kind.version.to_string();
+        RuleWithOperations {
+            api_groups: Some(vec![webhook.kind.group.to_string()]),
+            api_versions: Some(
+                [own]
+                    .into_iter()
+                    .chain(self.converted_versions(webhook))
+                    .collect(),
+            ),
+            operations: Some(webhook.operations.iter().map(ToString::to_string).collect()),
+            resources: Some(resources.collect()),
+            scope: Some(scope.to_owned()),
+        }
+    }
+
+    /// Returns the other versions of the kind that the operator converts: their objects are sent as they are, and the webhook converts them.
+    /// The API server would convert them for a rule of one version, and refuse each write while no replica can convert. Match conditions are
+    /// written for one version, so the API server converts for them.
+    fn converted_versions<'a>(&'a self, webhook: &'a WebhookBuilder) -> impl Iterator<Item = String> + 'a {
+        let is_exact = webhook.match_policy == EXACT || !webhook.match_conditions.is_empty();
+        let called = self.versions.iter().filter(move |versions| {
+            !is_exact && versions.is_called() && versions.converter.info.is_version_of(&webhook.kind)
+        });
+        let names = called.flat_map(|versions| versions.converter.versions());
+        let others = names.filter(|name| *name != webhook.kind.version);
+        others.map(str::to_owned)
+    }
+
     fn service(&self) -> Service {
         Service {
             metadata: ObjectMeta {
@@ -186,28 +237,6 @@ impl Target<'_> {
             }),
             ..Service::default()
         }
-    }
-}
-
-fn rule(webhook: &WebhookBuilder) -> RuleWithOperations {
-    let plural = &webhook.kind.plural;
-    let resources = webhook
-        .subresources
-        .iter()
-        .map(|subresource| match &**subresource {
-            "" => plural.to_string(),
-            subresource => format!("{plural}/{subresource}"),
-        });
-    let scope = match webhook.kind.scope {
-        Scope::Cluster => "Cluster",
-        Scope::Namespaced => "Namespaced",
-    };
-    RuleWithOperations {
-        api_groups: Some(vec![webhook.kind.group.to_string()]),
-        api_versions: Some(vec![webhook.kind.version.to_string()]),
-        operations: Some(webhook.operations.iter().map(ToString::to_string).collect()),
-        resources: Some(resources.collect()),
-        scope: Some(scope.to_owned()),
     }
 }
 

@@ -53,7 +53,7 @@
 //!
 //! Reading order: `admission` (what a review is, and what answers it), `registration` (options and names), `configurations` (the objects
 //! that `manifests` prints), `edited_fields` and `configuration_keeper` (put back what was edited in them), `server` (HTTPS) with
-//! `idle_connections` and `write_timeout` (its limits), `router` (the handler of a path), `admission_webhook` and `conversion_webhook` (the
+//! `idle_connections` and `write_timeout` (its limits), `router` (the handler of a path) with `rollout` (paths of another release), `admission_webhook` and `conversion_webhook` (the
 //! handlers), `metrics`, `certificates` (the server's certificate, and the CA bundles with which the API server verifies it).
 
 mod admission;
@@ -66,6 +66,7 @@ mod edited_fields;
 mod idle_connections;
 pub(crate) mod metrics;
 pub(crate) mod registration;
+mod rollout;
 pub(crate) mod router;
 pub(crate) mod server;
 mod write_timeout;

@@ -13,6 +13,12 @@ use crate::ApiResource;
 /// The API server's bounds of a webhook's timeout.
 const TIMEOUTS: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(30);
 
+/// The failure policy by which writes are refused.
+const FAIL: &str = "Fail";
+
+/// The match policy by which only writes in the versions of a rule are reviewed.
+pub(super) const EXACT: &str = "Exact";
+
 /// One registered webhook; see [`Setup::validator`](crate::controller::Setup::validator) and
 /// [`Setup::defaulter`](crate::controller::Setup::defaulter).
 ///
@@ -96,12 +102,17 @@ impl WebhookBuilder {
     /// For rules that must hold. While the operator is down, these objects cannot be created, changed or deleted; if they are Pods, that can
     /// stop a cluster.
     pub fn fail_closed(&mut self) -> &mut Self {
-        self.failure_policy = "Fail";
+        self.failure_policy = FAIL;
         self
     }
 
+    /// Whether writes are refused while it does not answer.
+    pub(super) fn fails_closed(&self) -> bool {
+        self.failure_policy == FAIL
+    }
+
     /// Adds a match condition: a CEL expression, which must be true for a write to be reviewed. The API server evaluates it, so that other
-    /// writes do not depend on the operator.
+    /// writes do not depend on the operator; but it converts writes in other versions for it, which the operator serves.
     pub fn match_condition(&mut self, name: impl Into<String>, expression: impl Into<String>) -> &mut Self {
         self.match_conditions.push(MatchCondition {
             name: name.into(),
@@ -111,9 +122,10 @@ impl WebhookBuilder {
     }
 
     /// Reviews only writes in the version of the kind (match policy `Exact`). By default writes in other versions are converted and reviewed
-    /// as well (`Equivalent`): otherwise a writer evades the webhook with another version.
+    /// as well (`Equivalent`): otherwise a writer evades the webhook with another version. Versions of [`Setup::versions`](crate::controller::Setup::versions)
+    /// are converted in the webhook, so that no write depends on another call.
     pub fn match_exact(&mut self) -> &mut Self {
-        self.match_policy = "Exact";
+        self.match_policy = EXACT;
         self
     }
 

@@ -12,10 +12,13 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Duration, Instant, timeout_at},
 };
-use tracing::error;
+use tracing::{error, warn};
 
-use super::metrics::{PathMetrics, WebhookMetrics};
-use crate::panics;
+use super::{
+    metrics::{PathMetrics, WebhookMetrics},
+    rollout::UnknownCalls,
+};
+use crate::{conversion, panics};
 
 /// The largest body: two objects of at most 3 MiB, and the rest of a review.
 pub(super) const MAX_BODY_BYTES: u32 = 8 << 20;
@@ -34,10 +37,41 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest timeout of a webhook.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The seconds after which the API server repeats a call that another release may know.
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+/// Closes the connection after the response.
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
 /// Answers the reviews of one path.
 pub(crate) trait WebhookHandler: Send + Sync {
-    /// Answers a review, by the deadline. The error is a message for the API server, which then applies the failure policy.
-    fn review(&self, body: Bytes, deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, String>>;
+    /// The timeout of a review without one in its URL.
+    fn timeout(&self) -> Duration {
+        DEFAULT_TIMEOUT
+    }
+
+    /// Whether the API server refuses a write that is not reviewed.
+    fn fails_closed(&self) -> bool {
+        false
+    }
+
+    /// Answers a review, by the deadline.
+    fn review(&self, body: Bytes, deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, WebhookFailure>>;
+}
+
+/// Why a review has no answer, for the API server.
+#[derive(Debug, PartialEq)]
+pub(crate) enum WebhookFailure {
+    /// The API server applies the failure policy.
+    Failed(String),
+    /// This release does not know a version of the review, and another one may.
+    UnknownVersion(String),
+}
+
+impl From<String> for WebhookFailure {
+    fn from(message: String) -> Self {
+        Self::Failed(message)
+    }
 }
 
 /// The handlers by path.
@@ -59,12 +93,29 @@ impl Routes {
     fn paths(&self) -> String {
         self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
     }
+
+    /// Whether to repeat a call of this unknown path, which another release may serve: that of conversions, and that of the same webhook in
+    /// another version. Without review, writes are accepted at once where the failure policy says so.
+    fn may_be_of_another_release(&self, path: &str) -> bool {
+        let webhook = without_version(path);
+        let mut known = self.0.iter();
+        let is_same = |known: &str| webhook.is_some() && without_version(known) == webhook;
+        path == conversion::PATH || known.any(|(known, route)| route.handler.fails_closed() && is_same(known))
+    }
+}
+
+/// Returns what a webhook's path has before and after the version, as in `/validate-GROUP-VERSION-KIND`.
+fn without_version(path: &str) -> Option<(&str, &str)> {
+    let (rest, kind) = path.rsplit_once('-')?;
+    let (start, _) = rest.rsplit_once('-')?;
+    Some((start, kind))
 }
 
 /// Answers requests by path. Bodies that are being read or reviewed have at most [`MAX_BODY_BYTES_IN_FLIGHT`] bytes.
 pub(super) struct Router {
     routes: Routes,
     body_bytes: Arc<Semaphore>,
+    unknown: UnknownCalls,
 }
 
 impl Router {
@@ -72,18 +123,26 @@ impl Router {
         Self {
             routes,
             body_bytes: Arc::new(Semaphore::new(MAX_BODY_BYTES_IN_FLIGHT as usize)),
+            unknown: UnknownCalls::default(),
         }
     }
 
     pub(super) async fn respond(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let started = Instant::now();
-        let Some(route) = self.routes.0.get(request.uri().path()) else {
+        let path = request.uri().path();
+        let Some(route) = self.routes.0.get(path) else {
             let text = format!(
-                "no webhook has the path {:?}: the paths are {}\n",
-                request.uri().path(),
+                "no webhook has the path {path:?}: the paths are {}",
                 self.routes.paths()
             );
-            return text_response(StatusCode::NOT_FOUND, text);
+            let mut response = if self.routes.may_be_of_another_release(path) {
+                self.unknown_version(path, text)
+            } else {
+                text_response(StatusCode::NOT_FOUND, text)
+            };
+            // The next call may reach a replica that knows it.
+            response.headers_mut().insert(header::CONNECTION, CLOSE);
+            return response;
         };
         let in_flight = InFlight::new(&route.metrics);
         let answered = self.review(route, request, started).await;
@@ -95,7 +154,10 @@ impl Router {
                 response.headers_mut().insert(header::CONTENT_TYPE, json);
                 response
             }
-            Err(HttpError(status, message)) => text_response(status, message + "\n"),
+            Err(UnansweredReview::Http(status, message)) => text_response(status, message),
+            Err(UnansweredReview::UnknownVersion(message)) => {
+                self.unknown_version(route.metrics.path(), message)
+            }
         };
         route
             .metrics
@@ -108,14 +170,14 @@ impl Router {
         route: &Route,
         request: Request<Incoming>,
         started: Instant,
-    ) -> Result<Vec<u8>, HttpError> {
+    ) -> Result<Vec<u8>, UnansweredReview> {
         if request.method() != Method::POST {
-            return Err(HttpError(
+            return Err(UnansweredReview::Http(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "only POST is allowed".to_owned(),
             ));
         }
-        let allowed = requested_timeout(request.uri());
+        let allowed = requested_timeout(request.uri()).unwrap_or_else(|| route.handler.timeout());
         // Earlier than the API server gives up, so that it gets the reason.
         let deadline = started + allowed - allowed / 10;
         let (_permit, body) = self.read_body(request.into_body(), deadline).await?;
@@ -123,30 +185,50 @@ impl Router {
         let path = route.metrics.path();
         match timeout_at(deadline, review).await {
             Ok(Ok(Ok(body))) => Ok(body),
-            Ok(Ok(Err(message))) => {
+            Ok(Ok(Err(WebhookFailure::UnknownVersion(message)))) => {
+                Err(UnansweredReview::UnknownVersion(message))
+            }
+            Ok(Ok(Err(WebhookFailure::Failed(message)))) => {
                 error!(webhook = path, message, "webhook failed");
-                Err(HttpError(StatusCode::INTERNAL_SERVER_ERROR, message))
+                Err(UnansweredReview::Http(StatusCode::INTERNAL_SERVER_ERROR, message))
             }
             Ok(Err(panic)) => {
                 let message = format!("the webhook panicked: {}", panics::message(&*panic));
                 error!(webhook = path, message, "webhook failed");
-                Err(HttpError(StatusCode::INTERNAL_SERVER_ERROR, message))
+                Err(UnansweredReview::Http(StatusCode::INTERNAL_SERVER_ERROR, message))
             }
             Err(_) => {
                 let message = format!("the webhook did not answer within its timeout of {allowed:?}");
                 error!(webhook = path, message, "webhook failed");
-                Err(HttpError(StatusCode::GATEWAY_TIMEOUT, message))
+                Err(UnansweredReview::Http(StatusCode::GATEWAY_TIMEOUT, message))
             }
         }
+    }
+
+    /// Has the API server call another replica, while a rollout may be the reason.
+    fn unknown_version(&self, path: &str, message: String) -> Response<Full<Bytes>> {
+        let is_rollout = self.unknown.may_be_rollout();
+        warn!(
+            webhook = path,
+            message, is_rollout, "this release does not serve what the API server asks for"
+        );
+        // API servers pass on the message of this status, not that of 503.
+        let mut response = text_response(StatusCode::INTERNAL_SERVER_ERROR, message);
+        if is_rollout {
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, RETRY_SECONDS);
+            headers.insert(header::CONNECTION, CLOSE);
+        }
+        response
     }
 
     async fn read_body(
         &self,
         body: Incoming,
         deadline: Instant,
-    ) -> Result<(OwnedSemaphorePermit, Bytes), HttpError> {
+    ) -> Result<(OwnedSemaphorePermit, Bytes), UnansweredReview> {
         let too_large = || {
-            HttpError(
+            UnansweredReview::Http(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 format!("the body is larger than {MAX_BODY_BYTES} bytes"),
             )
@@ -163,17 +245,17 @@ impl Router {
             .acquire_many_owned(announced.max(MIN_BODY_BYTES));
         let Ok(Ok(permit)) = timeout_at(deadline, permit).await else {
             let message = "too many reviews at once".to_owned();
-            return Err(HttpError(StatusCode::SERVICE_UNAVAILABLE, message));
+            return Err(UnansweredReview::Http(StatusCode::SERVICE_UNAVAILABLE, message));
         };
         let read = Limited::new(body, MAX_BODY_BYTES as usize).collect();
         match timeout_at(deadline.min(Instant::now() + BODY_TIMEOUT), read).await {
             Ok(Ok(body)) => Ok((permit, body.to_bytes())),
             Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-            Ok(Err(error)) => Err(HttpError(
+            Ok(Err(error)) => Err(UnansweredReview::Http(
                 StatusCode::BAD_REQUEST,
                 format!("reading the body failed: {error}"),
             )),
-            Err(_) => Err(HttpError(
+            Err(_) => Err(UnansweredReview::Http(
                 StatusCode::REQUEST_TIMEOUT,
                 "the body took too long".to_owned(),
             )),
@@ -182,7 +264,10 @@ impl Router {
 }
 
 /// Why a request has no review as its answer.
-struct HttpError(StatusCode, String);
+enum UnansweredReview {
+    Http(StatusCode, String),
+    UnknownVersion(String),
+}
 
 /// A request that is being served, until it is dropped.
 struct InFlight<'a>(&'a PathMetrics);
@@ -201,18 +286,18 @@ impl Drop for InFlight<'_> {
 }
 
 /// Returns the timeout that the API server has put into the query, as in `?timeout=10s`.
-fn requested_timeout(uri: &Uri) -> Duration {
+fn requested_timeout(uri: &Uri) -> Option<Duration> {
     let mut parameters = uri.query().unwrap_or_default().split('&');
     let timeout = parameters.find_map(|parameter| parameter.strip_prefix("timeout="));
     timeout
         .and_then(|text| text.parse::<jiff::SignedDuration>().ok())
         .and_then(|duration| Duration::try_from(duration).ok())
         .filter(|duration| !duration.is_zero())
-        .map_or(DEFAULT_TIMEOUT, |duration| duration.min(MAX_TIMEOUT))
+        .map(|duration| duration.min(MAX_TIMEOUT))
 }
 
 fn text_response(status: StatusCode, text: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(text));
+    let mut response = Response::new(Full::from(text + "\n"));
     *response.status_mut() = status;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, plain);
@@ -226,16 +311,17 @@ mod tests {
     #[test]
     fn timeout_of_the_url_is_that_of_the_review() {
         for (query, seconds) in [
-            ("", 10),
-            ("?timeout=3s", 3),
-            ("?a=b&timeout=30s", 30),
-            ("?timeout=1m", 30),
-            ("?timeout=0s", 10),
-            ("?timeout=-1s", 10),
-            ("?timeout=soon", 10),
+            ("", None),
+            ("?timeout=3s", Some(3)),
+            ("?a=b&timeout=30s", Some(30)),
+            ("?timeout=1m", Some(30)),
+            ("?timeout=0s", None),
+            ("?timeout=-1s", None),
+            ("?timeout=soon", None),
         ] {
             let uri: Uri = format!("/validate{query}").parse().unwrap();
-            assert_eq!(requested_timeout(&uri), Duration::from_secs(seconds), "{query}");
+            let expected = seconds.map(Duration::from_secs);
+            assert_eq!(requested_timeout(&uri), expected, "{query}");
         }
     }
 }

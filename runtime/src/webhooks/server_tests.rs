@@ -35,7 +35,7 @@ use crate::{
         AdmissionError, AdmissionRequest, Validation, Validator,
         certificates::client_verifier,
         metrics::WebhookMetrics,
-        router::{MAX_BODY_BYTES, MAX_BODY_BYTES_IN_FLIGHT, WebhookHandler},
+        router::{MAX_BODY_BYTES, MAX_BODY_BYTES_IN_FLIGHT, WebhookFailure, WebhookHandler},
     },
 };
 
@@ -47,8 +47,9 @@ where
     F: Fn(Bytes) -> R + Send + Sync,
     R: Future<Output = Result<Vec<u8>, String>> + Send + 'static,
 {
-    fn review(&self, body: Bytes, _deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, String>> {
-        Box::pin(self.0(body))
+    fn review(&self, body: Bytes, _deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, WebhookFailure>> {
+        let answered = self.0(body);
+        Box::pin(async { answered.await.map_err(WebhookFailure::Failed) })
     }
 }
 
@@ -177,6 +178,69 @@ async fn paths_select_handlers_and_unknown_ones_are_answered_with_the_known() {
     let expected = "no webhook has the path \"/other\": the paths are /broken, /echo, /panic, /slow\n";
     assert_eq!((code, &*text), (404, expected));
     assert_eq!(server.send("GET /echo", "").await.0, 405);
+}
+
+/// Accepts everything.
+struct Policy {
+    fails_closed: bool,
+}
+
+impl WebhookHandler for Policy {
+    fn fails_closed(&self) -> bool {
+        self.fails_closed
+    }
+
+    fn review(&self, body: Bytes, _deadline: Instant) -> BoxFuture<'_, Result<Vec<u8>, WebhookFailure>> {
+        Box::pin(async move { Ok(body.to_vec()) })
+    }
+}
+
+/// While a release is rolled out, another replica may answer: the API server repeats a call that is answered with `Retry-After`, on another
+/// connection.
+#[tokio::test]
+async fn calls_that_another_release_may_serve_are_repeated_elsewhere() {
+    let server = TestServer::start(|routes, metrics| {
+        for (kind, fails_closed) in [("foo", true), ("baz", false)] {
+            let path = format!("/validate-demo-dev-v1-{kind}");
+            routes.add(path, Arc::new(Policy { fails_closed }), metrics);
+        }
+    })
+    .await;
+    let asked = async |path: &str| {
+        let mut stream = server.connect().await;
+        let request = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{{}}");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut start = vec![0; 1024];
+        let length = stream.read(&mut start).await.unwrap();
+        String::from_utf8(start[..length].to_vec()).unwrap()
+    };
+    for path in ["/validate-demo-dev-v2-foo?timeout=3s", "/convert"] {
+        let text = asked(path).await;
+        assert!(text.starts_with("HTTP/1.1 500"), "{text}");
+        assert!(
+            text.contains("retry-after: 1\r\n") && text.contains("connection: close\r\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("the paths are /validate-demo-dev-v1-baz, /validate-demo-dev-v1-foo\n"),
+            "{text}"
+        );
+    }
+    // Such as a webhook that was removed from the code, and whose configuration was left: repeating would only take longer.
+    // And one whose failure policy accepts the write.
+    for path in [
+        "/mutate-demo-dev-v1-foo",
+        "/validate-demo-dev-v1-bar",
+        "/validate-demo-dev-v2-baz",
+        "/other",
+    ] {
+        let text = asked(path).await;
+        assert!(text.contains("connection: close\r\n"), "{text}");
+        assert!(
+            text.starts_with("HTTP/1.1 404") && !text.contains("retry-after"),
+            "{text}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -405,7 +469,9 @@ async fn reviews_wait_for_the_caches_within_their_timeout_and_are_counted() {
     let informers = setup.informers().clone();
     let webhooks = setup.take_webhooks();
     let server = TestServer::start(|routes, _| {
-        webhooks.add_to(routes, &informers, |_| unreachable!("there are no components"));
+        webhooks.add_to(routes, &informers, &Arc::default(), |_| {
+            unreachable!("there are no components")
+        });
     })
     .await;
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});

@@ -1,6 +1,7 @@
-//! The life of a project whose kind changes: it adds a version with a renamed and a split field, and a webhook; the running operator is
-//! upgraded, rolled back and upgraded again, what is stored is migrated, and the old version is removed. But for builds of
-//! the project, 16 writers write objects of both versions all the time.
+//! The life of a project with a webhook whose kind changes: it adds a version with a renamed and a split field; the running operator is
+//! upgraded, rolled back and upgraded again, what is stored is migrated, and the old version is removed. The manifests of a release are
+//! applied at once, before one of its replicas runs, and then replicas of both releases serve for a while. But for builds of the project, 16
+//! writers write objects of both versions all the time.
 //!
 //! `packages` installs packages. `releases` has the project's releases and how they are deployed, `writers` the load, with
 //! the objects of `kept`.
@@ -30,35 +31,37 @@ const LOAD: Duration = Duration::from_secs(2);
 fn project_changes_its_kind_under_load(cluster: &Cluster) {
     let project = Project::scaffold("life", "Foo", &[]);
     let mut releases = Releases::new(cluster, &project);
+    add_webhook(&project);
+    project.kubewright(&["generate"]).expect_success();
     let first = releases.build();
     releases.apply_manifests();
     let old_operator = releases.start(&first);
     let mut writers = Writers::start(cluster, ApiVersions::Old);
     writers.run_for(LOAD);
 
-    // A version with a renamed and a split field, and a validator.
+    // A version with a renamed and a split field.
     let second = writers.pause_during(|| {
-        add_version_and_webhook(&project);
+        add_version(&project);
         project.kubewright(&["generate"]).expect_success();
         releases.build()
     });
     releases.apply_manifests();
+    // No replica converts, and the webhook is already that of the new version.
+    writers.run_for(LOAD);
     let new_operator = releases.start(&second);
+    writers.run_for(LOAD);
     wait_until_converted(cluster);
-    releases.apply_webhook_configurations();
-    writers.write(ApiVersions::Both);
+    write_both_versions(cluster, &mut writers, || releases.stop(old_operator));
     writers.keep();
-    releases.stop(old_operator);
     writers.run_for(LOAD);
     wait_until_validated(cluster);
     // Objects are stored in the old version: owner references keep it.
     wait_until_owned_by(cluster, "demo.dev/v1alpha1");
 
-    // Rollback: the old version is the stored one. Without the old definition the API server would call the webhook for writes of the old
+    // Rollback: the old version is the stored one. Without the old definition the API server would call the operator for writes of the old
     // version as well, to track the fields that clients of the new one own.
     writers.write(ApiVersions::Old);
-    releases.delete_webhook_configurations();
-    releases.replace_definition(&first);
+    releases.roll_back_manifests(&first);
     eventually("the new version is not served", TIMEOUT, || {
         match cluster.list(&new_object("demo.dev/v1", "Foo", "default", "")) {
             Err(_) => Ok(()),
@@ -68,6 +71,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     // Requests that began before may still be converted.
     writers.run_for(LOAD);
     let old_operator = releases.start(&first);
+    writers.run_for(LOAD);
     releases.stop(new_operator);
     writers.run_for(LOAD);
     reconciles(cluster, "rolled-back");
@@ -76,9 +80,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.apply_manifests();
     let new_operator = releases.start(&second);
     wait_until_converted(cluster);
-    releases.apply_webhook_configurations();
-    writers.write(ApiVersions::Both);
-    releases.stop(old_operator);
+    write_both_versions(cluster, &mut writers, || releases.stop(old_operator));
     writers.run_for(LOAD);
 
     // All objects become ones of the new version; then the code stores it, which changes nothing in the definition any more.
@@ -168,13 +170,31 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.stop(last_operator);
 }
 
-/// Waits until the owner references of all Deployments have this version.
+/// Writes both versions from now on, and stops the replica of the release before. That cannot convert, so the API server repeats its calls
+/// until another replica answers; the embedded one does not repeat them.
+fn write_both_versions(cluster: &Cluster, writers: &mut Writers, stop_old: impl FnOnce()) {
+    if cluster.embedded_server().is_some() {
+        stop_old();
+        writers.write(ApiVersions::Both);
+    } else {
+        writers.write(ApiVersions::Both);
+        writers.run_for(LOAD);
+        stop_old();
+    }
+}
+
+/// Waits until the owner references have this version: those of all Deployments that the operator still writes.
 fn wait_until_owned_by(cluster: &Cluster, version: &str) {
     let deployment = new_object("apps/v1", "Deployment", "default", "");
     eventually("owner references have the version", TIMEOUT, || {
         let deployments = cluster.list(&deployment).unwrap();
+        let is_written = |deployment: &&Value| {
+            let name = deployment["metadata"]["name"].as_str().unwrap();
+            name.starts_with("web-")
+        };
         let owner = |deployment: &Value| deployment["metadata"]["ownerReferences"][0]["apiVersion"].clone();
-        let mut others = deployments.iter().map(owner).filter(|owner| owner != version);
+        let written = deployments.iter().filter(is_written);
+        let mut others = written.map(owner).filter(|owner| owner != version);
         others.next().map_or(Ok(()), Err)
     });
 }
@@ -225,8 +245,32 @@ fn object(version: &str, name: &str, spec: Value) -> Value {
     object
 }
 
+/// Adds a validator, with a rule about what all versions have.
+fn add_webhook(project: &Project) {
+    project
+        .kubewright(&["add", "webhook", "Foo", "--validating", "--allow-dirty"])
+        .expect_success();
+    let webhook = "src/webhooks/foo.rs";
+    let text = project.read(webhook);
+    let (start, end) = ("        let name = ", "        Ok(validation)");
+    let example = text.find(start).and_then(|start| {
+        let length = text[start..].find(end)?;
+        Some(&text[start..start + length])
+    });
+    let rule = "        let labels = new.metadata.labels.clone().unwrap_or_default();
+        if labels.get(\"demo.dev/team\").is_some_and(String::is_empty) {
+            validation.required(\"metadata.labels[demo.dev/team]\", \"name the team\");
+        }\n";
+    project.edit(webhook, example.unwrap(), rule);
+    project.edit(
+        webhook,
+        "new.spec.deployment_name != old.spec.deployment_name",
+        "new.metadata.labels != old.metadata.labels",
+    );
+}
+
 /// Changes the code as a user would.
-fn add_version_and_webhook(project: &Project) {
+fn add_version(project: &Project) {
     project
         .kubewright(&["add", "version", "Foo", "v1", "--allow-dirty"])
         .expect_success();
@@ -291,8 +335,4 @@ fn deployment_name(foo: &super::v1::FooSpec) -> String {
         "app: example\n  instance: foo",
     );
     project.edit(sample, "replicas:", "size:");
-
-    project
-        .kubewright(&["add", "webhook", "Foo", "--validating", "--allow-dirty"])
-        .expect_success();
 }

@@ -33,16 +33,16 @@ pub(crate) struct Releases<'a> {
 /// A built release.
 pub(crate) struct Release {
     binary: PathBuf,
-    /// Whether it has webhooks.
-    is_called: bool,
     /// The definitions in its manifests.
     definitions: Vec<Value>,
+    /// The webhook configurations in its manifests.
+    configurations: Vec<Value>,
 }
 
 /// A running replica of a release.
 pub(crate) struct Replica {
     process: ChildProcess,
-    port: Option<u16>,
+    port: u16,
 }
 
 impl<'a> Releases<'a> {
@@ -64,41 +64,31 @@ impl<'a> Releases<'a> {
         self.built += 1;
         let binary = self.project.root().join(format!("{NAME}-{}.built", self.built));
         fs::rename(self.project.build(), &binary).unwrap();
-        let is_called = self.project.root().join("manifests/webhooks").exists();
         Release {
             binary,
-            is_called,
             definitions: self.objects("crds"),
+            configurations: self.configurations(),
         }
     }
 
-    /// Applies the project's manifests, but for the Deployment, and for the webhook configurations.
+    /// Applies the project's manifests at once, as `kubectl apply` does, but for the Deployment: no replica of the release runs yet.
     pub(crate) fn apply_manifests(&self) {
         for definition in self.objects("crds") {
             self.cluster.install_crd(&definition).unwrap();
         }
-        let objects = ["rbac", "webhooks"]
+        for object in ["rbac", "webhooks"]
             .iter()
-            .flat_map(|folder| self.objects(folder));
-        for object in objects.filter(|object| !is_webhook_configuration(object)) {
+            .flat_map(|folder| self.objects(folder))
+        {
             self.cluster.apply(&object).unwrap();
         }
     }
 
-    /// Applies the webhook configurations. The API server converts an object to the version of the webhook, so the operator must convert by
-    /// then: otherwise all writes of the other version are refused, whatever the failure policy.
-    pub(crate) fn apply_webhook_configurations(&self) {
-        let objects = self.objects("webhooks").into_iter();
-        for object in objects.filter(is_webhook_configuration) {
-            self.cluster.apply(&object).unwrap();
-        }
-    }
-
-    /// Deletes the webhook configurations.
-    pub(crate) fn delete_webhook_configurations(&self) {
-        let objects = self.objects("webhooks").into_iter();
-        for object in objects.filter(is_webhook_configuration) {
-            self.cluster.delete(&object).unwrap();
+    /// Puts back the definition and the webhook configurations of a release.
+    pub(crate) fn roll_back_manifests(&self, release: &Release) {
+        self.replace_definition(release);
+        for object in &release.configurations {
+            self.cluster.apply(object).unwrap();
         }
     }
 
@@ -126,11 +116,9 @@ impl<'a> Releases<'a> {
         assert!(status.success(), "{arguments:?}: {}", process.log());
     }
 
-    /// Starts a replica, and sends the API server's calls to it once it is ready, as a Service does.
+    /// Starts a replica. Once it is ready, it gets a share of the API server's calls, as from a Service.
     pub(crate) fn start(&self, release: &Release) -> Replica {
-        let port = release.is_called.then(free_port);
-        let address = port.map(|port| format!("--webhook-bind-address=127.0.0.1:{port}"));
-        let health_port = free_port();
+        let (port, health_port) = (free_port(), free_port());
         let process = self
             .cluster
             .launch(&self.identity, &release.binary)
@@ -138,18 +126,16 @@ impl<'a> Releases<'a> {
                 "--leader-elect",
                 "--metrics-bind-address=0",
                 &format!("--health-bind-address=127.0.0.1:{health_port}"),
+                &format!("--webhook-bind-address=127.0.0.1:{port}"),
             ])
             .env("POD_NAMESPACE", format!("{NAME}-system"))
-            .args(address)
             .start()
             .unwrap();
-        if let Some(port) = port {
-            eventually("the replica is ready", TIMEOUT, || match readiness(health_port) {
-                Ok(response) if response.starts_with("HTTP/1.1 200") => Ok(()),
-                response => Err(format!("{response:?}: {}", process.log())),
-            });
-            self.service.replicas.lock().unwrap().push(port);
-        }
+        eventually("the replica is ready", TIMEOUT, || match readiness(health_port) {
+            Ok(response) if response.starts_with("HTTP/1.1 200") => Ok(()),
+            response => Err(format!("{response:?}: {}", process.log())),
+        });
+        self.service.replicas.lock().unwrap().push(port);
         Replica { process, port }
     }
 
@@ -159,7 +145,7 @@ impl<'a> Releases<'a> {
             .replicas
             .lock()
             .unwrap()
-            .retain(|port| Some(*port) != replica.port);
+            .retain(|port| *port != replica.port);
         let ended = replica.process.terminate(Duration::from_secs(30)).unwrap();
         let ended = ended.expect("the operator exits in time");
         assert!(ended.success(), "{ended}: {}", replica.process.log_tail());
@@ -171,6 +157,12 @@ impl<'a> Releases<'a> {
         let forbidden = audit.on_resource("apps", "deployments").forbidden();
         let forbidden: Vec<String> = forbidden.iter().map(ToString::to_string).collect();
         assert!(forbidden.is_empty(), "{forbidden:?}");
+    }
+
+    fn configurations(&self) -> Vec<Value> {
+        let mut objects = self.objects("webhooks");
+        objects.retain(|object| object["kind"].as_str().unwrap().ends_with("WebhookConfiguration"));
+        objects
     }
 
     fn objects(&self, folder: &str) -> Vec<Value> {
@@ -190,12 +182,6 @@ impl<'a> Releases<'a> {
     }
 }
 
-fn is_webhook_configuration(object: &Value) -> bool {
-    object["kind"]
-        .as_str()
-        .is_some_and(|kind| kind.ends_with("WebhookConfiguration"))
-}
-
 fn client_configs(object: &mut Value) -> Vec<&mut Value> {
     if object["kind"] == "CustomResourceDefinition" {
         let config = object.pointer_mut("/spec/conversion/webhook/clientConfig");
@@ -208,7 +194,7 @@ fn client_configs(object: &mut Value) -> Vec<&mut Value> {
         .collect()
 }
 
-/// Forwards connections to the newest replica, as a Service does to ready ones.
+/// Distributes connections over the ready replicas, as a Service does.
 struct Forwarder {
     port: u16,
     replicas: Arc<Mutex<Vec<u16>>>,
@@ -222,9 +208,13 @@ impl Forwarder {
         let replicas = Arc::new(Mutex::new(Vec::new()));
         let shared = replicas.clone();
         thread::spawn(move || {
-            for accepted in listener.incoming().map_while(Result::ok) {
-                let newest = shared.lock().unwrap().last().copied();
-                let replica = newest.and_then(|port: u16| TcpStream::connect(("127.0.0.1", port)).ok());
+            for (number, accepted) in listener.incoming().map_while(Result::ok).enumerate() {
+                let next = {
+                    let replicas = shared.lock().unwrap();
+                    let index = number.checked_rem(replicas.len());
+                    index.map(|index| replicas[index])
+                };
+                let replica = next.and_then(|port: u16| TcpStream::connect(("127.0.0.1", port)).ok());
                 if let Some(replica) = replica {
                     pump(accepted.try_clone().unwrap(), replica.try_clone().unwrap());
                     pump(replica, accepted);

@@ -15,6 +15,8 @@ use crate::kept::{self, Kept};
 use crate::load::{ApiVersions, Load, PAUSE, apis};
 
 const WRITERS: usize = 16;
+/// Each of so many writers also writes the field that one version splits: the operator makes a Deployment of each name then, and leaves those before.
+const RENAMING: usize = 4;
 /// A writer that does not get this far in time is stuck.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -125,16 +127,18 @@ impl Writers {
 async fn write(client: kube::Client, load: Arc<Load>, number: usize) -> Written {
     let name = format!("foo-{number}");
     let (old, new) = apis(&client);
+    let is_renaming = number.is_multiple_of(RENAMING);
+    let mut app = if is_renaming { "renamed0" } else { "web" };
     let object = json!({
         "apiVersion": "demo.dev/v1alpha1", "kind": "Foo", "metadata": {"name": name},
-        "spec": {"deploymentName": format!("web-{name}"), "replicas": 0},
+        "spec": {"deploymentName": format!("{app}-{name}"), "replicas": 0},
     });
     let created = old
         .patch(&name, &PatchParams::apply("writer"), &Patch::Apply(&object))
         .await;
     created.unwrap_or_else(|error| panic!("{name} is not created: {error}"));
-    let mut writes = 1;
-    let mut spec = json!({"app": "web", "instance": name, "size": 0});
+    let mut writes = 1_u64;
+    let mut spec = json!({"app": app, "instance": name, "size": 0});
     while !load.is_over() {
         if load.is_paused() {
             tokio::time::sleep(PAUSE).await;
@@ -144,23 +148,43 @@ async fn write(client: kube::Client, load: Arc<Load>, number: usize) -> Written 
         let is_new = match versions {
             ApiVersions::Old => false,
             ApiVersions::New => true,
-            ApiVersions::Both => writes % 2 == 0,
+            ApiVersions::Both => writes.is_multiple_of(2),
         };
         spec["size"] = json!(writes % 10);
-        let (api, change) = if is_new {
+        if is_renaming && writes.is_multiple_of(5) {
+            app = if app == "renamed0" { "renamed1" } else { "renamed0" };
+            spec["app"] = json!(app);
+        }
+        let (api, version, mut change) = if is_new {
             spec["note"] = json!(format!("note {writes}"));
-            (&new, json!({"size": spec["size"], "note": spec["note"]}))
+            (&new, "v1", json!({"size": spec["size"], "note": spec["note"]}))
         } else {
-            (&old, json!({"replicas": spec["size"]}))
+            (&old, "v1alpha1", json!({"replicas": spec["size"]}))
         };
-        let patch = Patch::Merge(json!({ "spec": change }));
-        let written = api.patch(&name, &PatchParams::default(), &patch).await;
+        if is_renaming && is_new {
+            change["app"] = json!(app);
+        } else if is_renaming {
+            change["deploymentName"] = json!(format!("{app}-{name}"));
+        }
+        // A real API server refuses to apply an object with managed fields of a version that is not served any more.
+        let is_applied = writes.is_multiple_of(7) && versions == ApiVersions::Both;
+        let written = if is_applied {
+            // A part of the object; of what the API server converts of it, required fields are missing.
+            let object = json!({
+                "apiVersion": format!("demo.dev/{version}"), "kind": "Foo", "metadata": {"name": name}, "spec": change,
+            });
+            let params = PatchParams::apply(&format!("applying-{version}")).force();
+            api.patch(&name, &params, &Patch::Apply(&object)).await
+        } else {
+            let patch = Patch::Merge(json!({ "spec": change }));
+            api.patch(&name, &PatchParams::default(), &patch).await
+        };
         let written = written
             .unwrap_or_else(|error| panic!("write {writes} of {name}, {versions:?}, is refused: {error}"));
         let expected = if is_new {
             spec.clone()
         } else {
-            json!({"deploymentName": format!("web-{name}"), "replicas": spec["size"]})
+            json!({"deploymentName": format!("{app}-{name}"), "replicas": spec["size"]})
         };
         assert_eq!(written.data["spec"], expected, "write {writes} of {name}");
         writes += 1;

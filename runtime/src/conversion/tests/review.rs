@@ -1,6 +1,7 @@
 //! Conversion reviews: answers to what can be converted, and to what cannot.
 
 use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
 
 use super::{convert, converters, hub, kinds::sensitive};
 use crate::{
@@ -8,18 +9,26 @@ use crate::{
     conversion::{Converters, RegisteredVersions, Versions, review::ReviewError},
 };
 
-fn review(objects: &Value, desired: &str) -> Value {
+fn soon() -> Instant {
+    Instant::now() + Duration::from_mins(1)
+}
+
+fn try_review(objects: &Value, desired: &str, deadline: Instant) -> Result<Value, ReviewError> {
     let review = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
         "request": {"uid": "u-1", "desiredAPIVersion": desired, "objects": objects},
     });
-    let answer = converters().review(review.to_string().as_bytes()).unwrap();
+    let answer = converters().review(review.to_string().as_bytes(), deadline)?;
     let answer: Value = serde_json::from_slice(&answer).unwrap();
     assert_eq!(
         (&answer["apiVersion"], &answer["kind"], &answer["response"]["uid"]),
         (&review["apiVersion"], &review["kind"], &json!("u-1"))
     );
-    answer["response"].clone()
+    Ok(answer["response"].clone())
+}
+
+fn review(objects: &Value, desired: &str) -> Value {
+    try_review(objects, desired, soon()).unwrap()
 }
 
 fn failure(objects: &Value, desired: &str) -> String {
@@ -74,26 +83,10 @@ fn what_cannot_be_converted_is_a_failure_that_names_object_and_reason() {
         ),
         (
             old.clone(),
-            "demo.dev/v9",
-            "failed: Foo has no version \"v9\": the versions are v1, v1alpha1, v1beta1",
-        ),
-        (
-            changed("/apiVersion", json!("demo.dev/v9")),
-            "demo.dev/v1",
-            "failed: Foo has no version \"v9\"",
-        ),
-        (
-            old.clone(),
             "other.dev/v1",
             "failed: the desired version has another group than \"demo.dev\"",
         ),
         (old.clone(), "", "failed: the desired version has another group"),
-        (
-            changed("/kind", json!("Bar")),
-            "demo.dev/v1",
-            "converting Bar default/first (demo.dev/v1alpha1) to demo.dev/v1 failed: this operator does not convert the kind \"Bar\" of group \
-             \"demo.dev\", but foos.demo.dev",
-        ),
         (
             changed("/metadata", json!(null)),
             "demo.dev/v1",
@@ -105,7 +98,6 @@ fn what_cannot_be_converted_is_a_failure_that_names_object_and_reason() {
             "demo.dev/v1",
             "an object of the review is not a JSON object",
         ),
-        (json!({}), "demo.dev/v1", "does not convert the kind \"\""),
     ];
     for (object, desired, expected) in cases {
         if expected.is_empty() {
@@ -120,6 +112,61 @@ fn what_cannot_be_converted_is_a_failure_that_names_object_and_reason() {
         }
     }
     assert_eq!(failure(&json!([]), "demo.dev/v1"), "the review has no objects");
+}
+
+/// Another release may know them, so the server asks the API server to repeat the review.
+#[test]
+fn unknown_versions_and_kinds_are_errors_that_name_the_known_ones() {
+    let old = convert(&converters(), &hub(json!({})), "v1alpha1");
+    let changed = |field: &str, value: &str| {
+        let mut object = old.clone();
+        object[field] = json!(value);
+        object
+    };
+    for (object, desired, expected) in [
+        (
+            old.clone(),
+            "demo.dev/v9",
+            "converting Foo default/first (demo.dev/v1alpha1) to demo.dev/v9 failed: Foo has no version \"v9\": the versions are v1, \
+             v1alpha1, v1beta1",
+        ),
+        (
+            changed("apiVersion", "demo.dev/v9"),
+            "demo.dev/v1",
+            "failed: Foo has no version \"v9\"",
+        ),
+        (
+            changed("apiVersion", "demo.dev/v9"),
+            "demo.dev/v9",
+            "failed: Foo has no version \"v9\"",
+        ),
+        (
+            changed("kind", "Bar"),
+            "demo.dev/v1",
+            "converting Bar default/first (demo.dev/v1alpha1) to demo.dev/v1 failed: this operator does not convert the kind \"Bar\" of group \
+             \"demo.dev\", but foos.demo.dev",
+        ),
+        (json!({}), "demo.dev/v1", "does not convert the kind \"\""),
+    ] {
+        let error = try_review(&json!([old, object]), desired, soon()).unwrap_err();
+        assert!(matches!(error, ReviewError::UnknownVersion { .. }), "{error}");
+        assert!(
+            error.to_string().contains(expected),
+            "{expected} is not in {error}"
+        );
+    }
+}
+
+#[test]
+fn review_ends_at_its_deadline_with_the_next_object() {
+    let old = convert(&converters(), &hub(json!({})), "v1alpha1");
+    let response = try_review(&json!([old, old]), "demo.dev/v1", Instant::now()).unwrap();
+    let message = response["result"]["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("0 of 2 objects were converted in ")
+            && message.ends_with("the next one is Foo default/first (demo.dev/v1alpha1)"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -166,7 +213,7 @@ fn panic_of_a_sensitive_kind_is_not_printed() {
 #[test]
 fn what_is_not_a_review_is_an_error() {
     let converters = converters();
-    let error = |body: &str| converters.review(body.as_bytes()).unwrap_err();
+    let error = |body: &str| converters.review(body.as_bytes(), soon()).unwrap_err();
     let other =
         error(r#"{"apiVersion": "apiextensions.k8s.io/v1beta1", "kind": "ConversionReview", "request": {}}"#);
     assert!(

@@ -159,7 +159,7 @@ async fn documented_metrics_equal_the_exported_ones() {
     let handler = AdmissionHandler::validating::<Deployment>(AcceptAll);
     let mut webhooks = Webhooks::default();
     webhooks.add(WebhookBuilder::new(false, Deployment::info(), handler));
-    webhooks.add_to(&mut Routes::default(), &informers, |_| {
+    webhooks.add_to(&mut Routes::default(), &informers, &Arc::default(), |_| {
         unreachable!("there are no components")
     });
     webhooks.metrics.reviewed("/validate", None, None);

@@ -1,7 +1,8 @@
 //! Admission reviews: the request, what answers it, and the answer as bytes. Nothing here knows HTTP.
 //!
 //! Reading order: `request`, `validator` with its result `validation`, `defaulter`, `error`, then `review`, which decodes a review, calls
-//! one of the two and encodes the answer; `refusal` has the statuses of denials. `patch` computes the JSON patch of a defaulter.
+//! one of the two and encodes the answer; `refusal` has the statuses of denials. `sent_version` converts reviews in other versions. `patch` computes the
+//! JSON patch of a defaulter.
 
 mod defaulter;
 mod error;
@@ -9,6 +10,7 @@ mod patch;
 mod refusal;
 mod request;
 mod review;
+mod sent_version;
 mod validation;
 mod validator;
 

@@ -18,7 +18,7 @@ pub(super) fn patch(raw: &Value, before: &Value, after: &Value) -> Patch {
 }
 
 /// Returns the raw value with the change from `before` to `after`.
-fn merged(raw: &Value, before: &Value, after: &Value) -> Value {
+pub(super) fn merged(raw: &Value, before: &Value, after: &Value) -> Value {
     if before == after {
         return raw.clone();
     }

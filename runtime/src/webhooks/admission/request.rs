@@ -115,11 +115,15 @@ impl AdmissionRequest {
         }
     }
 
-    /// Sets the resource, as the API server does.
+    /// Sets the resource, in the version of the object, as the API server does.
     pub(crate) fn of_resource(mut self, kind: &ApiResource) -> Self {
+        let object = self.object.as_ref().or(self.old_object.as_ref());
+        let version = object
+            .and_then(|object| object["apiVersion"].as_str()?.rsplit('/').next())
+            .map_or_else(|| kind.version.to_string(), str::to_owned);
         self.resource = GroupVersionResource {
             group: kind.group.to_string(),
-            version: kind.version.to_string(),
+            version,
             resource: kind.plural.to_string(),
         };
         self
@@ -133,7 +137,7 @@ impl AdmissionRequest {
         self.old_object.as_ref()
     }
 
-    /// Returns the object as it was sent, with fields that its Rust type does not have. None for a deletion.
+    /// Returns the object with fields that its Rust type does not have, in the version of the webhook's kind. None for a deletion.
     pub fn object(&self) -> Option<&Value> {
         self.object.as_ref()
     }

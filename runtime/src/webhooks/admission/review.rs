@@ -10,11 +10,12 @@ use serde_json::Value;
 
 use super::{
     AdmissionError, AdmissionRequest, Defaulter, Operation, Validator,
-    patch::patch,
+    patch::{merged, patch},
     refusal::{Refusal, bad_request, missing, named, refusal, too_large},
     request::GroupVersionResource,
+    sent_version::SentVersion,
 };
-use crate::{ApiResource, Kind};
+use crate::{ApiResource, Kind, conversion::Converters};
 
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
@@ -35,12 +36,15 @@ pub(crate) struct AdmissionHandler(Arc<dyn Answer>);
 
 trait Answer: Send + Sync {
     fn kind(&self) -> ApiResource;
-    fn answer<'a>(&'a self, request: &'a ReviewedRequest) -> BoxFuture<'a, Result<Answered, Refusal>>;
+    fn answer<'a>(&'a self, request: &'a ReviewedRequest<'_>) -> BoxFuture<'a, Result<Answered, Refusal>>;
 }
 
-/// The request of a review, and whether a refusal may quote its object.
-struct ReviewedRequest {
+/// The request of a review, in the version of the webhook.
+struct ReviewedRequest<'a> {
     request: AdmissionRequest,
+    /// The version in which the API server sent it, if that is another one.
+    sent: Option<SentVersion<'a>>,
+    /// Whether a refusal must not quote its object.
     is_sensitive: bool,
 }
 
@@ -113,23 +117,27 @@ impl AdmissionHandler {
         Self(Arc::new(Defaulting(defaulter, std::marker::PhantomData)))
     }
 
-    /// Answers an AdmissionReview. That an object of a sensitive kind does not decode is answered without quoting it.
+    /// Answers an AdmissionReview, also of objects in another version that is converted. That an object of a sensitive kind does not decode is
+    /// answered without quoting it.
     pub(crate) async fn review(
         &self,
         body: &[u8],
         is_sensitive: bool,
+        converters: &Converters,
     ) -> Result<AnsweredReview, ReviewFailure> {
         let kind = self.0.kind();
-        let request = match decode_review(body).and_then(|request| {
-            check_resource(&request.resource, &kind)?;
-            Ok(request)
+        let (request, sent) = match decode_review(body).and_then(|mut request| {
+            check_resource(&request.resource, &kind, converters)?;
+            let sent = SentVersion::convert(&mut request, &kind, converters)?;
+            Ok((request, sent))
         }) {
-            Ok(request) => request,
+            Ok(decoded) => decoded,
             Err(message) => return Ok(answer(&uid_of(body), None, Err((&bad_request(message), &[])))),
         };
         let (operation, uid) = (request.operation, request.uid.clone());
         let reviewed = ReviewedRequest {
             request,
+            sent,
             is_sensitive,
         };
         let answered = match self.0.answer(&reviewed).await {
@@ -148,7 +156,7 @@ impl<K: Kind, V: Validator<K>> Answer for Validating<K, V> {
         K::info()
     }
 
-    fn answer<'a>(&'a self, reviewed: &'a ReviewedRequest) -> BoxFuture<'a, Result<Answered, Refusal>> {
+    fn answer<'a>(&'a self, reviewed: &'a ReviewedRequest<'_>) -> BoxFuture<'a, Result<Answered, Refusal>> {
         Box::pin(async move {
             let (validator, request) = (&self.0, &reviewed.request);
             let old = || -> Result<K, Refusal> {
@@ -178,7 +186,7 @@ impl<K: Kind + Serialize, D: Defaulter<K>> Answer for Defaulting<K, D> {
         K::info()
     }
 
-    fn answer<'a>(&'a self, reviewed: &'a ReviewedRequest) -> BoxFuture<'a, Result<Answered, Refusal>> {
+    fn answer<'a>(&'a self, reviewed: &'a ReviewedRequest<'_>) -> BoxFuture<'a, Result<Answered, Refusal>> {
         Box::pin(async move {
             let request = &reviewed.request;
             if request.operation == Operation::Delete {
@@ -191,7 +199,14 @@ impl<K: Kind + Serialize, D: Defaulter<K>> Answer for Defaulting<K, D> {
             let defaulted = self.0.set_defaults(&mut object, request).await;
             defaulted.map_err(|error| refusal(error, request, &K::info()))?;
             let raw = request.object().unwrap_or(&Value::Null);
-            let patch = patch(raw, &before, &serialized(&object)?);
+            let after = serialized(&object)?;
+            let patch = match &reviewed.sent {
+                None => patch(raw, &before, &after),
+                Some(_) if before == after => return Ok(Answered::default()),
+                Some(sent) => sent
+                    .patch(merged(raw, &before, &after))
+                    .map_err(Refusal::Failed)?,
+            };
             if patch.0.is_empty() {
                 return Ok(Answered::default());
             }
@@ -208,7 +223,7 @@ impl<K: Kind + Serialize, D: Defaulter<K>> Answer for Defaulting<K, D> {
 }
 
 /// Decodes the object of a creation or an update.
-fn object<K: Kind>(reviewed: &ReviewedRequest) -> Result<K, Refusal> {
+fn object<K: Kind>(reviewed: &ReviewedRequest<'_>) -> Result<K, Refusal> {
     let request = &reviewed.request;
     let object = request
         .object()
@@ -255,14 +270,19 @@ fn decode_review(body: &[u8]) -> Result<AdmissionRequest, String> {
         .ok_or_else(|| "request is missing in the AdmissionReview".to_owned())
 }
 
-/// The API server converts objects to the version of the rule, so another one is a mistake in the configuration.
-fn check_resource(found: &GroupVersionResource, kind: &ApiResource) -> Result<(), String> {
+/// The API server converts objects to a version of the rule, so another one is a mistake in the configuration.
+fn check_resource(
+    found: &GroupVersionResource,
+    kind: &ApiResource,
+    converters: &Converters,
+) -> Result<(), String> {
     let GroupVersionResource {
         group,
         version,
         resource,
     } = found;
-    if (&**group, &**version, &**resource) == (&*kind.group, &*kind.version, &*kind.plural) {
+    let is_known = *version == kind.version || converters.converts(version, kind);
+    if is_known && (&**group, &**resource) == (&*kind.group, &*kind.plural) {
         return Ok(());
     }
     Err(format!(

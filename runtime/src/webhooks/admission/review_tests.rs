@@ -116,7 +116,9 @@ fn review(request: &Value) -> Value {
 }
 
 async fn answered(handler: &AdmissionHandler, review: &Value) -> Result<Value, String> {
-    let answered = handler.review(review.to_string().as_bytes(), false).await;
+    let answered = handler
+        .review(review.to_string().as_bytes(), false, &Converters::default())
+        .await;
     let body = answered.map_err(|failure| failure.error.to_string())?.body;
     let mut review: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(
@@ -293,7 +295,10 @@ async fn wrong_reviews_are_denied_with_the_place_of_the_mistake() {
         let uid = review["request"].get("uid").cloned().unwrap_or(json!(""));
         assert_eq!(response["uid"], uid);
     }
-    let no_json = handler.review(b"{\"kind\":", false).await.unwrap();
+    let no_json = handler
+        .review(b"{\"kind\":", false, &Converters::default())
+        .await
+        .unwrap();
     let text = String::from_utf8(no_json.body).unwrap();
     assert!(
         text.contains("the body is no AdmissionReview: EOF while parsing"),
@@ -325,7 +330,10 @@ async fn object_of_a_sensitive_kind_that_does_not_decode_is_not_quoted() {
         ),
         (true, "the reason is hidden because the kind is sensitive"),
     ] {
-        let answered = handler.review(review.as_bytes(), is_sensitive).await.unwrap();
+        let answered = handler
+            .review(review.as_bytes(), is_sensitive, &Converters::default())
+            .await
+            .unwrap();
         let answered: Value = serde_json::from_slice(&answered.body).unwrap();
         assert_eq!(
             answered["response"]["status"]["message"],

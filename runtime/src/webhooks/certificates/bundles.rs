@@ -149,13 +149,18 @@ pub(super) fn bundle_patch(object: &Value, bundle: &str) -> BundlePatch {
     BundlePatch::Operations { operations, replaces }
 }
 
+/// Whether the API server converts the objects of a definition by a webhook.
+pub(super) fn calls_conversion(definition: &Value) -> bool {
+    definition["spec"]["conversion"]["strategy"] == "Webhook"
+}
+
 /// The JSON pointers of the client configurations of an object.
 fn client_configs(object: &Value) -> Vec<String> {
     let webhooks = object["webhooks"].as_array().map_or(0, Vec::len);
     let mut paths: Vec<String> = (0..webhooks)
         .map(|index| format!("/webhooks/{index}/clientConfig"))
         .collect();
-    if object["spec"]["conversion"]["strategy"] == "Webhook" {
+    if calls_conversion(object) {
         paths.push("/spec/conversion/webhook/clientConfig".to_owned());
     }
     paths.retain(|path| object.pointer(path).is_some_and(Value::is_object));

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::{
-    bundles::{BundlePatch, BundleTarget, RequestFailure, bundle_patch},
+    bundles::{BundlePatch, BundleTarget, RequestFailure, bundle_patch, calls_conversion},
     contents::{AUTHORITY_KEYS, BUNDLE, CERTIFICATE, Contents, KEY, RETIRED},
     plan::{Plan, plan, usable_leaf},
     secret_watch::SecretWatch,
@@ -222,6 +222,7 @@ impl Rotation {
                 }
                 // It needs no bundle, and gets the present one when it is created.
                 Err(PublishFailure::Missing) => format!("it does not exist: apply {}", target.manifests()),
+                Err(failure @ PublishFailure::NotConverted) => failure.to_string(),
                 Err(failure) => {
                     is_published = false;
                     failure.to_string()
@@ -256,6 +257,9 @@ impl Rotation {
                 }
                 Err(failure) => return Err(failure.into()),
             };
+            if matches!(target, BundleTarget::Definition(_)) && !calls_conversion(&object) {
+                return Err(PublishFailure::NotConverted);
+            }
             let Some(bundle) = self.bundle() else {
                 return Ok(());
             };
@@ -301,6 +305,11 @@ impl Rotation {
 enum PublishFailure {
     #[error("it does not exist")]
     Missing,
+    /// Edited by hand, or of a release before: the operator may not undo a rollback.
+    #[error(
+        "it has no conversion webhook, so the API server drops values that a version lacks, without an error: apply manifests/crds"
+    )]
+    NotConverted,
     #[error("the Secret of the webhook certificate cannot be read")]
     SecretUnread,
     #[error("each of {MAX_ATTEMPTS} patches had a conflict")]

@@ -107,6 +107,14 @@ impl Api {
         self.store_configuration(index, configuration);
     }
 
+    /// Changes the conversion of the definition, as a user does; returns the one before.
+    pub(super) fn edit_conversion(&mut self, conversion: Value) -> Value {
+        let mut definition = self.configurations[1].clone();
+        let before = std::mem::replace(&mut definition["spec"]["conversion"], conversion);
+        self.store_configuration(1, definition);
+        before
+    }
+
     pub(super) fn bundle(&self, index: usize) -> String {
         let value = bundle_of(&mut self.configurations[index].clone()).clone();
         serde_json::from_value::<ByteString>(value)

@@ -184,6 +184,24 @@ fn has_key(log: &str, keys: &str) -> bool {
     lines.any(|line| log.contains(line)) || log.contains("PRIVATE KEY-----")
 }
 
+/// The API server prunes then, without an error.
+#[tokio::test(start_paused = true)]
+async fn definition_without_its_conversion_is_logged_and_left() {
+    let log = CollectedLog::start(tracing::Level::WARN);
+    let simulation = Simulation::start(1);
+    sleep(Duration::from_secs(10)).await;
+    let none = serde_json::json!({"strategy": "None"});
+    let before = simulation.api.lock().edit_conversion(none.clone());
+    sleep(Duration::from_secs(30)).await;
+    let warning = "CustomResourceDefinition foos.demo.dev error=\"it has no conversion webhook, so the API server drops values that a version \
+                   lacks, without an error: apply manifests/crds\"";
+    let text = log.text();
+    assert_eq!(text.matches(warning).count(), REPLICAS, "{text}");
+    assert_eq!(simulation.api.lock().edit_conversion(before), none);
+    sleep(Duration::from_secs(10)).await;
+    simulation.assert_settled(1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn broken_secrets_and_edited_bundles_are_put_right() {
     let log = CollectedLog::start(tracing::Level::TRACE);
