@@ -138,7 +138,7 @@ impl FuzzServer {
             return;
         };
         assert!(
-            code < 500 || code == 500 && (head || is_upstream_500(&response)),
+            head || code < 500 || is_upstream_error(code, &response),
             "internal error: {response}"
         );
         if response["kind"] == "Status" && response["status"] == "Failure" {
@@ -147,14 +147,19 @@ impl FuzzServer {
     }
 }
 
-/// Whether kube-apiserver answers such a request with 500, too: `upstream_500.txt` has the beginnings of the messages, each of which the
-/// differential suite has recorded. Any other 500 means that this server failed.
-pub fn is_upstream_500(response: &Value) -> bool {
+/// Whether kube-apiserver answers such a request with this error, too. `upstream_500.txt` has the beginnings of messages with the code 500, each
+/// of which the differential suite has recorded. Any other error of the server means that this one failed.
+pub fn is_upstream_error(code: u16, response: &Value) -> bool {
     let message = response["message"].as_str().unwrap_or_default();
-    response["kind"] == "Status"
-        && include_str!("../upstream_500.txt")
+    match code {
+        500 => include_str!("../upstream_500.txt")
             .lines()
-            .any(|beginning| message.starts_with(beginning))
+            .any(|beginning| message.starts_with(beginning)),
+        // A proxy to nothing, and a resource version of the future.
+        503 => response["reason"] == "ServiceUnavailable",
+        504 => response["reason"] == "Timeout",
+        _ => false,
+    }
 }
 
 async fn connect(server: &ApiServer) -> SendRequest<Full<Bytes>> {

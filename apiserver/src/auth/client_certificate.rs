@@ -43,7 +43,7 @@ pub(crate) fn user_from_certificate(certificate: &[u8]) -> Option<User> {
 }
 
 /// Whether a trusted certificate may issue others now, by Go's rules: it is valid, a CA (certificates of version 1 do not say), and its key
-/// usage, if it has one, includes certificates. rustls does not check this of what it trusts.
+/// usage, if it has one, includes certificates. rustls does not check this of what it trusts. Limits of a path's length are not checked.
 pub(crate) fn may_issue(certificate: &[u8], now: Timestamp) -> bool {
     let Some(fields) = Fields::read(certificate) else {
         return false;
@@ -61,7 +61,7 @@ pub(crate) fn may_issue(certificate: &[u8], now: Timestamp) -> bool {
             // A bit string: the number of unused bits, then the bits.
             let signs = extension(extensions, KEY_USAGE_OID).is_none_or(|usage| {
                 der_element(usage)
-                    .is_some_and(|(_, bits, _)| bits.get(1).is_some_and(|bits| bits & KEY_CERT_SIGN != 0))
+                    .is_some_and(|(_, bits, _)| bits.get(1).is_none_or(|bits| bits & KEY_CERT_SIGN != 0))
             });
             is_ca && signs
         }
@@ -137,11 +137,13 @@ fn is_within(validity: &[u8], now: Timestamp) -> Option<bool> {
     let (tag, begin, rest) = der_element(validity)?;
     let begin = time(tag, begin)?;
     let (tag, end, _) = der_element(rest)?;
+    // The last date that certificates have, 9999-12-31, is no timestamp.
+    let now = now.to_zoned(TimeZone::UTC).datetime();
     Some((begin..=time(tag, end)?).contains(&now))
 }
 
 /// `YYMMDDHHMMSSZ` of 1950 to 2049, or with four digits of the year.
-fn time(tag: u8, text: &[u8]) -> Option<Timestamp> {
+fn time(tag: u8, text: &[u8]) -> Option<DateTime> {
     let text = std::str::from_utf8(text).ok()?;
     let text = match tag {
         UTC_TIME_TAG => {
@@ -154,8 +156,7 @@ fn time(tag: u8, text: &[u8]) -> Option<Timestamp> {
         }
         _ => text.to_owned(),
     };
-    let time = DateTime::strptime("%Y%m%d%H%M%SZ", text).ok()?;
-    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    DateTime::strptime("%Y%m%d%H%M%SZ", text).ok()
 }
 
 /// Splits a DER element into tag, content and the rest.
@@ -208,11 +209,13 @@ mod tests {
     fn only_valid_authorities_may_issue() {
         let now: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
         let check = |is_ca: IsCa, usages: &[KeyUsagePurpose], years: (i32, i32)| {
+            // Without a last date, certificates end with the year 9999.
+            let end = if years.1 == 9999 { (12, 31) } else { (1, 1) };
             let mut parameters = CertificateParams::new(vec![]).unwrap();
             parameters.is_ca = is_ca;
             parameters.key_usages = usages.to_vec();
             parameters.not_before = date_time_ymd(years.0, 1, 1);
-            parameters.not_after = date_time_ymd(years.1, 1, 1);
+            parameters.not_after = date_time_ymd(years.1, end.0, end.1);
             let certificate = parameters.self_signed(&KeyPair::generate().unwrap()).unwrap();
             for end in 0..certificate.der().len() {
                 assert!(!may_issue(&certificate.der()[..end], now));
@@ -222,6 +225,7 @@ mod tests {
         let ca = || IsCa::Ca(BasicConstraints::Unconstrained);
         let signs = KeyUsagePurpose::KeyCertSign;
         assert!(check(ca(), &[], (2020, 2031)));
+        assert!(check(ca(), &[], (2020, 9999)));
         assert!(check(ca(), std::slice::from_ref(&signs), (1990, 2060)));
         assert!(check(
             ca(),

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// The timeout of a review.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// A review has as many objects as this, or one that is larger: webhook servers limit the size of requests. kube-apiserver sends a review an
-/// object, which takes long for a list.
+/// Limit of the objects of one review, in bytes of JSON, since webhook servers limit requests. A larger object is sent alone. kube-apiserver sends
+/// each object alone, which takes long for a list.
 const MAX_REVIEW_BYTES: usize = 2 << 20;
 
 /// The conversion webhook of a definition.
@@ -40,7 +40,8 @@ impl ConversionWebhook {
     ///
     /// # Errors
     ///
-    /// Returns kube-apiserver's message if the webhook fails, or returns something else than the objects in the version.
+    /// Returns kube-apiserver's message if the webhook fails, or returns something else than the objects in the version. Then some of the objects
+    /// may have been converted.
     pub(crate) fn convert(
         &self,
         objects: &mut [Value],

@@ -122,12 +122,11 @@ impl ClientAuthorities {
             .certificates
             .iter()
             .filter(|authority| may_issue(authority, now));
-        client_verifier(authorities, self.provider.clone())
-            .and_then(|verifier| {
-                let outcome = verifier.verify_client_cert(certificate, others, UnixTime::now());
-                outcome.map_err(|error| TlsInput::ClientCa.error(error))
-            })
-            .is_ok()
+        client_verifier(authorities, self.provider.clone()).is_ok_and(|verifier| {
+            verifier
+                .verify_client_cert(certificate, others, UnixTime::now())
+                .is_ok()
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use super::go_errors::{UNKNOWN_BODY, dial_error, handshake_error, status_error};
 use super::redirect::{MAX_REDIRECTS, Target, redirection};
 use super::{Endpoint, PendingCall, WebhookCaller};
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
@@ -22,13 +22,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
-use tokio::time::timeout as within;
+use tokio::time::{sleep, timeout as within};
 use tokio_rustls::TlsConnector;
 
 /// A larger response is an error.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
 /// The number of CA bundles whose TLS configuration is kept.
 const MAX_CACHED_BUNDLES: usize = 200;
+/// Go's client repeats a request as often, when the response asks for it.
+const MAX_REPEATS: usize = 10;
 /// The program that kube-apiserver's clients name.
 const PROGRAM: &str = "kube-apiserver-admission";
 
@@ -121,20 +123,43 @@ fn tls_config(ca_bundle: &[u8]) -> Result<ClientConfig, String> {
     Ok(builder.with_no_client_auth())
 }
 
-/// Sends the body, and decodes the response. Follows redirections as Go's client does: with the body again after 307 and 308, otherwise with a
-/// GET.
+/// Sends the body, and decodes the response. A request whose response asks for it (`Retry-After`) is sent again, as by Go's client.
 async fn exchange(
     endpoint: &Endpoint,
     url: &str,
     tls: Arc<ClientConfig>,
     body: String,
 ) -> Result<Value, CallError> {
+    for _ in 0..MAX_REPEATS {
+        let response = send_and_follow(endpoint, url, tls.clone(), body.clone()).await?;
+        let Some(pause) = retry_after(&response) else {
+            return read(response).await;
+        };
+        sleep(pause).await;
+    }
+    read(send_and_follow(endpoint, url, tls, body).await?).await
+}
+
+/// The pause before a request is sent again, if the response asks for that: with 429 or an error of the server, and whole seconds.
+fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
+    let may_repeat = matches!(response.status().as_u16(), 429 | 500..=599);
+    let seconds = response.headers().get(RETRY_AFTER).filter(|_| may_repeat)?;
+    Some(Duration::from_secs(seconds.to_str().ok()?.parse().ok()?))
+}
+
+/// Sends the body. Follows redirections as Go's client does: with the body again after 307 and 308, otherwise with a GET.
+async fn send_and_follow(
+    endpoint: &Endpoint,
+    url: &str,
+    tls: Arc<ClientConfig>,
+    body: String,
+) -> Result<Response<Incoming>, CallError> {
     let mut target = Target::of(endpoint, url).map_err(CallError::Transport)?;
     let mut body = Some(body);
     for _ in 0..MAX_REDIRECTS {
         let response = send(&target, tls.clone(), body.clone()).await?;
         let Some((location, keeps_body)) = redirection(&response) else {
-            return read(response).await;
+            return Ok(response);
         };
         body = body.filter(|_| keeps_body);
         target = target.redirected(&location).map_err(CallError::Transport)?;

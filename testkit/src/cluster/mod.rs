@@ -67,8 +67,8 @@ impl Cluster {
         Self::start_embedded(ApiServer::builder())
     }
 
-    /// Starts an API server in this process with these options, and with the admission plugin OwnerReferencesPermissionEnforcement, as a
-    /// [`ControlPlane`] has: owner references need the permissions that some clusters ask for. Its layer is replaced by the cluster's faults, and TLS must be
+    /// Starts an API server in this process with these options, and with the admission plugin OwnerReferencesPermissionEnforcement, even if
+    /// `admission_plugins` leaves it out: owner references need the permissions that some clusters ask for. Its layer is replaced by the cluster's faults, and TLS must be
     /// [generated](kubewright_apiserver::Tls::Generated).
     pub fn start_embedded(builder: ApiServerBuilder) -> Result<Self, ClusterError> {
         let (background, faults, folder) = (

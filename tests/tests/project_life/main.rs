@@ -51,7 +51,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     let new_operator = releases.start(&second);
     writers.run_for(LOAD);
     wait_until_converted(cluster);
-    write_both_versions(cluster, &mut writers, || releases.stop(old_operator));
+    write_both_versions(&mut writers, || releases.stop(old_operator));
     writers.keep();
     writers.run_for(LOAD);
     wait_until_validated(cluster);
@@ -80,7 +80,7 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
     releases.apply_manifests();
     let new_operator = releases.start(&second);
     wait_until_converted(cluster);
-    write_both_versions(cluster, &mut writers, || releases.stop(old_operator));
+    write_both_versions(&mut writers, || releases.stop(old_operator));
     writers.run_for(LOAD);
 
     // All objects become ones of the new version; then the code stores it, which changes nothing in the definition any more.
@@ -171,16 +171,11 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
 }
 
 /// Writes both versions from now on, and stops the replica of the release before. That cannot convert, so the API server repeats its calls
-/// until another replica answers; the embedded one does not repeat them.
-fn write_both_versions(cluster: &Cluster, writers: &mut Writers, stop_old: impl FnOnce()) {
-    if cluster.embedded_server().is_some() {
-        stop_old();
-        writers.write(ApiVersions::Both);
-    } else {
-        writers.write(ApiVersions::Both);
-        writers.run_for(LOAD);
-        stop_old();
-    }
+/// until another replica answers.
+fn write_both_versions(writers: &mut Writers, stop_old: impl FnOnce()) {
+    writers.write(ApiVersions::Both);
+    writers.run_for(LOAD);
+    stop_old();
 }
 
 /// Waits until the owner references have this version: those of all Deployments that the operator still writes.

@@ -87,7 +87,7 @@ impl WebhookServer {
     ///
     /// - of an AdmissionReview, the fields of the response, with a patch as a list of operations;
     /// - of a ConversionReview, the fields of the response; without a response, an object has `spec.a` in `v1` and `spec.b` in other versions;
-    /// - with `raw`, a status code, a media type and a body;
+    /// - with `raw`, a status code, a media type and a body, and the header `Retry-After` (`retryAfter`); only so many `times`, if that is set;
     /// - with `delay`, only after so many seconds.
     pub(crate) fn respond(&self, path: &str, response: Value) {
         self.state
@@ -154,7 +154,7 @@ async fn serve(
             .header("Content-Type", "application/json");
         return Ok(response.body(Full::from(body)).unwrap());
     }
-    let response = state.responses.lock().unwrap().get(uri.path()).cloned();
+    let response = next_response(&state, uri.path());
     let response = match response {
         Some(response) => response,
         None if review["kind"] == "ConversionReview" => converted(&review["request"]),
@@ -163,6 +163,7 @@ async fn serve(
     if let Some(seconds) = response["delay"].as_f64() {
         tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
     }
+    let retry_after = response["raw"]["retryAfter"].as_str().map(str::to_owned);
     let (code, content_type, body) = match response.get("raw") {
         Some(raw) => {
             let text = |key: &str| raw[key].as_str().unwrap_or_default().to_owned();
@@ -175,10 +176,28 @@ async fn serve(
             reviewed(&review, response).to_string(),
         ),
     };
-    let response = Response::builder()
+    let mut response = Response::builder()
         .status(code)
         .header("Content-Type", content_type);
+    if let Some(pause) = retry_after {
+        response = response.header("Retry-After", pause);
+    }
     Ok(response.body(Full::from(body)).unwrap())
+}
+
+/// Returns the response that is set for a path, and counts it.
+fn next_response(state: &WebhookState, path: &str) -> Option<Value> {
+    let mut responses = state.responses.lock().unwrap();
+    let next = responses.get_mut(path)?;
+    let response = next.clone();
+    if let Some(times) = response["raw"]["times"].as_u64() {
+        if times > 1 {
+            next["raw"]["times"] = json!(times - 1);
+        } else if let Some(fields) = next.as_object_mut() {
+            fields.remove("raw");
+        }
+    }
+    Some(response)
 }
 
 /// Converts the objects of a ConversionReview.

@@ -81,6 +81,17 @@ pub(super) fn check_same_item_types(original: &[Value], patch: &[Value]) -> Resu
     Ok(())
 }
 
+/// An item of a list whose items have keys.
+fn object_item(item: &Value) -> Result<&JsonObject, PatchError> {
+    let Value::Object(fields) = item else {
+        let found = received_type(item);
+        return internal(format!(
+            "expected a map[string]interface {{}}, but received a {found}"
+        ));
+    };
+    Ok(fields)
+}
+
 fn key_of<'a>(fields: &'a JsonObject, key: &str) -> Result<&'a Value, PatchError> {
     if let Some(value) = fields.get(key) {
         return Ok(value);
@@ -133,15 +144,7 @@ pub(super) fn sort_items(
 ) -> Result<Vec<Value>, PatchError> {
     if let Some(key) = key {
         for item in merged.iter().chain(wanted).chain(server) {
-            match item {
-                Value::Object(fields) => drop(key_of(fields, key)?),
-                other => {
-                    return internal(format!(
-                        "expected a map[string]interface {{}}, but received a {}",
-                        received_type(other)
-                    ));
-                }
-            }
+            key_of(object_item(item)?, key)?;
         }
     }
     let position = |list: &[Value], item: &Value| match key {
@@ -171,6 +174,11 @@ pub(super) fn check_order(patch: &[Value], wanted: &[Value], key: Option<&str>) 
     if patch.is_empty() || wanted.is_empty() {
         return Ok(());
     }
+    if key.is_some() {
+        for item in patch {
+            object_item(item)?;
+        }
+    }
     let is_delete =
         |item: &&Value| key.is_some() && item.get(DIRECTIVE).is_some_and(|directive| directive == "delete");
     let items: Vec<&Value> = patch.iter().filter(|item| !is_delete(item)).collect();
@@ -183,11 +191,9 @@ pub(super) fn check_order(patch: &[Value], wanted: &[Value], key: Option<&str>) 
             continue;
         }
         let Some(other) = orders.next() else { break };
-        let same = match (key, item, other) {
-            (Some(key), Value::Object(item), Value::Object(other)) => {
-                key_of(item, key)? == key_of(other, key)?
-            }
-            _ => *item == other,
+        let same = match key {
+            Some(key) => key_of(object_item(item)?, key)? == key_of(object_item(other)?, key)?,
+            None => *item == other,
         };
         found += usize::from(same);
     }
