@@ -1,6 +1,6 @@
 //! A Kubernetes API server in memory, for development and tests. It is not a production server: it has no replication and no persistence.
 //! DIFFERENCES.md, beside this crate's manifest, lists the differences from kube-apiserver. The reference is a kube-apiserver without the
-//! ServiceAccount admission plugin, which is off here by default, too: pods get no service account by admission.
+//! admission plugin ServiceAccount and with OwnerReferencesPermissionEnforcement; both are off here by default.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]

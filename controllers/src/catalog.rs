@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A controller: its name, and what it was called before.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Controller {
     /// The name, also that of the runtime's controller: in logs, metrics and the user agent.
     pub name: &'static str,

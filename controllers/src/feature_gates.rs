@@ -14,15 +14,24 @@ pub struct FeatureGates {
 #[non_exhaustive]
 pub enum InvalidGates {
     /// The text is no list of gates.
+    #[error("{0:?} are no feature gates: write `Gate=true,Other=false`")]
+    Gates(String),
+    /// The text is no list of gates after the version to emulate.
     #[error(
-        "{0:?} are no feature gates: write `Gate=true,Other=false`, after `1.36;` where a version is emulated"
+        "{0:?} are no feature gates of a version: write `Gate=true,Other=false`, or `1.33;Gate=true` to emulate a version"
     )]
-    Syntax(String),
+    VersionAndGates(String),
     /// The text is no version, or one that kube-controller-manager does not emulate.
-    #[error("cannot emulate {0:?}: write a version from `kube=1.33` to `kube=1.36`")]
+    #[error(
+        "cannot emulate {0:?}: write a version from `kube={oldest}` to `kube={current}`",
+        oldest = version_text(OLDEST_VERSION),
+        current = version_text(CURRENT_VERSION)
+    )]
     Version(String),
     /// The gate can no longer be changed.
-    #[error("cannot set feature gate {gate} to false: it is locked to true in Kubernetes {version}")]
+    #[error(
+        "cannot set feature gate {gate} to false: it is locked to true in Kubernetes {version}: remove it"
+    )]
     Locked {
         /// Its name.
         gate: String,
@@ -30,7 +39,9 @@ pub enum InvalidGates {
         version: String,
     },
     /// The gate is newer.
-    #[error("cannot set feature gate {gate}: Kubernetes {version} does not have it")]
+    #[error(
+        "cannot set feature gate {gate}: Kubernetes {version} does not have it: remove it, or emulate a later version"
+    )]
     TooNew {
         /// Its name.
         gate: String,
@@ -79,74 +90,102 @@ const OLDEST_VERSION: Version = (1, 33);
 /// The version of what no version does by itself.
 const NEVER: Version = (u32::MAX, 0);
 
-/// The name of each gate, the version that introduced it, the version from which on it is on, and the one from which on it is locked to that.
-const GATES: [(Gate, &str, Version, Version, Version); 12] = [
-    (
-        Gate::DeploymentReplicaSetTerminatingReplicas,
-        "DeploymentReplicaSetTerminatingReplicas",
-        (1, 33),
-        (1, 35),
-        NEVER,
-    ),
-    (
-        Gate::JobBackoffLimitPerIndex,
-        "JobBackoffLimitPerIndex",
-        (1, 28),
-        (1, 29),
-        (1, 33),
-    ),
-    (Gate::JobManagedBy, "JobManagedBy", (1, 30), (1, 32), (1, 35)),
-    (
-        Gate::JobPodReplacementPolicy,
-        "JobPodReplacementPolicy",
-        (1, 28),
-        (1, 29),
-        (1, 34),
-    ),
-    (
-        Gate::JobSuccessPolicy,
-        "JobSuccessPolicy",
-        (1, 30),
-        (1, 31),
-        (1, 33),
-    ),
-    (
-        Gate::MaxUnavailableStatefulSet,
-        "MaxUnavailableStatefulSet",
-        (1, 24),
-        NEVER,
-        NEVER,
-    ),
-    (
-        Gate::MutableSchedulingDirectivesForSuspendedJobs,
-        "MutableSchedulingDirectivesForSuspendedJobs",
-        (1, 35),
-        (1, 36),
-        NEVER,
-    ),
-    (
-        Gate::OrderedNamespaceDeletion,
-        "OrderedNamespaceDeletion",
-        (1, 30),
-        (1, 33),
-        (1, 34),
-    ),
-    (Gate::PodDeletionCost, "PodDeletionCost", (1, 21), (1, 22), NEVER),
-    (
-        Gate::StatefulSetSemanticRevisionComparison,
-        "StatefulSetSemanticRevisionComparison",
-        (1, 0),
-        (1, 0),
-        NEVER,
-    ),
-    (
-        Gate::TaintTolerationComparisonOperators,
-        "TaintTolerationComparisonOperators",
-        (1, 35),
-        NEVER,
-        NEVER,
-    ),
-    (Gate::WorkloadWithJob, "WorkloadWithJob", (1, 36), NEVER, NEVER),
+/// What Kubernetes' versions do with a gate.
+struct KnownGate {
+    gate: Gate,
+    name: &'static str,
+    introduced_in: Version,
+    /// The version from which on the gate is on unless it is set.
+    on_since: Version,
+    /// The version from which on it cannot be switched off.
+    locked_since: Version,
+}
+
+const GATES: [KnownGate; 12] = [
+    KnownGate {
+        gate: Gate::DeploymentReplicaSetTerminatingReplicas,
+        name: "DeploymentReplicaSetTerminatingReplicas",
+        introduced_in: (1, 33),
+        on_since: (1, 35),
+        locked_since: NEVER,
+    },
+    KnownGate {
+        gate: Gate::JobBackoffLimitPerIndex,
+        name: "JobBackoffLimitPerIndex",
+        introduced_in: (1, 28),
+        on_since: (1, 29),
+        locked_since: (1, 33),
+    },
+    KnownGate {
+        gate: Gate::JobManagedBy,
+        name: "JobManagedBy",
+        introduced_in: (1, 30),
+        on_since: (1, 32),
+        locked_since: (1, 35),
+    },
+    KnownGate {
+        gate: Gate::JobPodReplacementPolicy,
+        name: "JobPodReplacementPolicy",
+        introduced_in: (1, 28),
+        on_since: (1, 29),
+        locked_since: (1, 34),
+    },
+    KnownGate {
+        gate: Gate::JobSuccessPolicy,
+        name: "JobSuccessPolicy",
+        introduced_in: (1, 30),
+        on_since: (1, 31),
+        locked_since: (1, 33),
+    },
+    KnownGate {
+        gate: Gate::MaxUnavailableStatefulSet,
+        name: "MaxUnavailableStatefulSet",
+        introduced_in: (1, 24),
+        on_since: NEVER,
+        locked_since: NEVER,
+    },
+    KnownGate {
+        gate: Gate::MutableSchedulingDirectivesForSuspendedJobs,
+        name: "MutableSchedulingDirectivesForSuspendedJobs",
+        introduced_in: (1, 35),
+        on_since: (1, 36),
+        locked_since: NEVER,
+    },
+    KnownGate {
+        gate: Gate::OrderedNamespaceDeletion,
+        name: "OrderedNamespaceDeletion",
+        introduced_in: (1, 30),
+        on_since: (1, 33),
+        locked_since: (1, 34),
+    },
+    KnownGate {
+        gate: Gate::PodDeletionCost,
+        name: "PodDeletionCost",
+        introduced_in: (1, 21),
+        on_since: (1, 22),
+        locked_since: NEVER,
+    },
+    KnownGate {
+        gate: Gate::StatefulSetSemanticRevisionComparison,
+        name: "StatefulSetSemanticRevisionComparison",
+        introduced_in: (1, 0),
+        on_since: (1, 0),
+        locked_since: NEVER,
+    },
+    KnownGate {
+        gate: Gate::TaintTolerationComparisonOperators,
+        name: "TaintTolerationComparisonOperators",
+        introduced_in: (1, 35),
+        on_since: NEVER,
+        locked_since: NEVER,
+    },
+    KnownGate {
+        gate: Gate::WorkloadWithJob,
+        name: "WorkloadWithJob",
+        introduced_in: (1, 36),
+        on_since: NEVER,
+        locked_since: NEVER,
+    },
 ];
 
 impl Default for FeatureGates {
@@ -159,25 +198,34 @@ impl Default for FeatureGates {
 }
 
 impl FeatureGates {
-    /// Parses `Gate=true,kube:Other=false`, or `1.33;Gate=true`, which emulates a version.
+    /// Parses a list: `Gate=true,kube:Other=false`.
     pub fn parse(text: &str) -> Result<Self, InvalidGates> {
-        let invalid = || InvalidGates::Syntax(text.to_owned());
+        let invalid = || InvalidGates::Gates(text.to_owned());
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        let set = items.map(|item| {
+            let (name, value) = item.split_once('=').ok_or_else(invalid)?;
+            let value = value.to_ascii_lowercase().parse().map_err(|_| invalid())?;
+            // Other components have no gates here.
+            let name = name.strip_prefix("kube:").unwrap_or(name);
+            let is_name = !name.is_empty() && !name.contains(';');
+            is_name.then(|| (name.to_owned(), value)).ok_or_else(invalid)
+        });
+        Ok(Self {
+            version: CURRENT_VERSION,
+            set: set.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Parses a list that may follow the version to emulate: `1.33;Gate=true`.
+    pub fn parse_with_version(text: &str) -> Result<Self, InvalidGates> {
+        let invalid = || InvalidGates::VersionAndGates(text.to_owned());
         let (version, gates) = text.split_once(';').unwrap_or(("", text));
         let version = match version.trim() {
             "" => CURRENT_VERSION,
             version => parse_version(version).ok_or_else(invalid)?,
         };
-        let items = gates.split(',').map(str::trim).filter(|item| !item.is_empty());
-        let set = items.map(|item| {
-            let (name, value) = item.split_once('=').ok_or_else(invalid)?;
-            let value = value.to_ascii_lowercase().parse().map_err(|_| invalid())?;
-            // Other components have no gates here.
-            Ok((name.strip_prefix("kube:").unwrap_or(name).to_owned(), value))
-        });
-        Ok(Self {
-            version,
-            set: set.collect::<Result<_, _>>()?,
-        })
+        let gates = Self::parse(gates).map_err(|_| invalid())?;
+        Ok(Self { version, ..gates })
     }
 
     /// Emulates a version: `1.33`, or `kube=1.33`.
@@ -187,19 +235,27 @@ impl FeatureGates {
         Ok(Self { version, ..self })
     }
 
-    /// Fails where kube-controller-manager refuses its flags: the version is not emulated, or does not let a gate be set. Its tests set what
-    /// they like, so that [`parse`](Self::parse) does not fail.
+    /// Checks the version and the gates as kube-controller-manager checks its flags. [`parse`](Self::parse) and [`emulate`](Self::emulate) do not:
+    /// Kubernetes' tests set gates of any version.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidGates::Version`] if the version is not emulated; [`InvalidGates::Locked`] or [`InvalidGates::TooNew`] if it does not let a gate
+    /// be set.
     pub fn validate(&self) -> Result<(), InvalidGates> {
-        let (major, minor) = self.version;
-        let version = format!("{major}.{minor}");
+        let version = version_text(self.version);
         if !(OLDEST_VERSION..=CURRENT_VERSION).contains(&self.version) {
             return Err(InvalidGates::Version(version));
         }
-        for (_, name, since, _, locked) in GATES {
-            let (gate, version) = (name.to_owned(), version.clone());
-            match self.set.get(name) {
-                Some(false) if self.version >= locked => return Err(InvalidGates::Locked { gate, version }),
-                Some(_) if self.version < since => return Err(InvalidGates::TooNew { gate, version }),
+        for known in GATES {
+            let (gate, version) = (known.name.to_owned(), version.clone());
+            match self.set.get(known.name) {
+                Some(false) if self.version >= known.locked_since => {
+                    return Err(InvalidGates::Locked { gate, version });
+                }
+                Some(_) if self.version < known.introduced_in => {
+                    return Err(InvalidGates::TooNew { gate, version });
+                }
                 _ => {}
             }
         }
@@ -208,17 +264,22 @@ impl FeatureGates {
 
     /// Returns the gates that are set and that no controller asks for.
     pub fn ignored(&self) -> Vec<&str> {
-        let is_known = |name: &String| GATES.iter().any(|(_, known, ..)| known == name);
+        let is_known = |name: &String| GATES.iter().any(|known| known.name == name);
         let names = self.set.keys().filter(|name| !is_known(name));
         names.map(String::as_str).collect()
     }
 
     /// Whether a gate is on.
     pub(crate) fn is_on(&self, gate: Gate) -> bool {
-        GATES.iter().any(|(known, name, _, on, _)| {
-            *known == gate && self.set.get(*name).copied().unwrap_or(self.version >= *on)
+        GATES.iter().any(|known| {
+            let default = self.version >= known.on_since;
+            known.gate == gate && self.set.get(known.name).copied().unwrap_or(default)
         })
     }
+}
+
+fn version_text((major, minor): Version) -> String {
+    format!("{major}.{minor}")
 }
 
 fn parse_version(text: &str) -> Option<Version> {
@@ -231,75 +292,5 @@ fn parse_version(text: &str) -> Option<Version> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn gates_depend_on_the_emulated_version_unless_they_are_set() {
-        let gate = Gate::DeploymentReplicaSetTerminatingReplicas;
-        for (text, is_on) in [
-            ("", true),
-            ("1.36;", true),
-            ("1.34;", false),
-            ("1.33;DeploymentReplicaSetTerminatingReplicas=true", true),
-            ("DeploymentReplicaSetTerminatingReplicas=False", false),
-            ("kube:DeploymentReplicaSetTerminatingReplicas=false", false),
-        ] {
-            assert_eq!(FeatureGates::parse(text).unwrap().is_on(gate), is_on, "{text}");
-        }
-        let emulated = FeatureGates::default().emulate("kube=1.33").unwrap();
-        assert!(!emulated.is_on(gate) && emulated.is_on(Gate::PodDeletionCost));
-    }
-
-    #[test]
-    fn alpha_gates_are_off_unless_they_are_set() {
-        let gate = Gate::TaintTolerationComparisonOperators;
-        assert!(!FeatureGates::parse("1.99;").unwrap().is_on(gate));
-        let set = FeatureGates::parse("TaintTolerationComparisonOperators=true");
-        assert!(set.unwrap().is_on(gate));
-    }
-
-    #[test]
-    fn other_gates_are_ignored_by_name() {
-        let gates = FeatureGates::parse("1.36;PodDeletionCost=false,SomethingElse=true").unwrap();
-        assert_eq!(gates.ignored(), ["SomethingElse"]);
-        assert!(!gates.is_on(Gate::PodDeletionCost));
-    }
-
-    #[test]
-    fn invalid_gates_are_refused() {
-        for text in ["Gate", "Gate=maybe", "one;", "1;Gate=true"] {
-            assert!(FeatureGates::parse(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn gates_that_the_version_does_not_let_be_set_are_refused_as_flags() {
-        let locked = "cannot set feature gate JobManagedBy to false: it is locked to true in Kubernetes 1.36";
-        let too_new = "cannot set feature gate WorkloadWithJob: Kubernetes 1.35 does not have it";
-        for (text, expected) in [
-            ("JobManagedBy=false", Some(locked)),
-            ("JobManagedBy=true", None),
-            ("1.34;JobManagedBy=false", None),
-            ("1.35;WorkloadWithJob=false", Some(too_new)),
-            ("WorkloadWithJob=true", None),
-            ("PodDeletionCost=false,SomethingElse=false", None),
-        ] {
-            let gates = FeatureGates::parse(text).unwrap();
-            let error = gates.validate().err().map(|error| error.to_string());
-            assert_eq!(error.as_deref(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn versions_that_are_not_emulated_are_refused_as_flags() {
-        let versions = ["1.10", "1.32", "1.33", "1.36", "1.37", "1.99", "2.35"];
-        let gates = versions.map(|version| FeatureGates::default().emulate(version).unwrap());
-        let accepted = gates.map(|gates| gates.validate().is_ok());
-        assert_eq!(accepted, [false, false, true, true, false, false, false]);
-        for text in ["", "1", "wardle=1.2", "kube=1.35,kube=1.36", "kube=1.35.1"] {
-            let error = FeatureGates::default().emulate(text).unwrap_err();
-            assert_eq!(error, InvalidGates::Version(text.to_owned()));
-        }
-    }
-}
+#[path = "feature_gates_tests.rs"]
+mod tests;

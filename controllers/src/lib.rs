@@ -6,8 +6,8 @@
 //!
 //! [`register`] adds controllers to an operator; [`start`] runs them within any other program, such as a test.
 //!
-//! Read in this order: [`catalog`] (which controllers there are), [`Options`], `registration`, `shared` (what several of them need), then a controller:
-//! `service_account` is the smallest, `replica_set` the one that the others resemble.
+//! Read in this order: [`catalog`] (which controllers there are), [`Options`], `registration`, `shared` (what several of them need), then a
+//! controller: `service_account` is the smallest, `replica_set` the one that the others resemble.
 //!
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {

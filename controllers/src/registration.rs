@@ -8,10 +8,12 @@ use crate::{options::Options, shared::invalid_objects::InvalidObjects};
 pub fn register(setup: &mut Setup, options: &Options) {
     let invalid = InvalidObjects::register(setup.metrics());
     for controller in &options.controllers {
-        let Some((_, register)) = REGISTER.iter().find(|(name, _)| *name == controller.name) else {
-            continue;
+        let name = controller.name;
+        // Other crates cannot make a `Controller`, and a test shows that the catalog and this table have the same names.
+        let Some((_, register)) = REGISTER.iter().find(|(known, _)| *known == name) else {
+            unreachable!("controller {name:?} of the catalog has no function that registers it");
         };
-        setup.component(controller.name, |setup| {
+        setup.component(name, |setup| {
             setup.service_account(controller.service_account);
             register(setup, options, &invalid);
         });

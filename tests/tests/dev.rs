@@ -272,7 +272,8 @@ async fn dev_simulation_and_output_follow_the_flags() {
     }
     terminate(&mut dev);
 
-    let mut dev = project.dev(&["--pod-start", "3000"]);
+    let pod_start = Duration::from_secs(3);
+    let mut dev = project.dev(&["--pod-start", &pod_start.as_millis().to_string()]);
     wait_for(&dev, "status.availableReplicas 0 → 1, Ready False → True");
     let client = self::client(&kubeconfig(&dev)).await;
     let pods = get(&client, "/api/v1/namespaces/default/pods").await;
@@ -295,6 +296,36 @@ async fn dev_simulation_and_output_follow_the_flags() {
         .patch("example-foo", &PatchParams::default(), &Patch::Strategic(&patch))
         .await
         .expect("the Deployment is patched");
+    let never_ready = async || {
+        let pods = get(&client, "/api/v1/namespaces/default/pods").await;
+        let mut pods = pods["items"].as_array().expect("a list").iter();
+        pods.find(|pod| pod["metadata"]["annotations"]["simulation.kubewright.dev/never-ready"] == "true")
+            .cloned()
+            .unwrap_or_default()
+    };
+    let is_ready = |pod: &Value| {
+        let mut conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+        conditions
+            .find(|condition| condition["type"] == "Ready")
+            .map(|ready| ready["status"] == "True")
+    };
+    let running = async {
+        loop {
+            let pod = never_ready().await;
+            if pod["status"]["phase"] == "Running" {
+                return pod;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let running = tokio::time::timeout(LOG_TIMEOUT, running).await;
+    let running = running.unwrap_or_else(|_| panic!("the pod runs: {}", dev.log_tail()));
+    assert_eq!(is_ready(&running), Some(false), "{running}");
+    tokio::time::sleep(pod_start).await;
+    let later = never_ready().await;
+    assert_eq!(later["metadata"]["uid"], running["metadata"]["uid"], "{later}");
+    assert_eq!(later["status"]["phase"], "Running", "{later}");
+    assert_eq!(is_ready(&later), Some(false), "{later}");
     let is_unavailable =
         |status: &Value| status["updatedReplicas"] == 1 && status["unavailableReplicas"] == 1;
     wait_for_deployment(&client, is_unavailable).await;

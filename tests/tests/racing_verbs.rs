@@ -21,12 +21,15 @@ const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 on_both_servers!(pairs_of_racing_verbs_answer_what_one_of_their_orders_answers);
 
-/// A request, and the reasons of errors that it may get.
+/// A request, and the responses that it may get.
 struct Write {
     method: Method,
     path: String,
     content_type: &'static str,
     body: Value,
+    /// Values of the object in the response, by JSON pointers, whatever the other writers did before.
+    written: &'static [(&'static str, &'static str)],
+    /// Reasons of errors.
     errors: &'static [&'static str],
 }
 
@@ -56,6 +59,8 @@ fn pairs_of_racing_verbs_answer_what_one_of_their_orders_answers(cluster: &Clust
     }
 }
 
+const NAME: (&str, &str) = ("/metadata/name", "a");
+
 /// A write of each verb to the object `a`, without a resource version.
 fn writes(collection: &str) -> [Write; 8] {
     let one = format!("{collection}/a");
@@ -64,25 +69,56 @@ fn writes(collection: &str) -> [Write; 8] {
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "labels": { "name": "a" } }, "data": { "k": "applied" },
     });
     let label = json!([{ "op": "add", "path": "/metadata/labels/x", "value": "y" }]);
-    let write = |method, path: &str, content_type, body, errors| Write {
+    let write = |method, path: &str, content_type, body, written, errors| Write {
         method,
         path: path.to_owned(),
         content_type,
         body,
+        written,
         errors,
     };
-    let patch = |content_type, body| write(Method::PATCH, &one, content_type, body, &["NotFound"]);
+    let patch =
+        |content_type, body, written| write(Method::PATCH, &one, content_type, body, written, &["NotFound"]);
     let apply = format!("{one}?fieldManager=m&force=true");
     let everything = format!("{collection}?labelSelector=name%3Da");
     [
-        write(Method::POST, collection, JSON, object.clone(), &["AlreadyExists"]),
-        write(Method::PUT, &one, JSON, object, &["NotFound"]),
-        patch(MERGE_PATCH, json!({ "data": { "k": "merged" } })),
-        patch(STRATEGIC_PATCH, json!({ "data": { "k": "patched" } })),
-        patch(JSON_PATCH, label),
-        write(Method::PATCH, &apply, APPLY_PATCH, configuration, &[]),
-        write(Method::DELETE, &one, JSON, Value::Null, &["NotFound"]),
-        write(Method::DELETE, &everything, JSON, Value::Null, &[]),
+        write(
+            Method::POST,
+            collection,
+            JSON,
+            object.clone(),
+            &[NAME, ("/data/k", "v")],
+            &["AlreadyExists"],
+        ),
+        write(
+            Method::PUT,
+            &one,
+            JSON,
+            object,
+            &[NAME, ("/data/k", "v")],
+            &["NotFound"],
+        ),
+        patch(
+            MERGE_PATCH,
+            json!({ "data": { "k": "merged" } }),
+            &[NAME, ("/data/k", "merged")],
+        ),
+        patch(
+            STRATEGIC_PATCH,
+            json!({ "data": { "k": "patched" } }),
+            &[NAME, ("/data/k", "patched")],
+        ),
+        patch(JSON_PATCH, label, &[NAME, ("/metadata/labels/x", "y")]),
+        write(
+            Method::PATCH,
+            &apply,
+            APPLY_PATCH,
+            configuration,
+            &[NAME, ("/data/k", "applied")],
+            &[],
+        ),
+        write(Method::DELETE, &one, JSON, Value::Null, &[], &["NotFound"]),
+        write(Method::DELETE, &everything, JSON, Value::Null, &[], &[]),
     ]
 }
 
@@ -90,7 +126,16 @@ impl Write {
     fn send(&self, cluster: &Cluster, what: &str) {
         let body = Some(&self.body).filter(|body| !body.is_null());
         let response = cluster.request(self.method.clone(), &self.path, self.content_type, body);
-        let Err(error) = response else { return };
+        let error = match response {
+            Ok(object) => {
+                for (pointer, value) in self.written {
+                    let found = object.pointer(pointer).and_then(Value::as_str);
+                    assert_eq!(found, Some(*value), "{what}: {pointer} in {object}");
+                }
+                return;
+            }
+            Err(error) => error,
+        };
         let reason = match &error {
             ClusterError::Request { source, .. } => match &**source {
                 kube::Error::Api(status) => status.reason.as_str(),

@@ -132,7 +132,8 @@ fn audit_events_have_the_annotations_of_webhooks_and_policies(cluster: &Cluster)
     ];
     let config_maps = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
     // Policies and webhooks take effect a moment after they are stored.
-    eventually("the annotations are complete", Duration::from_secs(30), || {
+    let reviews = eventually("the annotations are complete", Duration::from_secs(30), || {
+        webhook.take_reviews();
         let body = json!({ "metadata": { "generateName": "m-" } });
         cluster
             .request(Method::POST, &config_maps, "application/json", Some(&body))
@@ -149,11 +150,12 @@ fn audit_events_have_the_annotations_of_webhooks_and_policies(cluster: &Cluster)
             .collect();
         annotations.retain(|(key, _)| !key.starts_with("authorization.k8s.io/"));
         if annotations == expected {
-            Ok(())
+            Ok(webhook.take_reviews())
         } else {
             Err(format!("{annotations:#?}"))
         }
     });
+    assert_eq!(reviews.as_array().unwrap().len(), 2, "{reviews}");
 }
 
 /// All in one thread, so a request that blocked it would never end.

@@ -211,8 +211,18 @@ fn type_meta(name: &str) -> (String, &str) {
     (version, parts[2])
 }
 
+/// Each case encodes all kinds. `PROPTEST_CASES` sets another number, as for tests without a number of their own.
+fn config() -> ProptestConfig {
+    const CASES: u32 = 8;
+    let default = ProptestConfig::default();
+    ProptestConfig {
+        cases: std::env::var("PROPTEST_CASES").map_or(CASES, |_| default.cases.max(CASES)),
+        ..default
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn decoding_reverses_encoding(seed in 1_u64..) {

@@ -33,7 +33,7 @@ pub enum AdmissionPlugin {
     DefaultStorageClass,
     /// Adds the finalizers that protect claims, volumes and volume attributes classes in use.
     StorageObjectInUseProtection,
-    /// Requires permissions for owner references. kube-apiserver has it off by default; many distributions switch it on.
+    /// Requires permissions for owner references. Off by default, as in kube-apiserver; many distributions switch it on.
     OwnerReferencesPermissionEnforcement,
     /// Refuses to expand claims that are not bound or whose class does not allow it.
     PersistentVolumeClaimResize,

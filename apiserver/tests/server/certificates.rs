@@ -219,7 +219,7 @@ async fn untrusted_certificates_do_not_authenticate() {
 
 /// As in kube-apiserver: that a certificate stands in the file is not enough.
 #[tokio::test]
-async fn trusted_certificates_that_may_not_issue_others_authenticate_nobody() {
+async fn certificates_of_invalid_authorities_get_401() {
     let no_ca = TestAuthority::with(|parameters| parameters.is_ca = IsCa::ExplicitNoCa);
     let expired = TestAuthority::with(|parameters| {
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -27,6 +27,8 @@ mod status;
 mod template;
 
 #[cfg(test)]
+mod rollout_events;
+#[cfg(test)]
 mod rollout_model;
 #[cfg(test)]
 mod test_objects;

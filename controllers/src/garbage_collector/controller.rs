@@ -94,7 +94,7 @@ impl GarbageCollector {
         stop: CancellationToken,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
         if workers == 0 {
-            return Err("it has no workers: `concurrent_gc_syncs` takes at least 1".into());
+            return Err("the garbage collector has no workers: set concurrent_gc_syncs to 1 or more".into());
         }
         let work = async {
             let mut known = self.follow_resources(None).await;

@@ -21,6 +21,8 @@ mod gang_objects;
 mod index_set;
 mod indexes;
 #[cfg(test)]
+mod job_events;
+#[cfg(test)]
 mod job_model;
 mod job_pod;
 mod memory;

@@ -1,4 +1,5 @@
-//! API groups that do not answer discovery: counted with each attempt, logged when others fail than before.
+//! API groups that do not answer discovery: each failure is counted, and a change in the set of failing groups
+//! is logged.
 
 use std::mem;
 
@@ -40,7 +41,7 @@ impl DiscoveryFailures {
     /// Counts what failed in an attempt, and logs it if the last attempt ended otherwise.
     pub(crate) fn observe(&self, attempt: Result<&Discovered, &kube::Error>) {
         let failed = attempt.map_or_else(|_| vec![ALL.to_owned()], |discovered| discovered.stale.clone());
-        if !self.count(&failed) {
+        if !self.record(&failed) {
             return;
         }
         let controller = self.controller;
@@ -55,8 +56,8 @@ impl DiscoveryFailures {
         }
     }
 
-    /// Returns whether other group versions failed than in the last attempt.
-    fn count(&self, failed: &[String]) -> bool {
+    /// Counts the group versions that failed in an attempt. Returns whether others failed than in the last one.
+    fn record(&self, failed: &[String]) -> bool {
         for group_version in failed {
             let labels = vec![("group_version", group_version.clone())];
             self.counts.get_or_create(&labels).inc();
@@ -74,14 +75,10 @@ mod tests {
 
     #[tokio::test]
     async fn every_failed_attempt_is_counted_and_only_changes_are_logged() {
-        let mut failures = None;
-        let _test = Harness::new(|setup| {
-            failures = Some(DiscoveryFailures::register(setup, "a-controller", "a_controller"));
-        });
-        let failures = failures.unwrap();
+        let failures = failures();
         let attempt = |failed: &[&str]| {
             let failed: Vec<_> = failed.iter().map(|&name| name.to_owned()).collect();
-            failures.count(&failed)
+            failures.record(&failed)
         };
         let attempts = [
             (&[][..], false),
@@ -96,13 +93,50 @@ mod tests {
         for (failed, is_logged) in attempts {
             assert_eq!(attempt(failed), is_logged, "{failed:?}");
         }
-        for (group_version, expected) in [("metrics.k8s.io/v1beta1", 3), ("demo.dev/v1", 1), (ALL, 2)] {
+        check_counts(
+            &failures,
+            [("metrics.k8s.io/v1beta1", 3), ("demo.dev/v1", 1), (ALL, 2)],
+        );
+    }
+
+    #[tokio::test]
+    async fn stale_groups_and_failed_requests_are_failures() {
+        let failures = failures();
+        let discovered = |stale: &[&str]| Discovered {
+            stale: stale.iter().map(|&name| name.to_owned()).collect(),
+            ..Discovered::default()
+        };
+        failures.observe(Ok(&discovered(&[])));
+        assert_eq!(*failures.last.lock(), [""; 0]);
+        let stale = ["demo.dev/v1", "metrics.k8s.io/v1beta1"];
+        failures.observe(Ok(&discovered(&stale)));
+        assert_eq!(*failures.last.lock(), stale);
+        failures.observe(Err(&kube::Error::LinesCodecMaxLineLengthExceeded));
+        assert_eq!(*failures.last.lock(), [ALL]);
+        failures.observe(Ok(&discovered(&["demo.dev/v1"])));
+        assert_eq!(*failures.last.lock(), ["demo.dev/v1"]);
+        failures.observe(Ok(&discovered(&[])));
+        assert_eq!(*failures.last.lock(), [""; 0]);
+        check_counts(
+            &failures,
+            [("metrics.k8s.io/v1beta1", 1), ("demo.dev/v1", 2), (ALL, 1)],
+        );
+    }
+
+    fn failures() -> DiscoveryFailures {
+        let mut failures = None;
+        let _test = Harness::new(|setup| {
+            failures = Some(DiscoveryFailures::register(setup, "a-controller", "a_controller"));
+        });
+        failures.unwrap()
+    }
+
+    #[track_caller]
+    fn check_counts(failures: &DiscoveryFailures, expected: [(&str, u64); 3]) {
+        for (group_version, count) in expected {
             let labels = vec![("group_version", group_version.to_owned())];
-            assert_eq!(
-                failures.counts.get_or_create(&labels).get(),
-                expected,
-                "{group_version}"
-            );
+            let found = failures.counts.get_or_create(&labels).get();
+            assert_eq!(found, count, "{group_version}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What several controllers share. Of pods, nodes, namespaces and service accounts the informers keep what the controllers read: [`pod`],
 //! [`node`], [`namespace`], [`service_account`]; [`ended`] finds what a change removed. [`node_affinity`] and [`taints`] say on which nodes a
 //! pod may run, [`int_or_percent`] resolves limits of rollouts. A reconcile uses the others in this order: [`orphans`] (objects that may be
-//! adopted), [`label_matcher`], [`claim`] (which objects belong to an owner), [`controller_revisions`] (the owner's former pod templates; [`semantic`] with
-//! [`quantity`] compares templates, [`name_hash`] names what is made from one), [`active_pods`] (which pods to delete first), [`pod_control`] (writes pods).
+//! adopted), [`label_matcher`], [`claim`] (which objects belong to an owner), [`controller_revisions`] (the owner's former pod templates;
+//! [`semantic`] with [`quantity`] compares templates, [`name_hash`] names what is made from one), [`active_pods`] (which pods to delete first),
+//! [`pod_control`] (writes pods).
 //! [`metrics`] are the metrics that several controllers have. [`invalid_objects`] logs and counts objects that the controllers ignore,
 //! `discovery_failures` API groups that do not answer `discovery`.
 

@@ -112,7 +112,7 @@ async fn controller_uses_exactly_its_permissions() {
     let spec = json!({"concurrencyPolicy": "Forbid", "failedJobsHistoryLimit": 0});
     let cron_job = scenario.cluster.apply(&every_second("backup", &spec)).unwrap();
     let first = scenario.jobs(1).await.remove(0);
-    // A Job that is not in the list, and is on no list of the API server either.
+    // A Job of the CronJob that its status does not list.
     let mut unexpected = job("unexpected", &json!({}));
     unexpected["metadata"]["ownerReferences"] = first["metadata"]["ownerReferences"].clone();
     let unexpected = scenario.cluster.apply(&unexpected).unwrap();

@@ -12,7 +12,7 @@ use kubewright::kube::{
     Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use kubewright_controllers::{FeatureGates, Knobs, Options, catalog, parse_duration};
+use kubewright_controllers::{FeatureGates, InvalidGates, Knobs, Options, catalog, parse_duration};
 
 // Not a doc comment: clap would print it.
 #[derive(Debug, Parser)]
@@ -151,7 +151,9 @@ impl Flags {
         let variable = |name: &str| env::var(name).unwrap_or_default();
         // The variable also knows versions that a command line of upstream's refuses.
         let gates = match variable("KUBEWRIGHT_GATES") {
-            gates if !gates.is_empty() => FeatureGates::parse(&gates)?,
+            gates if !gates.is_empty() => {
+                FeatureGates::parse_with_version(&gates).context("KUBEWRIGHT_GATES")?
+            }
             _ => self.gates()?,
         };
         let options = Options {
@@ -188,7 +190,13 @@ impl Flags {
             let version = self.emulated_version.join(",");
             gates = gates.emulate(&version).context("--emulated-version")?;
         }
-        gates.validate().context("--feature-gates, --emulated-version")?;
+        gates.validate().map_err(|error| {
+            let flag = match error {
+                InvalidGates::Version(_) => "--emulated-version",
+                _ => "--feature-gates",
+            };
+            anyhow::Error::new(error).context(flag)
+        })?;
         Ok(gates)
     }
 

@@ -25,15 +25,20 @@ const WITH_ALL_POLICIES: [&str; 10] = [
 ];
 /// Kinds whose dependents are orphaned unless a request says otherwise.
 const ORPHANING: [&str; 2] = ["jobs", "replicationcontrollers"];
-/// Kinds with a deletion of their own, by namespace and definition controllers and by the protection of volumes in use, and one of which the
-/// embedded server refuses objects.
+/// Kinds whose owners are not compared.
 const LEFT_OUT: [&str; 7] = [
+    // Created and deleted with definitions, by a controller.
     "apiservices",
+    // A finalizer keeps them until a controller has deleted the custom resources.
     "customresourcedefinitions",
+    // The embedded server refuses them.
     "mutatingadmissionpolicybindings",
+    // The namespace controller deletes their content first.
     "namespaces",
+    // Finalizers protect those in use.
     "persistentvolumeclaims",
     "persistentvolumes",
+    // A finalizer protects those whose addresses are in use.
     "servicecidrs",
 ];
 

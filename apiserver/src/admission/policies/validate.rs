@@ -13,6 +13,15 @@ use serde_json::{Value, json};
 
 /// The key of the audit annotation about violations.
 const FAILURE_ANNOTATION: &str = "validation.policy.admission.k8s.io/validation_failure";
+/// The requests that no policy sees, by groups and beginnings of resources: policies and their bindings, otherwise a faulty policy could refuse
+/// the change that mends it, and reviews of users and their permissions.
+const EXEMPT: &[(&str, &str)] = &[
+    ("admissionregistration.k8s.io", "validatingadmissionpolic"),
+    ("admissionregistration.k8s.io", "mutatingadmissionpolic"),
+    ("authentication.k8s.io", ""),
+    ("authorization.k8s.io", ""),
+];
+
 /// A violation in the audit annotation, with kube-apiserver's order of fields.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -23,15 +32,6 @@ struct ValidationFailure<'a> {
     expression_index: usize,
     validation_actions: &'a [String],
 }
-
-/// The requests that no policy sees, by groups and beginnings of resources: policies and their bindings, otherwise a faulty policy could refuse
-/// the change that mends it, and reviews of users and their permissions.
-const EXEMPT: &[(&str, &str)] = &[
-    ("admissionregistration.k8s.io", "validatingadmissionpolic"),
-    ("admissionregistration.k8s.io", "mutatingadmissionpolic"),
-    ("authentication.k8s.io", ""),
-    ("authorization.k8s.io", ""),
-];
 
 /// Evaluates all policies that match, and refuses the request if one of them denies it. The error is that of the first; warnings and audit
 /// annotations are those of all.

@@ -1,4 +1,4 @@
-//! What controllers seldom do: they put back what someone else changed, and delete what nobody else would.
+//! Rare writes: controllers restore changed fields and delete leftovers.
 
 use kubewright_testkit::eventually;
 use serde_json::{Value, json};

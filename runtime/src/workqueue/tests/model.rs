@@ -17,6 +17,7 @@ use tokio::{
 };
 
 use super::super::{ItemExponential, Priority, WorkQueue};
+use crate::test_effort::property_cases;
 
 const KEYS: usize = 5;
 const WORKERS: usize = 3;
@@ -385,7 +386,7 @@ fn on_paused_clock<T>(future: impl Future<Output = T>) -> T {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(property_cases(512))]
 
     #[test]
     fn queue_behaves_as_the_model(steps in vec(step(), 1..200)) {
