@@ -15,9 +15,10 @@ use std::{
 
 use cargo_metadata::{Message, Metadata, MetadataCommand, Package, PackageId};
 
-use crate::{Context, Error, error::CargoError, manifests::Manifests, plan::IoError, project::Project};
-
-const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
+use crate::{
+    Context, Error, cli_version::CLI_VERSION, error::CargoError, manifests::Manifests, plan::IoError,
+    project::Project,
+};
 
 /// Builds the operator and returns what `<operator> manifests` prints. The compiler's messages go to stderr as they
 /// are printed.
@@ -151,7 +152,7 @@ impl OperatorTarget {
         let name = self.binary.clone();
         if !output.succeeded {
             let wrote_stderr = !output.stderr.is_empty();
-            let help = kind_places::kind_places(&self.root, &output.stderr);
+            let help = kind_places::find(&self.root, &output.stderr);
             return Err(CargoError::Manifests {
                 wrote_stderr,
                 name,

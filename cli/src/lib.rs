@@ -15,6 +15,7 @@
 
 pub mod args;
 pub mod cargo;
+mod cli_version;
 pub mod commands;
 mod context;
 pub mod deploy_settings;

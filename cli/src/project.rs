@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::{
+    cli_version::CLI_VERSION,
     deploy_settings::{DeploySettings, MetricsSettings},
     error::ProjectError,
     manifests::{certificates::Certificates, descriptions::Descriptions},
@@ -144,7 +145,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Settings, ProjectError> {
                 supported: FORMAT,
                 path: path.to_owned(),
                 found,
-                cli_version: env!("CARGO_PKG_VERSION"),
+                cli_version: CLI_VERSION,
             });
         }
         _ => return Err(invalid(format!("the line `version = {FORMAT}` is missing"))),

@@ -42,6 +42,11 @@ impl ApiResource {
         }
     }
 
+    /// Returns the name in errors, as in `Foo (demo.dev/v1)`: the command finds the kind's place in the source by it.
+    pub(crate) fn kind_and_version(&self) -> String {
+        format!("{} ({})", self.kind, self.api_version())
+    }
+
     /// Returns whether this is the built-in kind Secret.
     pub(crate) fn is_secret(&self) -> bool {
         self.group.is_empty() && self.kind == "Secret"

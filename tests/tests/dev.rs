@@ -2,10 +2,10 @@
 
 use std::{io::ErrorKind, net::TcpStream, path::Path, process::Command, time::Duration};
 
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
 use kube::{
     Api, Client, Config,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{DynamicObject, Patch, PatchParams, PostParams},
     config::{KubeConfigOptions, Kubeconfig},
     core::{ApiResource, GroupVersionKind},
 };
@@ -270,6 +270,14 @@ async fn dev_simulation_and_output_follow_the_flags() {
     for path in ["/api/v1/nodes", "/api/v1/pods", "/apis/apps/v1/replicasets"] {
         assert_eq!(get(&client, path).await["items"], json!([]), "{path}");
     }
+    // No controller makes service accounts, and pods need none.
+    let pod =
+        json!({"metadata": {"name": "alone"}, "spec": {"containers": [{"name": "main", "image": "main:1"}]}});
+    let pod: Pod = serde_json::from_value(pod).expect("a pod");
+    let pods: Api<Pod> = Api::namespaced(client, "default");
+    pods.create(&PostParams::default(), &pod)
+        .await
+        .expect("the pod is created");
     terminate(&mut dev);
 
     let pod_start = Duration::from_secs(3);

@@ -23,7 +23,7 @@ const DOCUMENTS: [&str; 7] = [
 ];
 
 /// Languages of which the book has no code of its own: it is included from files that CI or the nightly run builds or tests.
-const INCLUDED_LANGUAGES: [&str; 4] = ["go", "rust", "toml", "yaml"];
+const INCLUDED_LANGUAGES: [&str; 5] = ["go", "rust", "toml", "yaml", "yml"];
 
 /// What the links to files and folders of this repository begin with.
 const REPOSITORY_LINKS: [&str; 2] = [
@@ -91,7 +91,7 @@ fn check_page(page: &Path, root: &Path, failures: &mut Vec<String>) -> anyhow::R
         let line = line.trim();
         if let Some(info) = line.strip_prefix("```") {
             let language = info
-                .split(',')
+                .split([',', ' '])
                 .next()
                 .filter(|name| INCLUDED_LANGUAGES.contains(name));
             included_language = language.filter(|_| is_of_book);
@@ -183,6 +183,9 @@ fn check_link(page: &Path, root: &Path, target: &str) -> anyhow::Result<()> {
         bail!("the book does not contain the file: link to the repository on the web");
     }
     let Some(fragment) = fragment else { return Ok(()) };
+    if file.extension().is_none_or(|extension| extension != "md") {
+        bail!("the fragment of a file that is not Markdown cannot be checked: link to the file");
+    }
     let headings = headings(&read(&file)?);
     if !headings.contains(fragment) {
         let headings: Vec<_> = headings.into_iter().collect();

@@ -75,6 +75,19 @@ fn errors_name_the_line() {
             "3: go code in the book must be included from a file that is built or tested",
         ),
         (
+            "```rust ignore\nfn typed() {}\n```",
+            "2: rust code in the book must be included from a file that is built or tested",
+        ),
+        (
+            "```yml\na: b\n```",
+            "2: yml code in the book must be included from a file that is built or tested",
+        ),
+        (
+            "[a](https://github.com/kubewright/kubewright/blob/main/code.rs#L2)",
+            "1: link `https://github.com/kubewright/kubewright/blob/main/code.rs#L2`: the fragment of a file that is not Markdown cannot be \
+             checked: link to the file",
+        ),
+        (
             "[a](https://github.com/kubewright/kubewright/tree/main/missing)",
             "1: link `https://github.com/kubewright/kubewright/tree/main/missing`: the file does not exist",
         ),

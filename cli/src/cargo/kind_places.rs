@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::source;
 
 /// Returns a line with the place of each kind of the project's source that the text names, as in `Foo (demo.dev/v1)` or `Foo (demo.dev)`.
-pub(super) fn kind_places(root: &Path, printed: &str) -> Vec<String> {
+pub(super) fn find(root: &Path, printed: &str) -> Vec<String> {
     let Ok(sources) = source::read_files(root) else {
         return Vec::new();
     };
@@ -16,14 +16,14 @@ pub(super) fn kind_places(root: &Path, printed: &str) -> Vec<String> {
         let of_version = format!("{} ({}/{})", kind.kind, kind.group, kind.version);
         let name = [of_version, of_group]
             .into_iter()
-            .find(|name| names(printed, name))?;
+            .find(|name| contains_name(printed, name))?;
         Some(format!("{}: {name} is defined here", found.place()))
     });
     named.collect()
 }
 
 /// Whether the text contains the name, and not as the end of a longer one.
-fn names(text: &str, name: &str) -> bool {
+fn contains_name(text: &str, name: &str) -> bool {
     text.match_indices(name)
         .any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
 }

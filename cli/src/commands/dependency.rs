@@ -8,9 +8,7 @@ use std::{
 
 use cargo_metadata::semver::Version;
 
-use crate::Context;
-
-const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
+use crate::{Context, cli_version::CLI_VERSION};
 
 /// How the project depends on the kubewright crate.
 pub(super) enum Dependency {

@@ -78,15 +78,25 @@ pub fn run(args: &New, context: &mut Context<'_>) -> Result<(), Error> {
     }
     context.message(format_args!(
         "\nnext:\n  cd {}\n  cargo test            # test the operator against an in-process API server",
-        display_path.display()
+        shell_word(display_path)
     ))?;
     if let Dependency::Path(path) = &dependency {
         context.message(format_args!(
             "  cargo install --locked --path {}   # once: installs the command kubewright",
-            path.join("cli").display()
+            shell_word(&path.join("cli"))
         ))?;
     }
     context.message("  kubewright dev        # run it against an in-memory API server")
+}
+
+/// Returns a path as a word of a command: in quotes if it has a space.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.contains(' ') {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    } else {
+        text
+    }
 }
 
 /// Plans all files of a new project, also those that `kubewright generate` writes: they must not be stale.
@@ -223,4 +233,20 @@ fn surrounding_workspace(folder: &Path) -> Option<PathBuf> {
             text.parse::<toml::Table>()
                 .is_ok_and(|table| table.contains_key("workspace"))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_with_spaces_are_quoted_for_the_shell() {
+        for (path, word) in [
+            ("../shop", "../shop"),
+            ("my projects/shop", "'my projects/shop'"),
+            ("Ann's projects/shop", r"'Ann'\''s projects/shop'"),
+        ] {
+            assert_eq!(shell_word(Path::new(path)), word);
+        }
+    }
 }

@@ -10,6 +10,7 @@ use super::{leftover_names::package_steps, library_changes, requirements, upgrad
 use crate::{
     Context, Error, UpgradeError,
     args::Upgrade,
+    cli_version::CLI_VERSION,
     doctor::toolchain,
     format::keep_formatted,
     generation::{self, Decisions},
@@ -20,8 +21,6 @@ use crate::{
     source,
     versions::in_file,
 };
-
-const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Crates of this project, which have one version.
 const OWN_CRATES: [&str; 2] = ["kubewright", "kubewright-testkit"];

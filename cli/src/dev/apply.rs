@@ -2,7 +2,6 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use crate::error::ClusterError;
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, Patch, PatchParams},
@@ -10,6 +9,8 @@ use kube::{
     discovery::{self, ApiResource, Scope},
 };
 use serde_json::{Value, json};
+
+use crate::error::ClusterError;
 
 /// The field manager of applied objects.
 pub(super) const FIELD_MANAGER: &str = "kubewright-dev";
@@ -211,8 +212,6 @@ fn is_established(crd: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kubewright_apiserver::HousekeepingTask;
-
     use super::*;
     use crate::dev::cluster::Cluster;
 
@@ -222,9 +221,7 @@ mod tests {
     #[tokio::test]
     async fn conversion_with_the_bundle_of_the_operator_is_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let cluster = Cluster::embedded(folder.path(), &HousekeepingTask::ALL)
-            .await
-            .unwrap();
+        let cluster = Cluster::embedded(folder.path(), false).await.unwrap();
         let mut applier = Applier::new(cluster.client.clone());
         let webhook = json!({"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/convert"}});
         let mut crd = json!({

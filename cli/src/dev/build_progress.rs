@@ -14,8 +14,10 @@ use super::{
     console::{Console, LineOrigin},
     process::Process,
 };
-use crate::cargo::{CommandOutput, OperatorTarget};
-use crate::error::CargoError;
+use crate::{
+    cargo::{CommandOutput, OperatorTarget},
+    error::CargoError,
+};
 
 /// Time between two lines: only a first build takes longer.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
@@ -46,7 +48,7 @@ async fn report(progress: &RefCell<BuildProgress<'_>>, console: &Console) -> Inf
     }
 }
 
-/// The crates that are built, of all that the operator needs.
+/// The crates that are built, of all that `cargo metadata` lists for the operator: a few are not built.
 struct BuildProgress<'a> {
     crates: &'a BTreeSet<PackageId>,
     done: BTreeSet<PackageId>,

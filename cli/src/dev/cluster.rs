@@ -26,17 +26,20 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts an embedded API server with these housekeeping tasks. A controller makes the default account of each namespace, so pods get it
-    /// as in a cluster; and owner references need the permissions that some clusters ask for, so that none is missing from the roles.
-    pub(super) async fn embedded(root: &Path, housekeeping: &[HousekeepingTask]) -> Result<Self, Error> {
+    /// Starts an embedded API server. Owner references need the permissions that some clusters ask for, so that none is missing from the roles.
+    /// If nodes and controllers are simulated, a controller makes the default account of each namespace, and pods get it as in a cluster;
+    /// without one, the API server would refuse all pods.
+    pub(super) async fn embedded(root: &Path, is_simulated: bool) -> Result<Self, Error> {
         let folder = create_session_folder(root)?;
         let failed = |error: &dyn std::fmt::Display| Error::ApiServer(error.to_string());
-        let server = ApiServer::builder()
-            .housekeeping(housekeeping)
-            .enable_admission_plugin(AdmissionPlugin::ServiceAccount)
-            .enable_admission_plugin(AdmissionPlugin::OwnerReferencesPermissionEnforcement)
-            .start();
-        let server = server.await.map_err(|error| failed(&error))?;
+        let mut builder = ApiServer::builder()
+            .enable_admission_plugin(AdmissionPlugin::OwnerReferencesPermissionEnforcement);
+        if is_simulated {
+            builder = builder
+                .enable_admission_plugin(AdmissionPlugin::ServiceAccount)
+                .housekeeping(&HousekeepingTask::BESIDE_CONTROLLER_MANAGER);
+        }
+        let server = builder.start().await.map_err(|error| failed(&error))?;
         let path = folder.join("kubeconfig");
         write_private(&path, &server.kubeconfig())?;
         let config = Kubeconfig::read_from(&path).map_err(|error| failed(&error))?;

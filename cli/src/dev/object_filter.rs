@@ -1,7 +1,6 @@
 //! Selects the kinds whose changes are printed: `--objects` and `--quiet`.
 
-use crate::error::UnknownObjects;
-use crate::similar::is_similar;
+use crate::{error::UnknownObjects, similar::is_similar};
 
 /// The kinds whose changes are printed.
 #[derive(Debug)]

@@ -20,8 +20,7 @@ use super::{
     object_diff::summarize_changes,
     object_filter::{ObjectFilter, ResourceNames},
 };
-use crate::Error;
-use crate::error::ClusterError;
+use crate::{Error, error::ClusterError};
 
 /// Delay before a broken watch is restarted.
 const REWATCH_DELAY: Duration = Duration::from_secs(1);

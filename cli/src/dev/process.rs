@@ -13,8 +13,7 @@ use tokio::{
 };
 
 use super::console::{Console, LineOrigin};
-use crate::cargo::CommandOutput;
-use crate::error::CargoError;
+use crate::{cargo::CommandOutput, error::CargoError};
 
 /// Time between SIGTERM and SIGKILL.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);

@@ -108,7 +108,6 @@ mod tests {
 
     use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
     use kube::Api;
-    use kubewright_apiserver::HousekeepingTask;
     use serde_json::json;
     use tokio::time::{sleep, timeout};
 
@@ -156,9 +155,7 @@ mod tests {
         );
         write("manifests/samples/unreadable.yaml", "a: [");
         let project = Project::find(folder.path()).unwrap();
-        let cluster = Cluster::embedded(folder.path(), &HousekeepingTask::ALL)
-            .await
-            .unwrap();
+        let cluster = Cluster::embedded(folder.path(), false).await.unwrap();
         let (console, mut lines) = Console::new();
         let mut applier = Applier::new(cluster.client.clone());
         let crds: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
@@ -182,9 +179,12 @@ mod tests {
             if manifests.kinds.is_empty() {
                 applier.delete_crd("backups.demo.dev").await.unwrap();
                 // The server deletes the objects first.
-                while crds.get_opt("backups.demo.dev").await.unwrap().is_some() {
-                    sleep(Duration::from_millis(10)).await;
-                }
+                let deleted = async {
+                    while crds.get_opt("backups.demo.dev").await.unwrap().is_some() {
+                        sleep(Duration::from_millis(10)).await;
+                    }
+                };
+                timeout(Duration::from_secs(10), deleted).await.unwrap();
             } else {
                 applier.apply_crd(&crd()).await.unwrap();
             }

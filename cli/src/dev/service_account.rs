@@ -133,16 +133,12 @@ fn renewal_delay(remaining: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use kubewright_apiserver::HousekeepingTask;
-
     use super::*;
 
     #[tokio::test]
     async fn kubeconfig_uses_the_renewed_token() {
         let folder = tempfile::tempdir().unwrap();
-        let cluster = Cluster::embedded(folder.path(), &HousekeepingTask::ALL)
-            .await
-            .unwrap();
+        let cluster = Cluster::embedded(folder.path(), false).await.unwrap();
         let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client.clone(), "default");
         let object = serde_json::from_value(serde_json::json!({ "metadata": { "name": "shop" } })).unwrap();
         accounts.create(&PostParams::default(), &object).await.unwrap();

@@ -9,7 +9,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use kubewright_apiserver::HousekeepingTask;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -91,13 +90,8 @@ impl Session {
     ) -> Result<Self, Error> {
         let root = project.root;
         let is_simulated = args.cluster.is_none() && !args.no_simulation;
-        let housekeeping = if is_simulated {
-            &HousekeepingTask::BESIDE_CONTROLLER_MANAGER[..]
-        } else {
-            &HousekeepingTask::ALL
-        };
         let cluster = match &args.cluster {
-            None => Cluster::embedded(&root, housekeeping).await?,
+            None => Cluster::embedded(&root, is_simulated).await?,
             Some(context) => Cluster::from_context(&root, context).await?,
         };
         let client = cluster.client.clone();

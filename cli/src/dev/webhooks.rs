@@ -6,10 +6,12 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
 use super::apply::{Applier, POLL_INTERVAL};
-use crate::error::ClusterError;
-use crate::manifests::{
-    Manifests,
-    webhooks::{self, WebhookManifests},
+use crate::{
+    error::ClusterError,
+    manifests::{
+        Manifests,
+        webhooks::{self, WebhookManifests},
+    },
 };
 
 /// Longest wait until the operator has written its CA bundles.

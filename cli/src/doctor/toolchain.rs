@@ -8,6 +8,7 @@ use super::Report;
 use crate::{
     Error,
     cargo::OperatorTarget,
+    cli_version::CLI_VERSION,
     project::{FORMAT, Project},
 };
 
@@ -74,10 +75,9 @@ pub fn check_versions(report: &mut Report<'_, '_>, project: &Project) -> Result<
     let cargo = report.context().cargo.clone();
     match OperatorTarget::resolve(&cargo, project) {
         Ok(_) => {
-            let version = env!("CARGO_PKG_VERSION");
             report.ok(
                 SUBJECT,
-                format!("kubewright {version}, kubewright.toml format {FORMAT}"),
+                format!("kubewright {CLI_VERSION}, kubewright.toml format {FORMAT}"),
             )?;
             Ok(true)
         }

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::exit;
-
-const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
+use crate::{cli_version::CLI_VERSION, exit};
 
 // ANCHOR: errors
 /// The operator cannot be built, or does not print its manifests.

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use super::path_list;
-use crate::exit;
-
-const CLI_VERSION: &str = env!("CARGO_PKG_VERSION");
+use crate::{cli_version::CLI_VERSION, exit};
 
 // ANCHOR: errors
 /// A refusal of `upgrade`. Nothing was written.

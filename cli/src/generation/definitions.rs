@@ -1,6 +1,6 @@
 //! Refuses definitions that the API server would refuse, with the places in the project's source.
 
-use std::slice;
+use std::path::Path;
 
 use crate::{
     Error,
@@ -27,8 +27,8 @@ pub(super) fn check(manifests: &Manifests, sources: &[SourceFile]) -> Result<(),
     }
 }
 
-/// Returns the problem after the file and the line of its struct, or of the kind's if the struct is not in the same file. A kind of another
-/// package has no place.
+/// Returns the problem after the file and the line of the type, or of the kind if the type is not found. A kind of another package has no
+/// place.
 fn with_place(
     problem: Problem,
     kind: &KindManifest,
@@ -40,20 +40,27 @@ fn with_place(
         rust_type,
         text,
     } = problem;
-    let is_same = |found: &&ProjectKind| {
+    let is_version_of_problem = |found: &&ProjectKind| {
         let found = &found.kind;
         found.group == kind.group && found.kind == kind.kind && found.version == version
     };
-    let Some(defined) = kinds.iter().find(is_same) else {
+    let Some(defined) = kinds.iter().find(is_version_of_problem) else {
         return text;
     };
-    // Each version has its own types of the same names.
-    let file = sources.iter().find(|file| file.path == defined.path);
-    let of_type = rust_type
-        .zip(file)
-        .and_then(|(name, file)| source::defined_type(slice::from_ref(file), &name));
-    let line = of_type.map_or(defined.kind.line, |(_, line)| line);
-    format!("{}:{line}: {text}", slashed(&defined.path))
+    let of_type = rust_type.and_then(|name| place_of_type(&name, &defined.path, sources));
+    let (path, line) = of_type.unwrap_or((&defined.path, defined.kind.line));
+    format!("{}:{line}: {text}", slashed(path))
+}
+
+/// Returns the place of a type that a kind uses. Each version may have its own types of the same names: one of the kind's file is taken, or
+/// the only one of the other files.
+fn place_of_type<'a>(name: &str, kind_file: &Path, sources: &'a [SourceFile]) -> Option<(&'a Path, usize)> {
+    let places = source::types_named(sources, name);
+    let beside_kind = places.iter().find(|(path, _)| *path == kind_file);
+    match (beside_kind, &places[..]) {
+        (Some(place), _) | (None, [place]) => Some(*place),
+        _ => None,
+    }
 }
 
 /// Returns the fields of type `Option<Option<T>>` in the project's types of the API, with their places.

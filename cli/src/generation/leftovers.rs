@@ -42,7 +42,7 @@ pub(super) fn missing_resources(
 ) -> Result<Vec<String>, IoError> {
     let mut warnings = Vec::new();
     for path in kustomizations(root, Path::new("manifests"))? {
-        let text = plan::read(&root.join(&path))?.unwrap_or_default();
+        let text = plan.text_after(root, &path)?.unwrap_or_default();
         if generated::has_header(&text) {
             continue;
         }

@@ -8,6 +8,7 @@ use kubewright_templates::{
 };
 
 use crate::{
+    cli_version::CLI_VERSION,
     deploy_settings::{DeploySettings, MetricsSettings},
     manifests::certificates::Certificates,
 };
@@ -66,7 +67,7 @@ impl ManagedFiles<'_> {
         ];
         let webhooks = certificates.is_some();
         let ci = Ci {
-            kubewright_version: env!("CARGO_PKG_VERSION"),
+            kubewright_version: CLI_VERSION,
         };
         let operator = OperatorManifest {
             name,

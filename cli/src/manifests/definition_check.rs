@@ -55,8 +55,8 @@ pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<Problem> {
                 continue;
             }
             let of_costs = rule_costs::reason(schema, &path, &keyword, &error.detail, &most_expensive);
-            let reason =
-                of_costs.unwrap_or_else(|| definition_reasons::reason(schema, &path, &keyword, &error));
+            let reason = of_costs
+                .unwrap_or_else(|| definition_reasons::reason(schema, &path, &keyword, &error).to_string());
             problems.push(if keyword.starts_with(definition_reasons::RULES) {
                 place.problem_of_rule(&path, &reason)
             } else {

@@ -1,6 +1,5 @@
 //! A CustomResourceDefinition in a cluster: its stored versions, and the change of its storage version.
 
-use crate::error::MigrationError;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, ServiceReference,
 };
@@ -13,6 +12,8 @@ use kubewright::{
     client::{Connection, Get, Patch, PatchBody, TypedClient},
 };
 use serde_json::{Value, json};
+
+use crate::error::MigrationError;
 
 type Client = TypedClient<CustomResourceDefinition, (Get, Patch)>;
 

@@ -4,8 +4,7 @@ use super::{
     build::{FOLDER, ManifestObject},
     image::Image,
 };
-use crate::error::PackageError;
-use crate::manifests::kustomization;
+use crate::{error::PackageError, manifests::kustomization};
 
 /// Name of the operator's container in the scaffold.
 const CONTAINER: &str = "operator";

@@ -82,6 +82,22 @@ pub fn defined_type<'a>(files: &'a [SourceFile], name: &str) -> Option<(&'a Path
     })
 }
 
+/// Returns the files and lines of all structs and enums of a name that the files define outside of inline modules.
+pub fn types_named<'a>(files: &'a [SourceFile], name: &str) -> Vec<(&'a Path, usize)> {
+    let types = files.iter().flat_map(|file| {
+        let idents = file.syntax.items.iter().filter_map(|item| match item {
+            Item::Enum(item) => Some(&item.ident),
+            Item::Struct(item) => Some(&item.ident),
+            _ => None,
+        });
+        idents.map(|ident| (file.path.as_path(), ident))
+    });
+    let named = types.filter(|(_, ident)| *ident == name);
+    named
+        .map(|(path, ident)| (path, ident.span().start().line))
+        .collect()
+}
+
 /// Returns the names that other files can use of a file's items, with those that the derives add to its kinds.
 pub fn visible_names(file: &File) -> BTreeSet<String> {
     let visible = file.items.iter().filter_map(|item| match item {

@@ -44,7 +44,9 @@ pub use imported_names::ProjectItems;
 pub use item_uses::{item_lines, module_lines, undecided_lines};
 pub use items::{declare_module, export_in_prelude, export_type, import_type};
 pub use kind_renaming::{FileRole, Renaming};
-pub use kinds::{DefinedKind, ProjectKind, defined_kinds, defined_type, project_kinds, visible_names};
+pub use kinds::{
+    DefinedKind, ProjectKind, defined_kinds, defined_type, project_kinds, types_named, visible_names,
+};
 pub use library_renames::{Rename, Renamed, rename_item};
 pub use manager_calls::register;
 pub use module_tree::ModuleTree;

@@ -151,11 +151,11 @@ fn definitions_that_no_api_server_accepts_are_refused() {
     let mut bad_column = manifests();
     let columns = "/kinds/0/crd/spec/versions/0/additionalPrinterColumns/0";
     bad_column.pointer_mut(columns).unwrap()["jsonPath"] = json!("spec.replicas");
-    let refused_at = |item: &str, message: &str| {
+    let refused_in = |file: &str, item: &str, message: &str| {
         let before = project.files();
-        let code = project.read("src/api/foo.rs");
+        let code = project.read(file);
         let line = code.lines().position(|line| line.contains(item)).unwrap() + 1;
-        let message = format!("\nsrc/api/foo.rs:{line}: {message}");
+        let message = format!("\n{file}:{line}: {message}");
         for command in ["generate", "generate --check"] {
             project
                 .kubewright(command)
@@ -164,6 +164,7 @@ fn definitions_that_no_api_server_accepts_are_refused() {
         }
         assert_eq!(project.files(), before);
     };
+    let refused_at = |item: &str, message: &str| refused_in("src/api/foo.rs", item, message);
     let refused = |message: &str| refused_at("pub struct FooSpec", message);
     project.set_manifests(&manifests_with(&any_value));
     refused("Foo (demo.dev/v1alpha1): spec.config: values of any type are not allowed");
@@ -193,17 +194,23 @@ fn definitions_that_no_api_server_accepts_are_refused() {
     let code = project.read("src/api/foo.rs");
     project.write(
         "src/api/foo.rs",
-        &(code + "\npub struct Rule {\n    pub config: Value,\n}\n"),
+        &(code.clone() + "\npub struct Rule {\n    pub config: Value,\n}\n"),
     );
     let mut nested = spec();
     nested["properties"]["rule"] = json!({"type": "object", "properties": {"config": {}}});
     let mut manifests = manifests_with(&nested);
     manifests["kinds"][0]["rustTypes"] = json!({"v1alpha1": {"spec": "FooSpec", "spec.rule": "Rule"}});
     project.set_manifests(&manifests);
-    refused_at(
-        "pub struct Rule",
-        "Foo (demo.dev/v1alpha1): spec.rule.config of Rule: values of any type are not allowed",
-    );
+    let message = "Foo (demo.dev/v1alpha1): spec.rule.config of Rule: values of any type are not allowed";
+    refused_at("pub struct Rule", message);
+
+    // An enum of another file, too, unless two files define the name.
+    project.write("src/api/foo.rs", &code);
+    let rule = "pub enum Rule {\n    Any { config: Value },\n}\n";
+    project.write("src/api/rules.rs", &format!("use serde_json::Value;\n\n{rule}"));
+    refused_in("src/api/rules.rs", "pub enum Rule", message);
+    project.write("src/api/others.rs", rule);
+    refused(message);
 }
 
 /// The operator does not know the places of its types.
@@ -216,11 +223,30 @@ fn kinds_that_an_error_of_the_operator_names_have_their_place() {
         .position(|line| line.contains("pub struct FooSpec"))
         .unwrap()
         + 1;
-    for name in ["Foo (demo.dev/v1alpha1)", "Foo (demo.dev)"] {
-        project.fake_cargo("manifests", "", &format!("error: kind {name} is wrong\n"), 1);
+    let version = "Foo (demo.dev/v1alpha1)";
+    for (name, error) in [
+        (
+            version,
+            "Foo (demo.dev/v1alpha1): index by_size = \"spec.size\": `spec` has no field `size`: the fields are deploymentName, replicas",
+        ),
+        (
+            version,
+            "kind Foo (demo.dev/v1alpha1) has a schema that Kubernetes does not accept: spec.choice: enum Choice has variants with and without \
+             data",
+        ),
+        (
+            version,
+            "controller \"foo\": Foo (demo.dev/v1alpha1) is namespaced and cannot own Node (v1), which is cluster-scoped: use `.watches`",
+        ),
+        (
+            "Foo (demo.dev)",
+            "`versions` is called twice for Foo (demo.dev): add all versions to one call",
+        ),
+    ] {
+        project.fake_cargo("manifests", "", &format!("error: {error}\n"), 1);
         let failed = project.kubewright("generate").expect(exit::MANIFESTS).stderr;
         let expected = format!(
-            "error: kind {name} is wrong\nerror: `shop manifests` failed (see above); nothing was written\nhelp: src/api/foo.rs:{line}: {name} is \
+            "error: {error}\nerror: `shop manifests` failed (see above); nothing was written\nhelp: src/api/foo.rs:{line}: {name} is \
              defined here\n"
         );
         assert_eq!(failed, expected);

@@ -36,9 +36,9 @@ fn three_kinds() {
     );
 }
 
-/// The longest names of a kind and of a project change no line breaks.
+/// The names of the kind and of the project are the longest ones: rustfmt breaks more lines.
 #[test]
-fn tests_of_kinds_with_the_longest_names_are_as_short() {
+fn tests_of_kinds_with_the_longest_names_have_at_most_the_allowed_lines() {
     let kind = "A".to_owned() + &"b".repeat(49);
     let project = "c".repeat(50);
     for scope in ["", "--cluster-scoped"] {

@@ -44,7 +44,7 @@ impl EnqueueHandler {
         let Some(slot) = consistency.slot_of(&source.informer) else {
             return Err(RegistrationError::UnknownInformer {
                 controller: controller.to_string(),
-                kind: source.informer.info().kind.to_string(),
+                kind: source.informer.info().kind_and_version(),
             });
         };
         if let Some(expectations) = &source.expectations {

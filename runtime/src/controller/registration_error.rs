@@ -33,9 +33,9 @@ pub enum RegistrationError {
     OwnsAcrossScopes {
         /// The controller's name.
         controller: String,
-        /// The primary kind.
+        /// The primary kind and its version, as in `Foo (demo.dev/v1)`.
         owner: String,
-        /// The owned kind.
+        /// The owned kind and its version.
         owned: String,
     },
     /// One `Expectations` of two controllers: only the second one's keys would be enqueued.
@@ -55,7 +55,7 @@ pub enum RegistrationError {
     UnknownInformer {
         /// The controller's name.
         controller: String,
-        /// The informer's kind.
+        /// The informer's kind and its version, as in `Foo (demo.dev/v1)`.
         kind: String,
     },
     /// A source whose informer was removed from its factory, or whose factory was shut down.
@@ -65,7 +65,7 @@ pub enum RegistrationError {
     StoppedInformer {
         /// The controller's name.
         controller: String,
-        /// The informer's kind.
+        /// The informer's kind and its version, as in `Foo (demo.dev/v1)`.
         kind: String,
     },
     /// A source that was added to a controller which has stopped, or is disabled.
@@ -132,8 +132,8 @@ impl RegistrationError {
         match (primary.scope, owned.scope) {
             (Scope::Namespaced, Scope::Cluster) => Err(Self::OwnsAcrossScopes {
                 controller: controller.to_owned(),
-                owner: primary.kind.to_string(),
-                owned: owned.kind.to_string(),
+                owner: primary.kind_and_version(),
+                owned: owned.kind_and_version(),
             }),
             _ => Ok(()),
         }

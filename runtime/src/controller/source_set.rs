@@ -123,7 +123,7 @@ impl SourceSet {
         let (informer, expectations) = (source.informer.clone(), source.expectations.clone());
         let stopped = || RegistrationError::StoppedInformer {
             controller: target.controller.to_string(),
-            kind: informer.info().kind.to_string(),
+            kind: informer.info().kind_and_version(),
         };
         if !target.consistency.add_informer(&informer) {
             return Err(stopped());

@@ -110,15 +110,29 @@ impl Resolver {
                         self.resolve_value(schema, &element)?;
                     }
                 }
-                ("items" | "additionalProperties" | "contains" | "unevaluatedProperties", schema) => {
+                (
+                    "items"
+                    | "additionalItems"
+                    | "additionalProperties"
+                    | "contains"
+                    | "unevaluatedProperties",
+                    schema,
+                ) => {
                     self.resolve_value(schema, &element)?;
+                }
+                ("$defs" | "definitions", Value::Object(definitions)) => {
+                    for schema in definitions.values_mut() {
+                        self.resolve_value(schema, path)?;
+                    }
                 }
                 ("allOf" | "anyOf" | "oneOf", Value::Array(schemas)) => {
                     for schema in schemas {
                         self.resolve_value(schema, path)?;
                     }
                 }
-                ("not" | "if" | "then" | "else", schema) => self.resolve_value(schema, path)?,
+                ("not" | "if" | "then" | "else" | "propertyNames", schema) => {
+                    self.resolve_value(schema, path)?;
+                }
                 _ => {}
             }
         }
@@ -133,6 +147,7 @@ impl Resolver {
     }
 
     fn definition(&self, name: &str, path: &str) -> Result<Fields, String> {
+        let path = if path.is_empty() { "the object" } else { path };
         if let Some(first) = self.outer.iter().position(|outer| outer == name) {
             let cycle = self.outer[first..].join(" → ");
             return Err(format!(
@@ -189,4 +204,52 @@ fn is_null_type(schema: &Value) -> bool {
     schema
         .as_object()
         .is_some_and(|fields| fields.len() == 1 && fields.get("type").is_some_and(|ty| ty == "null"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn resolved(schema: Value) -> Result<Value, String> {
+        let Value::Object(mut fields) = schema else {
+            panic!("{schema} is not an object");
+        };
+        resolve(&mut fields).map(|()| fields.into())
+    }
+
+    #[test]
+    fn references_are_resolved_below_all_keywords_with_schemas() {
+        let reference = json!({"$ref": "#/$defs/Name"});
+        for schema in [
+            json!({"properties": {"a": reference}}),
+            json!({"patternProperties": {"a": reference}}),
+            json!({"additionalProperties": reference}),
+            json!({"propertyNames": reference}),
+            json!({"items": reference}),
+            json!({"items": [reference]}),
+            json!({"additionalItems": reference}),
+            json!({"not": {"anyOf": [reference]}}),
+            json!({"properties": {"a": {"$defs": {"b": reference}}}}),
+            json!({"definitions": {"b": reference}}),
+        ] {
+            let mut with_definition = schema.clone();
+            with_definition["$defs"] = json!({"Name": {"type": "string"}});
+            let text = resolved(with_definition).unwrap().to_string();
+            assert!(
+                !text.contains("$ref") && text.contains("\"string\""),
+                "{schema}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn errors_of_the_root_are_of_the_object() {
+        let error = resolved(json!({"title": "Foo", "allOf": [{"$ref": "#/$defs/Bar"}]})).unwrap_err();
+        assert!(
+            error.starts_with("the object: the schema refers to Bar, which it does not define"),
+            "{error}"
+        );
+    }
 }

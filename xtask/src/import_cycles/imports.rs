@@ -3,18 +3,18 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{
-    Attribute, Item, ItemMod, UseTree, Visibility,
+    Attribute, ImplItem, Item, ItemMod, Meta, Token, UseTree, Visibility,
+    punctuated::Punctuated,
     visit::{self, Visit},
 };
 
-/// The files that declare the top-level modules.
-pub(super) const ROOT_FILES: [&str; 2] = ["lib.rs", "main.rs"];
+use super::files::{self, ROOT_FILES};
 
 /// The name under which the crate root's own items are listed.
 const ROOT: &str = "the crate root";
@@ -25,15 +25,15 @@ pub(super) type Imports = BTreeMap<String, BTreeSet<String>>;
 /// What each top-level module of a source folder imports, tests left out. A name that the crate root re-exports counts as its
 /// module; one that the root defines counts as the root, which in turn imports what its own items name.
 pub(super) fn of_folder(source: &Path) -> anyhow::Result<Imports> {
-    let modules = modules(source)?;
-    let mut crate_names: BTreeMap<String, String> =
+    let modules = files::modules(source)?;
+    let mut module_of_name: BTreeMap<String, String> =
         modules.keys().map(|name| (name.clone(), name.clone())).collect();
     let mut roots = Vec::new();
     for name in ROOT_FILES {
         let path = source.join(name);
         if path.exists() {
             let root = parse(&path)?;
-            add_root_names(&root, &mut crate_names);
+            add_root_names(&root, &mut module_of_name).with_context(|| path.display().to_string())?;
             roots.push(root);
         }
     }
@@ -41,7 +41,11 @@ pub(super) fn of_folder(source: &Path) -> anyhow::Result<Imports> {
     for (module, files) in &modules {
         let mut found = BTreeSet::new();
         for file in files {
-            found.extend(names(&parse(file)?, depth(source, file), &crate_names));
+            found.extend(modules_named(
+                &parse(file)?,
+                files::depth(source, file),
+                &module_of_name,
+            ));
         }
         found.remove(module);
         imports.insert(module.clone(), found);
@@ -51,7 +55,7 @@ pub(super) fn of_folder(source: &Path) -> anyhow::Result<Imports> {
         // Re-exports are followed to their modules, so they are no imports of the root.
         root.items
             .retain(|item| !matches!(item, Item::Use(item) if is_visible(&item.vis)));
-        of_root.extend(names(&root, 0, &crate_names));
+        of_root.extend(modules_named(&root, 0, &module_of_name));
     }
     of_root.remove(ROOT);
     imports.insert(ROOT.to_owned(), of_root);
@@ -63,62 +67,14 @@ fn parse(file: &Path) -> anyhow::Result<syn::File> {
     syn::parse_file(&text).with_context(|| format!("parse {}", file.display()))
 }
 
-/// The top-level modules with their files.
-fn modules(source: &Path) -> anyhow::Result<BTreeMap<String, Vec<PathBuf>>> {
-    let mut modules = BTreeMap::<String, Vec<PathBuf>>::new();
-    for entry in fs::read_dir(source).with_context(|| format!("read {}", source.display()))? {
-        let path = entry?.path();
-        let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) else {
-            continue;
-        };
-        if is_test(&path) || ROOT_FILES.iter().any(|root| path.ends_with(root)) {
-            continue;
-        }
-        if path.is_dir() {
-            collect(&path, modules.entry(name.to_owned()).or_default())?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            modules.entry(name.to_owned()).or_default().push(path);
-        }
-    }
-    Ok(modules)
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
-        let path = entry?.path();
-        if is_test(&path) {
-            continue;
-        }
-        if path.is_dir() {
-            collect(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(())
-}
-
-/// By its name: `tests.rs`, `…_tests.rs`, a folder `tests` or `…_tests`.
-fn is_test(path: &Path) -> bool {
-    path.file_stem()
-        .and_then(|stem| stem.to_str())
-        .is_some_and(|stem| stem == "tests" || stem.ends_with("_tests"))
-}
-
-/// How many `super` lead from the module in `file` to the crate root.
-fn depth(source: &Path, file: &Path) -> usize {
-    let below = file.strip_prefix(source).unwrap_or(file).components().count();
-    if file.ends_with("mod.rs") {
-        below - 1
-    } else {
-        below
-    }
-}
-
-/// Adds to `names` what the crate root re-exports, with the module that it comes from, and what the root defines.
-fn add_root_names(root: &syn::File, names: &mut BTreeMap<String, String>) {
-    let modules: BTreeSet<String> = names.keys().cloned().collect();
-    for item in &root.items {
+/// Adds what the crate root re-exports, with the module that it comes from, and what the root defines. A module keeps its name.
+///
+/// # Errors
+/// A glob re-export of a module, whose names are not known here.
+fn add_root_names(root: &syn::File, module_of_name: &mut BTreeMap<String, String>) -> anyhow::Result<()> {
+    let modules: BTreeSet<String> = module_of_name.keys().cloned().collect();
+    let items = root.items.iter();
+    for item in items.filter(|item| !attributes(item).iter().any(is_for_tests)) {
         let defined = match item {
             Item::Use(item) => {
                 let mut paths = Vec::new();
@@ -130,7 +86,13 @@ fn add_root_names(root: &syn::File, names: &mut BTreeMap<String, String>) {
                     if let Some(module) = segments.next()
                         && modules.contains(module)
                     {
-                        names.entry(name).or_insert_with(|| module.clone());
+                        if name == "*" {
+                            bail!(
+                                "`use {}::*` in a crate root cannot be followed: name the items",
+                                path.join("::")
+                            );
+                        }
+                        module_of_name.entry(name).or_insert_with(|| module.clone());
                     }
                 }
                 continue;
@@ -138,14 +100,18 @@ fn add_root_names(root: &syn::File, names: &mut BTreeMap<String, String>) {
             Item::Const(item) => &item.ident,
             Item::Enum(item) => &item.ident,
             Item::Fn(item) => &item.sig.ident,
+            Item::Mod(item) if item.content.is_some() => &item.ident,
             Item::Static(item) => &item.ident,
             Item::Struct(item) => &item.ident,
             Item::Trait(item) => &item.ident,
             Item::Type(item) => &item.ident,
             _ => continue,
         };
-        names.insert(defined.to_string(), ROOT.to_owned());
+        module_of_name
+            .entry(defined.to_string())
+            .or_insert_with(|| ROOT.to_owned());
     }
+    Ok(())
 }
 
 /// The paths of a `use`, each with the name that it introduces.
@@ -169,25 +135,33 @@ fn flatten(tree: &UseTree, prefix: &mut Vec<String>, paths: &mut Vec<(Vec<String
 }
 
 /// The top-level modules that a file names, whose module is `depth` below the crate root.
-fn names(file: &syn::File, depth: usize, crate_names: &BTreeMap<String, String>) -> BTreeSet<String> {
-    let mut names = Names {
+fn modules_named(
+    file: &syn::File,
+    depth: usize,
+    module_of_name: &BTreeMap<String, String>,
+) -> BTreeSet<String> {
+    let mut visitor = ImportVisitor {
         depth,
-        in_crate: crate_names,
+        module_of_name,
         found: BTreeSet::new(),
     };
-    names.visit_file(file);
-    names.found
+    visitor.visit_file(file);
+    visitor.found
 }
 
 /// Collects the top-level modules of paths that begin with `crate`, or with as many `super` as lead to it.
-struct Names<'a> {
+struct ImportVisitor<'a> {
     depth: usize,
-    in_crate: &'a BTreeMap<String, String>,
+    module_of_name: &'a BTreeMap<String, String>,
     found: BTreeSet<String>,
 }
 
-impl Names<'_> {
+impl ImportVisitor<'_> {
     fn add(&mut self, path: &[String]) {
+        // A single name in the root file is a variable or an item, and not a module.
+        if self.depth == 0 && path.len() < 2 {
+            return;
+        }
         let mut rest = path;
         let mut depth = self.depth;
         while let [first, others @ ..] = rest {
@@ -202,24 +176,30 @@ impl Names<'_> {
         // In the root file, paths may begin with the module.
         if depth == 0
             && let [name, ..] = rest
-            && let Some(module) = self.in_crate.get(name)
+            && let Some(module) = self.module_of_name.get(name)
         {
             self.found.insert(module.clone());
         }
     }
 }
 
-impl<'ast> Visit<'ast> for Names<'_> {
+impl<'ast> Visit<'ast> for ImportVisitor<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
+        if !attributes(item).iter().any(is_for_tests) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_impl_item(&mut self, item: &'ast ImplItem) {
         let attributes: &[Attribute] = match item {
-            Item::Fn(item) => &item.attrs,
-            Item::Impl(item) => &item.attrs,
-            Item::Mod(item) => &item.attrs,
-            Item::Use(item) => &item.attrs,
+            ImplItem::Const(item) => &item.attrs,
+            ImplItem::Fn(item) => &item.attrs,
+            ImplItem::Macro(item) => &item.attrs,
+            ImplItem::Type(item) => &item.attrs,
             _ => &[],
         };
         if !attributes.iter().any(is_for_tests) {
-            visit::visit_item(self, item);
+            visit::visit_impl_item(self, item);
         }
     }
 
@@ -297,9 +277,35 @@ fn is_visible(visibility: &Visibility) -> bool {
     !matches!(visibility, Visibility::Inherited)
 }
 
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
 fn is_for_tests(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg")
         && attribute
-            .parse_args::<syn::Ident>()
-            .is_ok_and(|argument| argument == "test")
+            .parse_args::<Meta>()
+            .is_ok_and(|condition| needs_test(&condition))
+}
+
+/// Whether only builds of tests fulfil a condition, such as `test` or `all(test, unix)`.
+fn needs_test(condition: &Meta) -> bool {
+    let Meta::List(list) = condition else {
+        return condition.path().is_ident("test");
+    };
+    let conditions = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+    list.path.is_ident("all") && conditions.is_ok_and(|conditions| conditions.iter().any(needs_test))
 }

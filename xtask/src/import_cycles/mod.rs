@@ -1,6 +1,7 @@
 //! Finds import cycles between the top-level modules of each library and program of each package, test programs included.
-//! [`imports`] reads what each module names: through `crate`, `super`, macro arguments, and the names that the crate root re-exports.
+//! [`files`] finds the files of each module, and [`imports`] reads what each module names: through `crate`, `super`, macro arguments, and the names that the crate root re-exports.
 
+mod files;
 mod imports;
 
 use std::{
@@ -11,7 +12,8 @@ use std::{
 use crate::cargo_metadata;
 use anyhow::{Context as _, bail};
 
-use imports::{Imports, ROOT_FILES};
+use files::ROOT_FILES;
+use imports::Imports;
 
 /// The workspaces: the fuzzer has one of its own.
 const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];

@@ -66,13 +66,95 @@ fn names_that_the_root_re_exports_are_their_modules() {
     let files = [
         (
             "lib.rs",
-            "mod a; mod b; mod c; pub use a::{A, inner::B as Renamed}; pub(crate) use self::c::*;",
+            "mod a; mod b; mod c; pub use a::{A, inner::B as Renamed}; pub(crate) use self::c::C;",
         ),
         ("a.rs", "use crate::b::C;"),
         ("b.rs", "fn f(_: crate::Renamed) {}"),
         ("c.rs", "use crate::A;"),
     ];
     assert_eq!(cycles_of(&files), [["a", "b"]]);
+}
+
+#[test]
+fn glob_re_exports_of_the_root_are_refused() {
+    for import in [
+        "pub use a::*;",
+        "pub(crate) use crate::{a::{inner::*, A}};",
+        "use self::a::*;",
+    ] {
+        let folder = source(&[("lib.rs", import), ("a.rs", "")]);
+        let error = format!("{:#}", imports::of_folder(folder.path()).unwrap_err());
+        let file = folder.path().join("lib.rs").display().to_string();
+        assert!(
+            error.starts_with(&file) && error.ends_with("name the items"),
+            "{error}"
+        );
+    }
+    let allowed = "pub use serde::*; #[cfg(test)] use a::*; #[cfg(test)] mod tests { use super::*; }";
+    assert_eq!(
+        cycles_of(&[("lib.rs", allowed), ("a.rs", "")]),
+        Vec::<Vec<String>>::new()
+    );
+}
+
+#[test]
+fn items_of_the_root_do_not_hide_modules_of_their_name() {
+    let files = [
+        ("lib.rs", "mod a; mod b; pub fn a() {}"),
+        ("a.rs", "use crate::b;"),
+        ("b.rs", "fn f() { crate::a::g() }"),
+    ];
+    assert_eq!(cycles_of(&files), [["a", "b"]]);
+}
+
+#[test]
+fn inline_modules_of_the_root_are_the_root() {
+    let files = [
+        ("lib.rs", "mod a; mod inner { use crate::a::A; }"),
+        ("a.rs", "use crate::inner;"),
+    ];
+    assert_eq!(cycles_of(&files), [["a", "the crate root"]]);
+}
+
+#[test]
+fn single_names_in_the_root_are_no_imports() {
+    let files = [
+        ("lib.rs", "mod a; pub struct Config; fn f(a: i32) -> i32 { a }"),
+        ("a.rs", "use crate::Config;"),
+    ];
+    assert_eq!(cycles_of(&files), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn items_for_tests_are_no_imports() {
+    for item in [
+        "const A: usize = crate::a::A;",
+        "static A: usize = crate::a::A;",
+        "struct A(crate::a::A);",
+        "enum A { B(crate::a::A) }",
+        "trait A: crate::a::A {}",
+        "type A = crate::a::A;",
+        "make!(crate::a::A);",
+    ] {
+        for condition in ["test", "all(unix, test)"] {
+            let text = format!("#[cfg({condition})] {item}");
+            let files = [("a.rs", "use crate::b;"), ("b.rs", &text)];
+            assert_eq!(cycles_of(&files), Vec::<Vec<String>>::new(), "{text}");
+        }
+        for condition in ["unix", "any(unix, test)", "not(test)"] {
+            let text = format!("#[cfg({condition})] {item}");
+            let files = [("a.rs", "use crate::b;"), ("b.rs", &text)];
+            assert_eq!(cycles_of(&files), [["a", "b"]], "{text}");
+        }
+    }
+    let files = [
+        ("a.rs", "use crate::b;"),
+        (
+            "b.rs",
+            "impl B { #[cfg(test)] fn f() { crate::a::g() } #[cfg(test)] const A: usize = crate::a::A; }",
+        ),
+    ];
+    assert_eq!(cycles_of(&files), Vec::<Vec<String>>::new());
 }
 
 #[test]

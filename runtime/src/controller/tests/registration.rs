@@ -190,7 +190,7 @@ async fn registration_errors_name_the_controller_and_the_fix() {
         "controller \"none\" has no primary kind: call `.reconciles(&informer)` on it",
         "controller \"two\" calls `.reconciles` twice: register a second controller, or use `.watches` for the other kind",
         "controller \"two\" has no workers: `.workers(n)` takes at least 1",
-        "controller \"two\": Deployment is namespaced and cannot own Node, which is cluster-scoped: use `.watches`",
+        "controller \"two\": Deployment (apps/v1) is namespaced and cannot own Node (v1), which is cluster-scoped: use `.watches`",
         "two controllers are called \"two\": names must differ",
         "controller \"no good\" needs another name: letters, digits, `-`, `_` and `.`, at least one",
         "runnable \"\" needs another name: letters, digits, `-`, `_` and `.`, at least one",
@@ -268,7 +268,7 @@ async fn informer_that_the_consistency_store_does_not_know_is_an_error() {
     assert_eq!(
         handler.err().map(|error| error.to_string()).as_deref(),
         Some(
-            "controller \"shop\" has an informer of Deployment that its consistency store does not know: \
+            "controller \"shop\" has an informer of Deployment (apps/v1) that its consistency store does not know: \
              make informers with `setup.informers()`"
         )
     );

@@ -16,9 +16,9 @@ use crate::{
 
 /// An index that does not match its kind's schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("kind {kind}: index {index} = {path:?}: {reason}")]
+#[error("{kind}: index {index} = {path:?}: {reason}")]
 pub struct IndexError {
-    /// The kind.
+    /// The kind and its version, as in `Foo (demo.dev/v1)`.
     pub kind: String,
     /// The name of the index.
     pub index: String,
@@ -44,7 +44,7 @@ pub(super) fn check(kind: &RegisteredKind, crd: &CustomResourceDefinition) -> Ve
     let root = with_metadata(schema);
     let failed = |index: &IndexSpec| {
         check_index(&root, index).err().map(|reason| IndexError {
-            kind: kind.info.kind.to_string(),
+            kind: kind.info.kind_and_version(),
             index: index.name.to_owned(),
             path: index.path.to_owned(),
             reason,

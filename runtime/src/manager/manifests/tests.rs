@@ -223,8 +223,8 @@ async fn rejected_schema_is_reported_with_its_kind_and_all_other_errors() {
     for expected in [
         "kind Torn (demo.dev/v1) has a schema that Kubernetes does not accept: spec.choice.size has different schemas in the variants Small and Large \
          of enum Choice (an integer, a string), and a schema of a custom resource has one for all: give the field one type in both, or rename it in one",
-        "kind Wrong: index by_deployment = \"spec.deploymentName\": `spec` has no field `deploymentName`: the fields are size",
-        "kind Wrong: index by_size = \"spec.size\": the index has a String and the schema an integer",
+        "Wrong (wrong.dev/v1): index by_deployment = \"spec.deploymentName\": `spec` has no field `deploymentName`: the fields are size",
+        "Wrong (wrong.dev/v1): index by_size = \"spec.size\": the index has a String and the schema an integer",
         "controller \"lost\" has no primary kind",
     ] {
         assert!(errors.contains(expected), "{expected} is not in {errors}");

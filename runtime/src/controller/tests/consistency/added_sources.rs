@@ -227,7 +227,7 @@ async fn same_kind_that_is_added_again_lists_again() {
     assert_eq!(
         sources.watches(&first, from).map_err(|error| error.to_string()),
         Err(
-            "controller \"test\" cannot watch Secret: its informer has stopped; make another one with `setup.informers()`"
+            "controller \"test\" cannot watch Secret (v1): its informer has stopped; make another one with `setup.informers()`"
                 .to_owned()
         )
     );
