@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright::{
     NamespacedName,
     client::{
-        All, ClientError, ClientErrorCause, Connection, DeleteParams, ListParams, PatchBody, Preconditions,
-        ResponseFuture, TypedClient, WatchEvent, WatchParams,
+        All, ApplyOptions, ClientError, ClientErrorCause, Connection, DeleteParams, ListParams, PatchBody,
+        Preconditions, ResponseFuture, TypedClient, WatchEvent, WatchParams,
     },
     kube::{Client, client::Body},
 };
@@ -146,6 +146,44 @@ async fn only_idempotent_requests_are_resent() {
             assert_eq!((server.sent(), began.elapsed()), (1, Duration::ZERO), "{call}");
         }
     }
+}
+
+const REMOVED_VERSION: Scripted = (
+    500,
+    None,
+    r#"{"kind":"Status","code":500,"message":"request to convert CR to an invalid group/version: demo.dev/v1alpha1"}"#,
+);
+
+#[tokio::test(start_paused = true)]
+async fn apply_to_an_object_of_a_removed_version_drops_its_managed_fields() {
+    let apply = "PATCH /api/v1/namespaces/default/configmaps/a?&force=true&fieldManager=";
+    let reset = "PATCH /api/v1/namespaces/default/configmaps/a";
+    let server = Server::new([REMOVED_VERSION, OBJECT, OBJECT]);
+    server.client().apply(&object()).await.unwrap();
+    let sent = server.requests.lock().clone();
+    assert_eq!(sent.len(), 3);
+    assert!(
+        sent[0].starts_with(apply) && sent[2].starts_with(apply),
+        "{sent:?}"
+    );
+    assert_eq!(sent[1], reset);
+
+    // Once, whatever becomes of it, and not for a dry run.
+    for answer in [OBJECT, (403, None, "{}")] {
+        let server = Server::new(
+            [REMOVED_VERSION, answer]
+                .into_iter()
+                .chain(vec![REMOVED_VERSION; 30]),
+        );
+        let error = server.client().apply(&object()).await.unwrap_err();
+        assert!(error.to_string().contains("invalid group/version"), "{error}");
+        let sent = server.requests.lock();
+        assert_eq!(sent.iter().filter(|request| *request == reset).count(), 1);
+    }
+    let server = Server::new(vec![REMOVED_VERSION; 30]);
+    let options = ApplyOptions::new().dry_run();
+    server.client().apply_with(&object(), &options).await.unwrap_err();
+    assert!(!server.requests.lock().iter().any(|request| request == reset));
 }
 
 #[tokio::test(start_paused = true)]

@@ -24,7 +24,7 @@ impl Registry {
             manager => manager,
         };
         convert::round_trip(kind, object);
-        if undeclared_field(kind, object).is_some() {
+        if comparison_error(kind, object).is_some() {
             // Ownership can no longer be computed.
             crate::meta::metadata_mut(object).remove("managedFields");
             return;
@@ -43,7 +43,7 @@ impl Registry {
         subresource: &str,
         context: WriteContext<'_>,
     ) -> Result<Value, ApiError> {
-        if let Some(why) = live.and_then(|live| undeclared_field(&target.kind, live)) {
+        if let Some(why) = live.and_then(|live| comparison_error(&target.kind, live)) {
             return Err(ApiError::new(500, "", why));
         }
         let (manager, force) = (
@@ -120,26 +120,33 @@ pub(super) fn restore_invalid_managers(object: &mut Value, tracked: Value) -> Op
     ))
 }
 
-/// Returns an error for a field that is not declared in one of the versions of managedFields. Ownership is compared in all of them.
-fn undeclared_field(kind: &Kind, object: &Value) -> Option<String> {
-    // A webhook converts what another version does not declare.
-    let definition = kind
-        .definition
-        .as_ref()
-        .filter(|definition| definition.conversion.is_none())?;
+/// Returns why the owners of fields of a custom resource cannot be compared, which happens in all versions of managedFields: one is not in the
+/// definition any more, or does not declare a field.
+fn comparison_error(kind: &Kind, object: &Value) -> Option<String> {
+    let definition = kind.definition.as_ref()?;
     let entries = object["metadata"]["managedFields"].as_array()?;
     let versions = entries
         .iter()
-        .filter_map(|entry| entry["apiVersion"].as_str()?.rsplit('/').next());
-    versions
-        .filter(|version| *version != kind.version)
-        .find_map(|version| {
-            let unknown = definition.version(version)?.schema.prune(&mut object.clone());
-            Some(format!(
-                ".{}: field not declared in schema",
-                unknown.into_iter().next()?
-            ))
-        })
+        .filter_map(|entry| entry["apiVersion"].as_str())
+        .filter(|api_version| *api_version != kind.api_version());
+    for api_version in versions {
+        let version = api_version
+            .rsplit_once('/')
+            .filter(|(group, _)| *group == kind.group)
+            .and_then(|(_, version)| definition.version(version));
+        let Some(version) = version else {
+            return Some(format!(
+                "request to convert CR to an invalid group/version: {api_version}"
+            ));
+        };
+        // A webhook converts what another version does not declare.
+        if definition.conversion.is_none()
+            && let Some(field) = version.schema.prune(&mut object.clone()).into_iter().next()
+        {
+            return Some(format!(".{field}: field not declared in schema"));
+        }
+    }
+    None
 }
 
 /// Tracks the managers of a scale that was written, or applies a configuration to it.

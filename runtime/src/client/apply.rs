@@ -94,6 +94,11 @@ impl<K: Kind, V> TypedClient<K, V> {
     /// The returned object is the cached one then: it lacks `metadata.managedFields`. A skipped apply does not count as a write: the
     /// reconcile does not wait for it, and no metric of requests counts it. `kubewright_client_applies_skipped_total` does.
     ///
+    /// # Objects of a removed version
+    ///
+    /// The API server refuses applies of an object whose `metadata.managedFields` name a version that was removed from the definition. Then
+    /// the client drops `metadata.managedFields` by a patch that changes nothing else, and applies once more.
+    ///
     /// # Errors
     ///
     /// An object with `metadata.managedFields`, as read from the API server, is refused: applying it would make the operator the owner of all

@@ -24,6 +24,7 @@ mod list;
 mod owner_versions;
 mod patch;
 mod rate_limit;
+mod removed_version;
 mod request;
 mod request_metrics;
 mod retry;

@@ -22,6 +22,7 @@ use super::{
     error_response::decode_error_response,
     fence::{Fence, FenceError},
     http_client::ResponseBody,
+    removed_version,
     retry::{resend::resend_delay, retry_after::retry_after},
     user_agent,
     write_observer::SentWrite,
@@ -338,9 +339,10 @@ impl PreparedRequest {
             api_request,
             mut http_request,
             is_repeatable,
-            field_manager: _,
+            field_manager,
         } = self;
         user_agent::add_suffix(&mut http_request);
+        let mut may_reset = field_manager.is_some();
         loop {
             let attempt = *attempts;
             *attempts += 1;
@@ -356,6 +358,18 @@ impl PreparedRequest {
                 Err(cause) => return Err(api_request.fail(cause)),
             };
             let status = decode_error_response(code, &headers, &body);
+            if removed_version::is_named_by(code, &status)
+                && std::mem::take(&mut may_reset)
+                && let Some(reset) = removed_version::reset_of(&http_request)
+            {
+                tracing::info!(
+                    request = %api_request,
+                    "managedFields name a version that the definition has no more: dropping them",
+                );
+                if let Ok((StatusCode::OK, ..)) = send_once(connection, reset).await {
+                    continue;
+                }
+            }
             match resend_delay(attempt, code, retry_after(&status)) {
                 Some(delay) if is_repeatable && connection.retries() => {
                     tracing::debug!(request = %api_request, %code, ?delay, "temporarily refused, sending again");

@@ -2,8 +2,7 @@
 //! policies differ, and dependents with the finalizers of a policy.
 
 use crate::case::{Case, Step, Suite};
-use crate::random::definition;
-use crate::subresource_matrix::{Resource, examples, recorded_steps};
+use crate::subresource_matrix::{Resource, definition_of, examples, recorded_steps};
 use serde_json::{Value, json};
 
 pub(crate) const NAME: &str = "owner-matrix";
@@ -12,6 +11,7 @@ pub(crate) const NAME: &str = "owner-matrix";
 const RENAMED: (&str, &str) = ("matrix", "owner");
 /// Kinds whose owners get every policy: those with controllers, one without, and custom ones.
 const WITH_ALL_POLICIES: [&str; 10] = [
+    "boxes",
     "configmaps",
     "cronjobs",
     "daemonsets",
@@ -21,7 +21,6 @@ const WITH_ALL_POLICIES: [&str; 10] = [
     "replicasets",
     "replicationcontrollers",
     "statefulsets",
-    "toys",
 ];
 /// Kinds whose dependents are orphaned unless a request says otherwise.
 const ORPHANING: [&str; 2] = ["jobs", "replicationcontrollers"];
@@ -45,13 +44,13 @@ const LEFT_OUT: [&str; 7] = [
 /// Returns the suite, generated from the other suites and their recordings. The custom kind is defined first: kube-controller-manager's collector
 /// looks for new kinds every 30 seconds.
 pub(crate) fn suite(suites: &[Suite]) -> Suite {
-    let mut cases = vec![definition_of_toys()];
+    let mut cases = vec![definition_of_boxes()];
     cases.extend(owners(suites).iter().map(case));
     cases.push(case(&Resource {
         group: "/apis/random.dev/v1".to_owned(),
-        plural: "toys".to_owned(),
+        plural: "boxes".to_owned(),
         is_namespaced: true,
-        object: json!({ "apiVersion": "random.dev/v1", "kind": "Toy", "metadata": { "name": RENAMED.1 }, "spec": { "size": 3 } }),
+        object: json!({ "apiVersion": "random.dev/v1", "kind": "Box", "metadata": { "name": RENAMED.1 }, "spec": { "size": 3 } }),
         subresources: vec![],
     }));
     Suite {
@@ -60,16 +59,16 @@ pub(crate) fn suite(suites: &[Suite]) -> Suite {
     }
 }
 
-fn definition_of_toys() -> Case {
+fn definition_of_boxes() -> Case {
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let define = Step {
         status_only: true,
-        ..step("POST", definitions, Some(definition()))
+        ..step("POST", definitions, Some(definition_of("boxes", "Box")))
     };
     let served = Step {
         until: Some(200),
         status_only: true,
-        ..step("GET", "/apis/random.dev/v1/toys", None)
+        ..step("GET", "/apis/random.dev/v1/boxes", None)
     };
     Case {
         name: "definition of custom owners".to_owned(),

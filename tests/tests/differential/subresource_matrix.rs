@@ -62,7 +62,7 @@ fn resources(suites: &[Suite]) -> Vec<Resource> {
             }
             let path = format!("{}/{plural}", step.path);
             let object = match plural {
-                "customresourcedefinitions" => other_definition(),
+                "customresourcedefinitions" => definition_of("dolls", "Doll"),
                 _ => examples
                     .get(&path)
                     .cloned()
@@ -125,10 +125,10 @@ pub(crate) fn recorded_steps<'s>(suites: &'s [Suite], names: &[&str]) -> Vec<(&'
     steps
 }
 
-/// Returns a definition that is not the one of the custom resource: it is deleted.
-fn other_definition() -> Value {
+/// Returns the definition of another kind than that of the custom resource.
+pub(crate) fn definition_of(plural: &str, kind: &str) -> Value {
     let text = definition().to_string();
-    serde_json::from_str(&text.replace("toys", "dolls").replace("Toy", "Doll")).unwrap()
+    serde_json::from_str(&text.replace("toys", plural).replace("Toy", kind)).unwrap()
 }
 
 /// Creates the object, requests each subresource with each method, and deletes the object, which must still exist.

@@ -68,8 +68,8 @@ fn project_changes_its_kind_under_load(cluster: &Cluster) {
             Ok(_) => Err("it is served"),
         }
     });
-    // Requests that began before may still be converted.
-    writers.run_for(LOAD);
+    // Requests that began before may still be converted. The replica of the first release cannot, and each repeated call takes a second.
+    writers.run_for(5 * LOAD);
     let old_operator = releases.start(&first);
     writers.run_for(LOAD);
     releases.stop(new_operator);

@@ -89,17 +89,40 @@ fn install(cluster: &Cluster) {
         assert!(deployment(NAMESPACE).unwrap().is_none());
     }
 
+    // The chapter's commands, word for word.
+    let helm_install = commands_of_the_chapter("helm");
+    assert_eq!(helm_install.len(), 1);
+    run(&helm, &words(&helm_install[0]), "webhooks");
+    assert!(deployment("shop-system").unwrap().is_some());
+    run(
+        &helm,
+        &["uninstall", "shop", "--namespace", "shop-system", "--wait"],
+        "webhooks",
+    );
     let kubectl = Binaries::find()
         .and_then(|programs| programs.kubectl())
         .expect("kubectl");
-    let apply = ["apply", "--server-side", "-f", "dist/install.yaml"];
-    let first = run(&kubectl, &apply, "webhooks");
+    let apply = commands_of_the_chapter("kubectl");
+    assert_eq!(apply.len(), 1);
+    let first = run(&kubectl, &words(&apply[0]), "webhooks");
     assert!(deployment("shop-system").unwrap().is_some());
     assert_eq!(
-        run(&kubectl, &apply, "webhooks"),
+        run(&kubectl, &words(&apply[0]), "webhooks"),
         first,
         "it can be applied again"
     );
+}
+
+/// The arguments of the book's commands about packages that run this program.
+fn commands_of_the_chapter(program: &str) -> Vec<String> {
+    let chapter = include_str!("../../../docs/src/packages.md").lines();
+    let commands =
+        chapter.filter_map(|line| line.strip_prefix("$ ")?.strip_prefix(program)?.strip_prefix(' '));
+    commands.map(str::to_owned).collect()
+}
+
+fn words(arguments: &str) -> Vec<&str> {
+    arguments.split(' ').collect()
 }
 
 /// Returns the operator's container.
