@@ -1,7 +1,7 @@
 //! `kubewright doctor`: what keeps a project or its cluster from working, and the fix of each.
 //!
 //! [`toolchain`] looks at the tools, [`files`] at what `generate` would change, [`packages`] at what `package` would, [`cluster`] at CRDs and permissions in a cluster;
-//! [`drift`] compares a CRD with that of the code.
+//! `drift` compares a CRD with that of the code.
 
 pub mod cluster;
 mod drift;
