@@ -130,14 +130,15 @@ async fn exchange(
     tls: Arc<ClientConfig>,
     body: String,
 ) -> Result<Value, CallError> {
-    for _ in 0..MAX_REPEATS {
+    let mut repeats = 0;
+    loop {
         let response = send_and_follow(endpoint, url, tls.clone(), body.clone()).await?;
-        let Some(pause) = retry_after(&response) else {
-            return read(response).await;
-        };
-        sleep(pause).await;
+        match retry_after(&response) {
+            Some(pause) if repeats < MAX_REPEATS => sleep(pause).await,
+            _ => return read(response).await,
+        }
+        repeats += 1;
     }
-    read(send_and_follow(endpoint, url, tls, body).await?).await
 }
 
 /// The pause before a request is sent again, if the response asks for that: with 429 or an error of the server, and whole seconds.

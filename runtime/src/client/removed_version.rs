@@ -5,10 +5,7 @@
 //! could not reconcile the object any more.
 
 use bytes::Bytes;
-use http::{
-    HeaderValue, Method, Request, StatusCode, Uri,
-    header::{CONTENT_LENGTH, CONTENT_TYPE},
-};
+use http::{HeaderValue, Request, StatusCode, header::CONTENT_TYPE};
 use kube::core::Status;
 
 /// How kube-apiserver's message begins.
@@ -20,23 +17,13 @@ pub(super) fn is_named_by(code: StatusCode, status: &Status) -> bool {
 }
 
 /// Returns the write that drops the `managedFields` of the object of an apply: a merge patch that changes nothing else. It goes to the same
-/// subresource, so the permission for the apply suffices. None for a dry run, which must not write.
+/// subresource, so the permission for the apply suffices.
 pub(super) fn reset_of(apply: &Request<Bytes>) -> Option<Request<Bytes>> {
-    let is_dry_run = apply.uri().query().unwrap_or_default().contains("dryRun=");
-    if is_dry_run || apply.method() != Method::PATCH {
-        return None;
-    }
-    let mut parts = apply.uri().clone().into_parts();
-    // Without the query: `force` is for applies alone.
-    parts.path_and_query = Some(apply.uri().path().parse().ok()?);
     let mut reset = apply.clone();
-    *reset.uri_mut() = Uri::from_parts(parts).ok()?;
+    // Without the query: `force` is for applies alone.
+    *reset.uri_mut() = apply.uri().path().parse().ok()?;
     *reset.body_mut() = Bytes::from_static(b"{}");
-    let headers = reset.headers_mut();
-    headers.insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("application/merge-patch+json"),
-    );
-    headers.remove(CONTENT_LENGTH);
+    let content_type = HeaderValue::from_static("application/merge-patch+json");
+    reset.headers_mut().insert(CONTENT_TYPE, content_type);
     Some(reset)
 }

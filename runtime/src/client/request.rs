@@ -335,14 +335,14 @@ impl PreparedRequest {
         connection: &Connection,
         attempts: &mut u32,
     ) -> Result<SuccessfulResponse, ClientError> {
+        let mut may_reset = self.field_manager.is_some() && !self.is_dry_run();
         let Self {
             api_request,
             mut http_request,
             is_repeatable,
-            field_manager,
+            field_manager: _,
         } = self;
         user_agent::add_suffix(&mut http_request);
-        let mut may_reset = field_manager.is_some();
         loop {
             let attempt = *attempts;
             *attempts += 1;

@@ -81,7 +81,7 @@ pub(super) fn check_same_item_types(original: &[Value], patch: &[Value]) -> Resu
     Ok(())
 }
 
-/// An item of a list whose items have keys.
+/// Returns the fields of an item of a keyed list.
 fn object_item(item: &Value) -> Result<&JsonObject, PatchError> {
     let Value::Object(fields) = item else {
         let found = received_type(item);
