@@ -157,3 +157,60 @@ fn tests_with_cel_rules_name_the_feature_that_they_need() {
         tested.stderr
     );
 }
+
+/// A second run of a project's CI, whose cache is restored: `cargo install` must know that the command is its own.
+#[test]
+fn cached_files_of_ci_let_cargo_install_the_command_again() {
+    let project = Project::scaffold("fresh-ci", "Foo", &[]);
+    let workflow = project.read(".github/workflows/ci.yml");
+    let cached: Vec<&str> = workflow
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("~/.cargo/"))
+        .collect();
+    assert!(cached.contains(&"bin/kubewright"), "{workflow}");
+
+    // Takes the place of the command, which would take minutes to build.
+    let folder = tempfile::tempdir().expect("a folder");
+    let package = folder.path().join("package");
+    fs::create_dir_all(package.join("src")).expect("a folder");
+    let manifest = "[package]\nname = \"kubewright-cli\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[[bin]]\nname = \"kubewright\"\npath = \"src/main.rs\"\n\n[workspace]\n";
+    fs::write(package.join("Cargo.toml"), manifest).expect("it is written");
+    fs::write(package.join("src/main.rs"), "fn main() {}\n").expect("it is written");
+    let install = |home: &str| {
+        Command::new("cargo")
+            .args(["install", "--offline", "--debug", "--path"])
+            .arg(&package)
+            .env("CARGO_INSTALL_ROOT", folder.path().join(home))
+            .env("CARGO_TARGET_DIR", folder.path().join("target"))
+            .output()
+            .expect("cargo runs")
+    };
+    let assert_installed = |home: &str| {
+        let output = install(home);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    };
+
+    assert_installed("first");
+    let restore = |file: &str, home: &str| {
+        let (from, to) = (
+            folder.path().join("first").join(file),
+            folder.path().join(home).join(file),
+        );
+        // What a path names is cached if it exists.
+        if from.is_file() {
+            fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+            fs::copy(from, to).expect("it is copied");
+        }
+    };
+    for file in &cached {
+        restore(file, "restored");
+    }
+    assert_installed("restored");
+    // Without its lists, cargo refuses to replace the program: the test can fail.
+    restore("bin/kubewright", "unlisted");
+    assert!(!install("unlisted").status.success());
+}

@@ -15,6 +15,7 @@ mod check_book;
 mod check_imports;
 mod check_packages;
 mod control_plane;
+mod controller_gen;
 mod fuzz;
 mod go_structs;
 mod import_cycles;
@@ -61,6 +62,14 @@ enum Task {
         /// Only print the folder; fail if the programs are not built
         #[arg(long)]
         print: bool,
+    },
+    /// Records what controller-gen makes of the Go types in tests/controller-gen
+    ///
+    /// Needs Go, which downloads and builds controller-gen.
+    ControllerGen {
+        /// Write nothing; fail if a recording is stale
+        #[arg(long)]
+        check: bool,
     },
     /// Generates the embedded API server's tables of kinds and bootstrap objects from the k8s.io/kubernetes module, which Go downloads
     ApiKinds {
@@ -153,6 +162,7 @@ fn main() -> ExitCode {
         Task::PublicNames { list } => public_names::run(list),
         Task::ApiTypes { check } => api_types::run(check),
         Task::ControlPlane { print } => control_plane::run(print),
+        Task::ControllerGen { check } => controller_gen::run(check),
         Task::ApiKinds { check } => api_kinds::run(check),
         Task::ApiOpenapi { check } => api_openapi::run(check),
         Task::ApiProtobuf { check } => api_protobuf::run(check),

@@ -142,12 +142,21 @@ async fn recording_matches_the_real_server() {
 async fn compare_or_record(real: &TestServer, suite: &Suite, report: &mut String) {
     let mut all = vec![];
     let recorded = recording::read(suite);
+    // A mistake that panics is in this suite; all else is in the report.
+    eprintln!("suite {}", suite.name);
     for case in &suite.cases {
-        eprintln!("{}: {}", suite.name, case.name);
         let results = real.run_case(case).await;
-        for (step, StepResult(_, body)) in case.steps.iter().zip(&results) {
+        for (step, StepResult(code, body)) in case.steps.iter().zip(&results) {
             if picked_nothing(body) {
                 let _ = writeln!(report, "{}: {}: {body}", case.name, step.title());
+            }
+            if let Some(until) = step.until.filter(|until| until != code) {
+                let _ = writeln!(
+                    report,
+                    "{}: {}: waited for {until} in vain",
+                    case.name,
+                    step.title()
+                );
             }
         }
         if !recording::is_update_requested() {
