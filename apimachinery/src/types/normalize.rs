@@ -4,7 +4,7 @@
 use super::{Field, Scalar, Type, scalars};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// Normalizes a decoded object to what kube-apiserver stores and returns, except for defaults: drops nulls and most empty values, and adds
 /// fields that Go always writes. Unknown fields and values of wrong types stay; [`super::check`] handles those.
@@ -40,6 +40,11 @@ pub fn normalize(value: &mut Value, ty: &Type) {
         (Type::Scalar(Scalar::Bytes), Value::String(text)) => {
             text.retain(|character| !matches!(character, '\n' | '\r'));
         }
+        (Type::Scalar(Scalar::Double), Value::Number(number)) => {
+            if let Some(integer) = integral_double(number) {
+                *number = integer.into();
+            }
+        }
         (Type::Scalar(Scalar::Quantity), value) => normalize_quantity(value, NANO),
         // Go also decodes bytes from a list of numbers.
         (Type::Scalar(Scalar::Bytes), value @ Value::Array(_)) => {
@@ -50,6 +55,12 @@ pub fn normalize(value: &mut Value, ty: &Type) {
         }
         _ => {}
     }
+}
+
+/// Returns the integer as which Go writes a double, if that has no fraction: a large one is rounded.
+fn integral_double(number: &Number) -> Option<i64> {
+    let double = number.as_f64().filter(|double| double.fract() == 0.0)?;
+    format!("{double:.0}").parse().ok()
 }
 
 /// Normalizes an object to what kube-apiserver reads back from storage, where empty lists and maps are not distinguished from absent ones.

@@ -30,6 +30,26 @@ fn kube_apiserver_objects_are_already_normalized() {
 }
 
 #[test]
+fn doubles_without_a_fraction_are_integers() {
+    let cases = [
+        (json!(1.0), "1"),
+        (json!(9_007_199_254_740_993_i64), "9007199254740992"),
+        (json!(-9_007_199_254_740_993_i64), "-9007199254740992"),
+        (json!(1.5), "1.5"),
+        (json!(1e300), "1e300"),
+    ];
+    let ty = builtin("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
+    for (maximum, expected) in cases {
+        let schema = json!({ "openAPIV3Schema": { "maximum": maximum, "default": maximum } });
+        let mut object = json!({ "spec": { "versions": [{ "schema": schema }] } });
+        normalize(&mut object, ty);
+        let schema = &object["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        assert_eq!(schema["maximum"].to_string().replace('+', ""), expected);
+        assert_eq!(schema["default"], maximum);
+    }
+}
+
+#[test]
 fn omitempty_fields_are_dropped() {
     let cases = [
         (

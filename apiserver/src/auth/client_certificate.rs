@@ -1,5 +1,7 @@
-//! The user of a client certificate: the subject's common name is the name, its organizations are the groups. And which certificates may
-//! issue those of clients.
+//! The user of a client certificate: the subject's common name is the name, its organizations are the groups. And which trusted certificates
+//! may issue those of clients, or are one.
+//!
+//! Signatures are verified by ring, which lacks the curve P-521: kube-apiserver accepts clients with such keys, this server does not.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -16,6 +18,14 @@ const BOOLEAN_TAG: u8 = 0x01;
 const UTC_TIME_TAG: u8 = 0x17;
 const BASIC_CONSTRAINTS_OID: &[u8] = &[0x55, 0x1d, 0x13];
 const KEY_USAGE_OID: &[u8] = &[0x55, 0x1d, 0x0f];
+const EXTENDED_KEY_USAGE_OID: &[u8] = &[0x55, 0x1d, 0x25];
+/// The usages with which a certificate is one of clients: any, and the authentication of clients.
+const CLIENT_USAGE_OIDS: [&[u8]; 2] = [
+    &[0x55, 0x1d, 0x25, 0x00],
+    &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x02],
+];
+/// The extensions that Go knows where they are critical: the last number of their OIDs, which have this prefix.
+const KNOWN_EXTENSIONS: (&[u8], &[u8]) = (&[0x55, 0x1d], &[15, 17, 19, 30, 31, 32, 33, 36, 37, 54]);
 /// The bit of the key usage.
 const KEY_CERT_SIGN: u8 = 0x04;
 
@@ -49,24 +59,56 @@ pub(crate) fn may_issue(certificate: &[u8], now: Timestamp) -> bool {
         return false;
     };
     let is_valid = is_within(fields.validity, now) == Some(true);
-    let is_ca = match fields.extensions {
-        None => !fields.has_version_3,
-        Some(extensions) => {
-            let constraints = extension(extensions, BASIC_CONSTRAINTS_OID);
-            // `cA` is false by default, and a true value is any but zero.
-            let is_ca = constraints
-                .and_then(der_element)
-                .and_then(|(_, constraints, _)| der_element(constraints))
-                .is_some_and(|(tag, value, _)| tag == BOOLEAN_TAG && value != [0]);
-            // A bit string: the number of unused bits, then the bits.
-            let signs = extension(extensions, KEY_USAGE_OID).is_none_or(|usage| {
-                der_element(usage)
-                    .is_some_and(|(_, bits, _)| bits.get(1).is_none_or(|bits| bits & KEY_CERT_SIGN != 0))
-            });
-            is_ca && signs
-        }
+    let is_ca = if fields.extensions.is_empty() {
+        !fields.has_version_3
+    } else {
+        // `cA` is false by default, and a true value is any but zero.
+        let is_ca = fields
+            .extension(BASIC_CONSTRAINTS_OID)
+            .and_then(der_element)
+            .and_then(|(_, constraints, _)| der_element(constraints))
+            .is_some_and(|(tag, value, _)| tag == BOOLEAN_TAG && value != [0]);
+        // A bit string: the number of unused bits, then the bits.
+        let signs = fields.extension(KEY_USAGE_OID).is_none_or(|usage| {
+            der_element(usage)
+                .is_some_and(|(_, bits, _)| bits.get(1).is_none_or(|bits| bits & KEY_CERT_SIGN != 0))
+        });
+        is_ca && signs
     };
     is_valid && is_ca
+}
+
+/// Whether a trusted certificate is valid as that of a client now, by Go's rules, which do not ask who signed it: its extended key usage, if it
+/// has one, includes clients, and Go knows its critical extensions.
+pub(crate) fn may_identify(certificate: &[u8], now: Timestamp) -> bool {
+    let Some(fields) = Fields::read(certificate) else {
+        return false;
+    };
+    let (prefix, known) = KNOWN_EXTENSIONS;
+    let is_known = |extension: &Extension<'_>| {
+        let last = extension.oid.strip_prefix(prefix);
+        last.is_some_and(|last| last.len() == 1 && known.contains(&last[0]))
+    };
+    let is_readable = fields
+        .extensions
+        .iter()
+        .all(|extension| !extension.is_critical || is_known(extension));
+    let is_for_clients = fields
+        .extension(EXTENDED_KEY_USAGE_OID)
+        .is_none_or(|usages| has_client_usage(usages) == Some(true));
+    is_readable && is_for_clients && is_within(fields.validity, now) == Some(true)
+}
+
+/// Whether an extended key usage includes clients; an empty one has no limits. None if it is malformed.
+fn has_client_usage(usages: &[u8]) -> Option<bool> {
+    let (_, mut usages, _) = der_element(usages)?;
+    let mut includes_clients = usages.is_empty();
+    while !usages.is_empty() {
+        let (_, oid, rest) = der_element(usages)?;
+        includes_clients |= CLIENT_USAGE_OIDS.contains(&oid);
+        usages = rest;
+    }
+    Some(includes_clients)
 }
 
 /// The parts of a certificate that are read here.
@@ -74,7 +116,13 @@ struct Fields<'a> {
     has_version_3: bool,
     validity: &'a [u8],
     subject: &'a [u8],
-    extensions: Option<&'a [u8]>,
+    extensions: Vec<Extension<'a>>,
+}
+
+struct Extension<'a> {
+    oid: &'a [u8],
+    is_critical: bool,
+    value: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
@@ -94,11 +142,11 @@ impl<'a> Fields<'a> {
         if tag != SEQUENCE_TAG {
             return None;
         }
-        let mut extensions = None;
+        let mut extensions = vec![];
         while !rest.is_empty() {
             let (tag, content, others) = der_element(rest)?;
             if tag == EXTENSIONS_TAG {
-                extensions = Some(der_element(content)?.1);
+                extensions = read_extensions(der_element(content)?.1)?;
             }
             rest = others;
         }
@@ -109,27 +157,34 @@ impl<'a> Fields<'a> {
             extensions,
         })
     }
+
+    /// The value of the extension with this OID.
+    fn extension(&self, oid: &[u8]) -> Option<&'a [u8]> {
+        let found = self.extensions.iter().find(|extension| extension.oid == oid);
+        found.map(|extension| extension.value)
+    }
 }
 
-/// The value of the extension with this OID.
-fn extension<'a>(mut extensions: &'a [u8], oid: &[u8]) -> Option<&'a [u8]> {
-    while !extensions.is_empty() {
-        let (_, extension, rest) = der_element(extensions)?;
-        let (_, found, mut value) = der_element(extension)?;
-        let (tag, content, after_critical) = der_element(value)?;
-        if tag == BOOLEAN_TAG {
-            value = after_critical;
-        }
-        if found == oid {
-            return Some(if tag == BOOLEAN_TAG {
-                der_element(value)?.1
-            } else {
-                content
-            });
-        }
-        extensions = rest;
+fn read_extensions(mut bytes: &[u8]) -> Option<Vec<Extension<'_>>> {
+    let mut extensions = vec![];
+    while !bytes.is_empty() {
+        let (_, extension, rest) = der_element(bytes)?;
+        let (_, oid, extension) = der_element(extension)?;
+        let (tag, content, after_critical) = der_element(extension)?;
+        let is_critical = tag == BOOLEAN_TAG && content != [0];
+        let value = if tag == BOOLEAN_TAG {
+            der_element(after_critical)?.1
+        } else {
+            content
+        };
+        extensions.push(Extension {
+            oid,
+            is_critical,
+            value,
+        });
+        bytes = rest;
     }
-    None
+    Some(extensions)
 }
 
 /// Whether a time lies within a validity; None if that is malformed.
@@ -182,60 +237,5 @@ fn der_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, KeyUsagePurpose, date_time_ymd};
-
-    #[test]
-    fn user_is_read_from_the_subject() {
-        let mut parameters = CertificateParams::new(vec![]).unwrap();
-        parameters.distinguished_name.push(DnType::CommonName, "alice");
-        parameters
-            .distinguished_name
-            .push(DnType::OrganizationName, "devs");
-        let certificate = parameters.self_signed(&KeyPair::generate().unwrap()).unwrap();
-        let der = certificate.der();
-        let alice = user_from_certificate(der).unwrap();
-        assert_eq!(
-            (alice.name.as_str(), alice.groups),
-            ("alice", vec!["devs".to_owned()])
-        );
-        for end in 0..der.len() {
-            assert_eq!(user_from_certificate(&der[..end]), None);
-        }
-    }
-
-    #[test]
-    fn only_valid_authorities_may_issue() {
-        let now: Timestamp = "2030-01-01T00:00:00Z".parse().unwrap();
-        let check = |is_ca: IsCa, usages: &[KeyUsagePurpose], years: (i32, i32)| {
-            // Without a last date, certificates end with the year 9999.
-            let end = if years.1 == 9999 { (12, 31) } else { (1, 1) };
-            let mut parameters = CertificateParams::new(vec![]).unwrap();
-            parameters.is_ca = is_ca;
-            parameters.key_usages = usages.to_vec();
-            parameters.not_before = date_time_ymd(years.0, 1, 1);
-            parameters.not_after = date_time_ymd(years.1, end.0, end.1);
-            let certificate = parameters.self_signed(&KeyPair::generate().unwrap()).unwrap();
-            for end in 0..certificate.der().len() {
-                assert!(!may_issue(&certificate.der()[..end], now));
-            }
-            may_issue(certificate.der(), now)
-        };
-        let ca = || IsCa::Ca(BasicConstraints::Unconstrained);
-        let signs = KeyUsagePurpose::KeyCertSign;
-        assert!(check(ca(), &[], (2020, 2031)));
-        assert!(check(ca(), &[], (2020, 9999)));
-        assert!(check(ca(), std::slice::from_ref(&signs), (1990, 2060)));
-        assert!(check(
-            ca(),
-            &[KeyUsagePurpose::DigitalSignature, signs],
-            (2020, 2031)
-        ));
-        assert!(!check(ca(), &[KeyUsagePurpose::DigitalSignature], (2020, 2031)));
-        assert!(!check(ca(), &[], (2020, 2029)), "expired");
-        assert!(!check(ca(), &[], (2031, 2040)), "not valid yet");
-        assert!(!check(IsCa::NoCa, &[], (2020, 2031)));
-        assert!(!check(IsCa::ExplicitNoCa, &[], (2020, 2031)));
-    }
-}
+#[path = "client_certificate_tests.rs"]
+mod tests;

@@ -14,7 +14,7 @@ pub use authenticator::Authenticator;
 pub(crate) use authenticator::parse_token_file;
 pub use authorizer::{AuthorizationMode, Authorizer, ResourceAttributes};
 pub(crate) use bootstrap::bootstrap;
-pub(crate) use client_certificate::{may_issue, user_from_certificate};
+pub(crate) use client_certificate::{may_identify, may_issue, user_from_certificate};
 pub(crate) use impersonation::{ImpersonationModeCache, impersonate};
 pub(crate) use rbac::rules;
 pub(crate) use rbac_escalation::{EscalationError, check_escalation};

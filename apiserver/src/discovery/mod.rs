@@ -74,8 +74,8 @@ pub(crate) fn handle(
         }
         ["openapi", ..] if info.path.ends_with('/') => None,
         ["openapi", rest @ ..] => {
-            let version = &served.version.git_version;
-            let response = openapi::respond(&catalog, version, rest, accept_header(headers));
+            let version = served.version.emulated();
+            let response = openapi::respond(&catalog, &version, rest, accept_header(headers));
             return response.unwrap_or_else(respond::page_not_found);
         }
         [root, subpath @ ..] if health::ENDPOINTS.contains(root) => {

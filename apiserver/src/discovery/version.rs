@@ -18,12 +18,22 @@ impl Default for VersionInfo {
 }
 
 impl VersionInfo {
-    pub(crate) fn to_json(&self) -> Value {
+    fn major_and_minor(&self) -> (&str, &str) {
         let mut numbers = self.git_version.trim_start_matches('v').split('.');
-        let (major, minor) = (
+        (
             numbers.next().unwrap_or_default(),
             numbers.next().unwrap_or_default(),
-        );
+        )
+    }
+
+    /// Returns the version without patches, such as `1.36`, which OpenAPI documents name.
+    pub(super) fn emulated(&self) -> String {
+        let (major, minor) = self.major_and_minor();
+        format!("{major}.{minor}")
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let (major, minor) = self.major_and_minor();
         let before = minor
             .parse::<u32>()
             .map_or_else(|_| String::new(), |minor| minor.saturating_sub(1).to_string());

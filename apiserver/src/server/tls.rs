@@ -1,7 +1,7 @@
 //! TLS: the server's certificate and verification of client certificates.
 
 use super::StartError;
-use crate::auth::{may_issue, user_from_certificate};
+use crate::auth::{may_identify, may_issue, user_from_certificate};
 use crate::http::ClientCert;
 use jiff::Timestamp;
 use rcgen::{
@@ -107,7 +107,7 @@ impl ConnectionAcceptor {
     }
 }
 
-/// The certificates that are trusted to issue those of clients.
+/// The certificates of the client CA file.
 #[derive(Clone)]
 struct ClientAuthorities {
     certificates: Arc<[CertificateDer<'static>]>,
@@ -115,9 +115,12 @@ struct ClientAuthorities {
 }
 
 impl ClientAuthorities {
-    /// Verifies the certificate of a client. Only authorities that may issue certificates now count.
+    /// Verifies the certificate of a client: that it is trusted itself, or issued by an authority that may issue certificates now.
     fn verify(&self, certificate: &CertificateDer<'_>, others: &[CertificateDer<'_>]) -> bool {
         let now = Timestamp::now();
+        if self.certificates.iter().any(|trusted| trusted == certificate) {
+            return may_identify(certificate, now);
+        }
         let authorities = self
             .certificates
             .iter()

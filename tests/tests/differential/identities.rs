@@ -10,7 +10,10 @@ use kube::{Client, Config};
 use kubewright_apiserver::auth::{AuthorizationMode, User};
 use kubewright_apiserver::{ApiServer, Tls};
 use kubewright_testkit::ControlPlane;
-use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    date_time_ymd,
+};
 use serde_json::{Value, json};
 
 /// A resource, a path that everyone may read, a health check, a document for authenticated clients, an unknown path.
@@ -128,6 +131,18 @@ async fn check(row: &Row, authority: &TestAuthority, kubeconfig: Kubeconfig, use
         ("a token", token(user_token), row.identified),
         ("a service account", token(&account), row.identified),
         ("a certificate", authority.sign("alice"), row.identified),
+        (
+            "a trusted certificate",
+            authority.trusted[0].clone(),
+            row.identified,
+        ),
+        ("a trusted server", authority.trusted[1].clone(), UNAUTHORIZED),
+        (
+            "an expired trusted certificate",
+            authority.trusted[2].clone(),
+            UNAUTHORIZED,
+        ),
+        ("the authority", authority.own.clone(), row.identified),
         ("the administrator", admin, ALLOWED),
     ];
     for (name, auth, expected) in identities {
@@ -188,9 +203,12 @@ async fn send(client: &Client, method: &str, path: &str, body: Value) -> (u16, V
     (code, serde_json::from_slice(&bytes).unwrap_or_default())
 }
 
-/// A certificate authority for client certificates.
+/// A certificate authority for client certificates. Its file also has certificates of clients.
 struct TestAuthority {
     issuer: Issuer<'static, KeyPair>,
+    own: AuthInfo,
+    /// Credentials whose certificates are in the file: of a client, of a server, and of a client until a day that is past.
+    trusted: [AuthInfo; 3],
     pem: String,
 }
 
@@ -199,22 +217,50 @@ impl TestAuthority {
         let mut parameters = CertificateParams::new(vec![]).unwrap();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
-        let pem = parameters.self_signed(&key).unwrap().pem();
+        let mut pem = parameters.self_signed(&key).unwrap().pem();
+        let own = credentials(&pem, &key);
+        let mut trust = |usage: ExtendedKeyUsagePurpose, last_year: i32| {
+            let mut parameters = client_parameters("alice");
+            parameters.extended_key_usages = vec![usage];
+            parameters.not_after = date_time_ymd(last_year, 1, 1);
+            let key = KeyPair::generate().unwrap();
+            let certificate = parameters.self_signed(&key).unwrap().pem();
+            pem += &certificate;
+            credentials(&certificate, &key)
+        };
+        let trusted = [
+            trust(ExtendedKeyUsagePurpose::ClientAuth, 4096),
+            trust(ExtendedKeyUsagePurpose::ServerAuth, 4096),
+            trust(ExtendedKeyUsagePurpose::ClientAuth, 2020),
+        ];
         let issuer = Issuer::new(parameters, key);
-        Self { issuer, pem }
+        Self {
+            issuer,
+            own,
+            trusted,
+            pem,
+        }
     }
 
     /// Returns credentials with a certificate of this user.
     fn sign(&self, name: &str) -> AuthInfo {
-        let mut parameters = CertificateParams::new(vec![]).unwrap();
-        parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        parameters.distinguished_name.push(DnType::CommonName, name);
         let key = KeyPair::generate().unwrap();
-        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
-        AuthInfo {
-            client_certificate_data: Some(BASE64_STANDARD.encode(certificate.pem())),
-            client_key_data: Some(BASE64_STANDARD.encode(key.serialize_pem()).into()),
-            ..AuthInfo::default()
-        }
+        let certificate = client_parameters(name).signed_by(&key, &self.issuer).unwrap();
+        credentials(&certificate.pem(), &key)
+    }
+}
+
+fn client_parameters(name: &str) -> CertificateParams {
+    let mut parameters = CertificateParams::new(vec![]).unwrap();
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    parameters.distinguished_name.push(DnType::CommonName, name);
+    parameters
+}
+
+fn credentials(certificate: &str, key: &KeyPair) -> AuthInfo {
+    AuthInfo {
+        client_certificate_data: Some(BASE64_STANDARD.encode(certificate)),
+        client_key_data: Some(BASE64_STANDARD.encode(key.serialize_pem()).into()),
+        ..AuthInfo::default()
     }
 }

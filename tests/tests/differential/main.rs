@@ -18,6 +18,7 @@ mod identities;
 mod invalid;
 mod normalize;
 mod openapi;
+mod openapi_protobuf;
 mod owner_matrix;
 mod printed_table;
 mod protobuf;
@@ -219,7 +220,7 @@ async fn servers_publish_alike_documents() {
         TestServer::embedded(&server).await,
         TestServer::real(&plane).await,
     );
-    let report = openapi::compare_documents(&ours, &theirs).await;
+    let report = openapi::compare_documents(&all_suites(), &ours, &theirs).await;
     tokio::task::spawn_blocking(move || drop(plane)).await.unwrap();
     assert!(report.is_empty(), "\n{report}");
 }

@@ -22,6 +22,9 @@ const WITH_ALL_POLICIES: [&str; 10] = [
     "replicationcontrollers",
     "statefulsets",
 ];
+/// The dependents of owners of these kinds, and of the others.
+const DEPENDENTS: [&str; 4] = ["plain", "job", "orphans", "first"];
+const FEW_DEPENDENTS: [&str; 2] = ["plain", "orphans"];
 /// Kinds whose dependents are orphaned unless a request says otherwise.
 const ORPHANING: [&str; 2] = ["jobs", "replicationcontrollers"];
 /// Kinds whose owners are not compared.
@@ -114,14 +117,14 @@ fn owners(suites: &[Suite]) -> Vec<Resource> {
 
 /// For each policy: creates an owner, its dependents and theirs, deletes the owner, waits for the collector, and reads what is left.
 fn case(owner: &Resource) -> Case {
-    let policies: &[&str] = if WITH_ALL_POLICIES.contains(&&*owner.plural) {
-        &["", "Background", "Foreground", "Orphan"]
+    let (policies, dependents): (&[&str], _) = if WITH_ALL_POLICIES.contains(&&*owner.plural) {
+        (&["", "Background", "Foreground", "Orphan"], &DEPENDENTS[..])
     } else {
-        &[""]
+        (&[""], &FEW_DEPENDENTS[..])
     };
     let mut steps = vec![];
     for policy in policies {
-        steps.extend(steps_of(owner, policy));
+        steps.extend(steps_of(owner, policy, dependents));
     }
     Case {
         name: format!("{} as owners", owner.plural),
@@ -130,7 +133,7 @@ fn case(owner: &Resource) -> Case {
     }
 }
 
-fn steps_of(owner: &Resource, policy: &str) -> Vec<Step> {
+fn steps_of(owner: &Resource, policy: &str, dependents: &[&str]) -> Vec<Step> {
     let prefix = if policy.is_empty() { "default" } else { policy }.to_lowercase();
     let namespace = if owner.is_namespaced {
         "/namespaces/${ns}"
@@ -150,19 +153,17 @@ fn steps_of(owner: &Resource, policy: &str) -> Vec<Step> {
         "owner",
         step("POST", &collection, Some(owner.object.clone())),
     )];
-    // The name of each dependent, and what is below it.
-    let dependents = [
-        ("plain", config_map(&format!("{prefix}-plain"), &of_owner, &[])),
-        ("job", job(&format!("{prefix}-job"), &blocking)),
-        (
-            "orphans",
-            config_map(&format!("{prefix}-orphans"), &blocking, &["orphan"]),
-        ),
-        (
-            "first",
-            config_map(&format!("{prefix}-first"), &of_owner, &["foregroundDeletion"]),
-        ),
-    ];
+    let dependents = dependents.iter().map(|variable| {
+        let name = format!("{prefix}-{variable}");
+        let dependent = match *variable {
+            "plain" => config_map(&name, &of_owner, &[]),
+            "orphans" => config_map(&name, &blocking, &["orphan"]),
+            "first" => config_map(&name, &of_owner, &["foregroundDeletion"]),
+            _ => job(&name, &blocking),
+        };
+        (*variable, dependent)
+    });
+    let dependents: Vec<(&str, (String, Value))> = dependents.collect();
     for (variable, (path, object)) in &dependents {
         steps.push(saving(variable, step("POST", path, Some(object.clone()))));
         let parent = json!({

@@ -307,6 +307,15 @@ impl TestServer {
         (code, value)
     }
 
+    /// Returns the body of the response to a GET request of the administrator with this Accept header.
+    pub(crate) async fn get_bytes(&self, path: &str, accept: &str) -> Vec<u8> {
+        let request = Request::get(path).header("Accept", accept);
+        let request = request.body(Body::empty()).unwrap();
+        let response = self.admin.send(request).await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        response.into_body().collect().await.unwrap().to_bytes().to_vec()
+    }
+
     async fn kubectl(&self, arguments: &[String], step: &Step, normalizer: &mut Normalizer) -> (u16, Value) {
         let program = binaries::Binaries::find()
             .unwrap()

@@ -79,8 +79,8 @@ fn encode_message(version: &'static str, message: &'static str, value: &Value, b
         return;
     }
     if fields.iter().any(|field| field.is_alternative) {
-        let field =
-            alternative(value).and_then(|name| fields.iter().find(|field| name.contains(&field.name)));
+        let find = |name: &&str| fields.iter().find(|field| field.name == *name);
+        let field = alternative(value).and_then(|names| names.iter().find_map(find));
         if let Some(field) = field {
             encode_field(version, field, value, bytes);
         }
@@ -140,13 +140,15 @@ fn encode_object(
     }
 }
 
-/// Returns the possible names of the alternative that a value is.
+/// Returns the possible names of the alternative that a value is: the first one that the message has.
 fn alternative(value: &Value) -> Option<&'static [&'static str]> {
     Some(match value {
         Value::Bool(_) => &["boolean"],
         Value::String(_) => &["string"],
         Value::Number(_) => &["number"],
-        Value::Object(object) if object.contains_key("$ref") => &["json_reference", "reference", "schema"],
+        Value::Object(object) if object.contains_key("$ref") => {
+            &["json_reference", "reference", "schema", "schema_or_reference"]
+        }
         Value::Object(object) => match object.get("in").and_then(Value::as_str) {
             // The header of a security scheme.
             Some("header") if object.contains_key("type") && object.get("type") == Some(&"apiKey".into()) => {
@@ -179,6 +181,10 @@ fn encode_field(version: &'static str, field: &'static Field, value: &Value, byt
 }
 
 fn encode_value(version: &'static str, field: &'static Field, value: &Value, bytes: &mut Vec<u8>) {
+    let is_zero = *value == false || *value == "" || value.as_f64() == Some(0.0);
+    if is_zero && !field.is_list && !field.is_alternative && !MESSAGES.contains_key(&(version, field.ty)) {
+        return;
+    }
     match field.ty {
         "string" => append_bytes(field.number, value.as_str().unwrap_or_default().as_bytes(), bytes),
         "bool" => {
@@ -262,6 +268,26 @@ mod tests {
     }
 
     #[test]
+    fn zero_is_written_only_in_alternatives() {
+        let encode = |schema: &Value| {
+            let mut bytes = vec![];
+            encode_message("v3", "Schema", schema, &mut bytes);
+            bytes
+        };
+        let absent = json!({ "minimum": 0, "minLength": 0, "nullable": false, "title": "" });
+        assert_eq!(encode(&absent), []);
+        // default { boolean: false }, default { string: "" }
+        assert_eq!(encode(&json!({ "default": false })), [0x8a, 2, 2, 0x10, 0]);
+        assert_eq!(encode(&json!({ "default": "" })), [0x8a, 2, 2, 0x1a, 0]);
+        // required: [""], enum { yaml: "0\n" }
+        assert_eq!(encode(&json!({ "required": [""] })), [0xba, 1, 0]);
+        assert_eq!(
+            encode(&json!({ "enum": [0] })),
+            [0xc2, 1, 4, 0x12, 2, b'0', b'\n']
+        );
+    }
+
+    #[test]
     fn alternatives_follow_from_the_value() {
         let parameter = |value: Value| {
             let mut bytes = vec![];
@@ -275,5 +301,26 @@ mod tests {
         // parameter { non_body_parameter { query_parameter_sub_schema { in: "query" } } }
         let query = [&[0x0a, 11, 0x12, 9, 0x1a, 7, 0x12, 5][..], b"query"].concat();
         assert_eq!(parameter(json!({ "in": "query" })), query);
+        // all_of { reference { _ref: "#/x" } }
+        let mut schema = vec![];
+        encode_message(
+            "v3",
+            "Schema",
+            &json!({ "allOf": [{ "$ref": "#/x" }] }),
+            &mut schema,
+        );
+        assert_eq!(schema, [&[0xd2, 1, 7, 0x12, 5, 0x0a, 3][..], b"#/x"].concat());
+        // additional_properties { schema_or_reference { reference { _ref: "#/x" } } }
+        let mut schema = vec![];
+        encode_message(
+            "v3",
+            "Schema",
+            &json!({ "additionalProperties": { "$ref": "#/x" } }),
+            &mut schema,
+        );
+        assert_eq!(
+            schema,
+            [&[0x82, 2, 9, 0x0a, 7, 0x12, 5, 0x0a, 3][..], b"#/x"].concat()
+        );
     }
 }

@@ -126,7 +126,7 @@ impl Schemas {
             return json!({ "type": "object" });
         }
         let mut schema = document.clone();
-        self.add_embedded_fields(&mut schema);
+        self.complete(&mut schema);
         let metadata = json!({
             "allOf": [self.built_in("meta.v1.ObjectMeta")], "description": types::description("core.v1.Pod", "metadata"),
         });
@@ -134,12 +134,12 @@ impl Schemas {
         schema
     }
 
-    /// Adds kind, apiVersion and metadata to the embedded resources of a schema.
-    fn add_embedded_fields(&mut self, schema: &mut Value) {
+    /// Adds kind, apiVersion and metadata to the embedded resources of a schema, and to `x-kubernetes-int-or-string` the types.
+    fn complete(&mut self, schema: &mut Value) {
         let Value::Object(fields) = schema else { return };
         for key in ["items", "additionalProperties"] {
             if let Some(nested) = fields.get_mut(key) {
-                self.add_embedded_fields(nested);
+                self.complete(nested);
             }
         }
         for nested in fields
@@ -148,7 +148,10 @@ impl Schemas {
             .into_iter()
             .flatten()
         {
-            self.add_embedded_fields(nested.1);
+            self.complete(nested.1);
+        }
+        if schema["x-kubernetes-int-or-string"] == true {
+            add_int_or_string(schema);
         }
         if schema["x-kubernetes-embedded-resource"] != true {
             return;
@@ -359,6 +362,21 @@ fn component_name(name: &str) -> String {
 fn custom_name(kind: &Kind, name: &str) -> String {
     let reversed: Vec<&str> = kind.group.split('.').rev().collect();
     format!("{}.{}.{name}", reversed.join("."), kind.version)
+}
+
+/// Adds that a value is an integer or a string, unless the schema says it.
+fn add_int_or_string(schema: &mut Value) {
+    let types = json!([{ "type": "integer" }, { "type": "string" }]);
+    if schema["anyOf"] == types || schema["allOf"][0]["anyOf"] == types {
+        return;
+    }
+    if schema.get("anyOf").is_none_or(Value::is_null) {
+        schema["anyOf"] = types;
+        return;
+    }
+    let mut all = vec![json!({ "anyOf": types })];
+    all.extend(schema["allOf"].as_array().into_iter().flatten().cloned());
+    schema["allOf"] = all.into();
 }
 
 fn add_type_fields(schema: &mut Value) {
