@@ -61,10 +61,9 @@ impl Writers {
         }
     }
 
-    /// Changes the versions that are written, and waits until no writer writes another.
+    /// Changes the versions that are written, once no writer writes another.
     pub(crate) fn write(&mut self, versions: ApiVersions) {
         *self.load.versions.blocking_write() = versions;
-        self.wait_for_writes();
     }
 
     /// Lets the writers write for this time, and at least once each kind of write.
