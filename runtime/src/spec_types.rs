@@ -1,6 +1,11 @@
 //! The derives that the types in a custom resource need. The expansion of `#[derive(Informer)]` requires them, so that a missing one is an
 //! error with its name, at the type; without that, the compiler lists all types that implement the trait. So does that of
 //! `#[derive(ApplyConfiguration)]`.
+//!
+//! The types in the fields of a field's type are not checked unless it derives `ApplyConfiguration`, and then not for `JsonSchema`: a derive
+//! sees the fields of its own struct only, and only schemars can write the error of its trait. A bound that requires the fields' derives if the
+//! struct itself implements `JsonSchema` needs specialization. An impl `Fields<'a> for Rule where Limit: DerivesJsonSchema<'a>`, which the kind
+//! requires, compiles, but its error is at the spec's field and not at that of `Rule`, which has the compiler's error already.
 
 use std::{fmt::Debug, marker::PhantomData};
 

@@ -262,7 +262,7 @@ pub(crate) fn manifests_with(spec: &Value) -> Value {
         "metadata": {"name": "foos.demo.dev"},
         "spec": {
             "group": "demo.dev",
-            "names": {"kind": "Foo", "plural": "foos", "singular": "foo", "shortNames": ["foo"], "categories": []},
+            "names": {"kind": "Foo", "plural": "foos", "singular": "foo", "shortNames": ["foo"]},
             "scope": "Namespaced",
             "versions": [{
                 "name": "v1alpha1", "served": true, "storage": true, "subresources": {"status": {}},

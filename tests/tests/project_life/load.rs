@@ -1,6 +1,7 @@
-//! What the writers of objects share: which versions they write, and whether they pause.
+//! What the writers of objects share: which versions they write, and the objects that they wrote.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -8,7 +9,9 @@ use std::{
     time::Duration,
 };
 
-use kube::{Api, api::DynamicObject, core::ApiResource};
+use tokio::sync::RwLock;
+
+use crate::object::{NEW, OLD, Object};
 
 /// The pause after a write: without optimization the servers and the operator would use both cores.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
@@ -23,32 +26,22 @@ pub(crate) enum ApiVersions {
 
 /// The state that the writers share.
 pub(crate) struct Load {
-    pub(crate) versions: Mutex<ApiVersions>,
-    pub(crate) is_paused: AtomicBool,
+    /// Locked for reading during each write: who locks it for writing waits for the writes that are under way.
+    pub(crate) versions: RwLock<ApiVersions>,
     pub(crate) is_over: AtomicBool,
-    /// The writes of each writer.
-    pub(crate) writes: Vec<AtomicU64>,
-    /// The writes of objects in the old version alone that are under way.
-    pub(crate) old_writes: AtomicU64,
-}
-
-/// A write in the old version, until it is dropped.
-pub(crate) struct OldWrite<'a>(&'a AtomicU64);
-
-impl Drop for OldWrite<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
+    /// The steps of each writer.
+    pub(crate) steps: Vec<AtomicU64>,
+    /// The objects that exist, by name.
+    objects: Mutex<BTreeMap<String, Object>>,
 }
 
 impl Load {
     pub(crate) fn new(versions: ApiVersions, writers: usize) -> Self {
         Self {
-            versions: Mutex::new(versions),
-            is_paused: AtomicBool::new(false),
+            versions: RwLock::new(versions),
             is_over: AtomicBool::new(false),
-            writes: (0..writers).map(|_| AtomicU64::new(0)).collect(),
-            old_writes: AtomicU64::new(0),
+            steps: (0..writers).map(|_| AtomicU64::new(0)).collect(),
+            objects: Mutex::new(BTreeMap::new()),
         }
     }
 
@@ -56,32 +49,30 @@ impl Load {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn is_paused(&self) -> bool {
-        self.is_paused.load(Ordering::Relaxed)
+    /// Returns the objects that exist while no write is under way.
+    pub(crate) fn objects(&self) -> BTreeMap<String, Object> {
+        self.objects.lock().unwrap().clone()
     }
 
-    pub(crate) fn versions(&self) -> ApiVersions {
-        *self.versions.lock().unwrap()
+    /// Records an object as it was written.
+    pub(crate) fn record(&self, object: &Object) {
+        let mut objects = self.objects.lock().unwrap();
+        objects.insert(object.name.clone(), object.clone());
     }
 
-    /// Announces a write in the old version. Look at the versions after that.
-    pub(crate) fn begin_old_write(&self) -> OldWrite<'_> {
-        self.old_writes.fetch_add(1, Ordering::SeqCst);
-        OldWrite(&self.old_writes)
+    /// Records that an object was deleted.
+    pub(crate) fn forget(&self, object: &Object) {
+        self.objects.lock().unwrap().remove(&object.name);
     }
 }
 
-/// The clients of the old and the new version.
-pub(crate) fn apis(client: &kube::Client) -> (Api<DynamicObject>, Api<DynamicObject>) {
-    let api = |version: &str| {
-        let resource = ApiResource {
-            group: "demo.dev".to_owned(),
-            version: version.to_owned(),
-            api_version: format!("demo.dev/{version}"),
-            kind: "Foo".to_owned(),
-            plural: "foos".to_owned(),
-        };
-        Api::namespaced_with(client.clone(), "default", &resource)
-    };
-    (api("v1alpha1"), api("v1"))
+impl ApiVersions {
+    /// Returns the version that is written in a step.
+    pub(crate) fn of_step(self, step: u64) -> &'static str {
+        match self {
+            Self::Old => OLD,
+            Self::Both if step.is_multiple_of(2) => OLD,
+            Self::Both | Self::New => NEW,
+        }
+    }
 }
