@@ -1,4 +1,4 @@
-//! Invalid objects, about which a controller can do nothing: each is logged once for its generation, and counted.
+//! Invalid objects, about which a controller can do nothing: each is logged once for its generation and reason, and counted.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -22,11 +22,11 @@ const MAX_OBJECTS: usize = 10_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InvalidObjects {
     counts: Family<Labels, Counter>,
-    /// The reported generation, by controller and uid.
+    /// The reported generation, by controller, reason and uid.
     reported: Arc<Mutex<Reported>>,
 }
 
-type Reported = HashMap<(&'static str, Box<str>), Option<i64>>;
+type Reported = HashMap<(&'static str, &'static str, Box<str>), Option<i64>>;
 
 /// An object, as a controller reports it.
 #[derive(Clone, Copy, Debug)]
@@ -62,13 +62,13 @@ impl InvalidObjects {
         let objects = Self::default();
         registry.register(
             "controllers_invalid_objects",
-            "Invalid objects, each once for a generation, by controller and reason",
+            "Invalid objects, each once for a generation and reason, by controller and reason",
             objects.counts.clone(),
         );
         objects
     }
 
-    /// Logs and counts an object, unless this generation of it was reported before.
+    /// Logs and counts an object, unless this generation of it was reported before for this reason.
     pub(crate) fn report(
         &self,
         controller: &'static str,
@@ -80,7 +80,7 @@ impl InvalidObjects {
         if reported.len() >= MAX_OBJECTS {
             reported.clear();
         }
-        let known = reported.insert((controller, object.uid.into()), object.generation);
+        let known = reported.insert((controller, reason, object.uid.into()), object.generation);
         drop(reported);
         if known == Some(object.generation) {
             return;
@@ -105,20 +105,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn object_is_counted_once_for_each_generation_and_controller() {
+    fn object_is_counted_once_for_each_generation_reason_and_controller() {
         let (objects, name) = (
             InvalidObjects::default(),
             NamespacedName::namespaced("shop", "web"),
         );
-        let report = |controller: &'static str, uid: &str, generation: i64| {
+        let report_for = |reason: &'static str, controller: &'static str, uid: &str, generation: i64| {
             let object = InvalidObject {
                 kind: "Foo",
                 name: &name,
                 uid,
                 generation: Some(generation),
             };
-            objects.report(controller, object, "EmptySelector", &"why");
+            objects.report(controller, object, reason, &"why");
         };
+        let report =
+            |controller, uid: &str, generation| report_for("EmptySelector", controller, uid, generation);
         for (controller, uid, generation) in [
             ("a", "1", 1),
             ("a", "1", 1),
@@ -130,6 +132,11 @@ mod tests {
         }
         let count = |controller| objects.count(controller, "EmptySelector").get();
         assert_eq!((count("a"), count("b")), (3, 1));
+        for reason in ["OverlappingSelector", "EmptySelector", "OverlappingSelector"] {
+            report_for(reason, "b", "1", 1);
+        }
+        assert_eq!(count("b"), 1);
+        assert_eq!(objects.count("b", "OverlappingSelector").get(), 1);
         for uid in 0..2 * MAX_OBJECTS {
             report("a", &uid.to_string(), 3);
         }

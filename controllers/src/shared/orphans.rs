@@ -129,7 +129,8 @@ impl<O: Selects> Selectors<O> {
         None
     }
 
-    /// Returns the owners that may adopt the changed object: those that select it, if it became an orphan, or is one with new labels.
+    /// Returns the owners that may adopt the changed object: those that select it, if it became an orphan, or is one with new labels. If there
+    /// are several, each is reported: one of them will own the object, and it is chance which one.
     ///
     /// Objects of the initial list enqueue nothing: the first reconcile of each owner finds them in the cache.
     pub(crate) fn adopters(&self, change: &Change<'_>) -> Vec<NamespacedName> {
@@ -144,7 +145,31 @@ impl<O: Selects> Selectors<O> {
             self.of_cached(owner)
                 .is_some_and(|selector| selector.matches(|key| orphan.label(key)))
         });
-        adopters.map(|owner| owner.name().clone()).collect()
+        let adopters: Vec<_> = adopters.collect();
+        self.report_overlaps(orphan, &adopters);
+        adopters.iter().map(|owner| owner.name().clone()).collect()
+    }
+
+    fn report_overlaps(&self, orphan: &Metadata, adopters: &[Object<O>]) {
+        let [first, second, ..] = adopters else {
+            return;
+        };
+        let info = O::info();
+        for owner in adopters {
+            let other = if owner.name() == first.name() {
+                second
+            } else {
+                first
+            };
+            let why = format_args!(
+                "its selector and that of {} match {}: change one of them",
+                other.name(),
+                orphan.name()
+            );
+            let object = InvalidObject::of(&info.kind, owner.metadata());
+            self.invalid
+                .report(self.controller, object, "OverlappingSelector", &why);
+        }
     }
 
     /// Drops the selector of an owner that was deleted.

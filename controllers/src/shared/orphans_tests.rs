@@ -16,9 +16,13 @@ fn harness() -> Harness {
 }
 
 fn replication_controller(uid: &str, generation: i64, selector: &Value) -> Value {
+    named_replication_controller("web", uid, generation, selector)
+}
+
+fn named_replication_controller(name: &str, uid: &str, generation: i64, selector: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ReplicationController",
-        "metadata": {"name": "web", "namespace": "shop", "uid": uid, "generation": generation},
+        "metadata": {"name": name, "namespace": "shop", "uid": uid, "generation": generation},
         "spec": {"selector": selector},
     })
 }
@@ -94,4 +98,49 @@ async fn invalid_selectors_select_nothing() {
         assert_eq!(selectors.of(&owner), None);
     }
     assert_eq!(invalid.count("rs", "InvalidSelector").get(), 1);
+}
+
+#[tokio::test]
+async fn owners_that_select_the_same_orphan_are_reported_once_and_all_get_it() {
+    let test = harness();
+    for (name, app) in [("blue", "web"), ("green", "web"), ("other", "db")] {
+        test.seed(&named_replication_controller(name, name, 1, &json!({"app": app})));
+    }
+    for (name, app) in [("web-1", "web"), ("web-2", "web"), ("db-1", "db")] {
+        let metadata = json!({"namespace": "shop", "name": name, "uid": name, "labels": {"app": app}});
+        test.seed(&json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}));
+    }
+    let owners = test.setup().informers().of::<ReplicationController>().lister();
+    let pods = test.setup().informers().projected::<PodView>().lister();
+    let invalid = InvalidObjects::default();
+    let selectors = Selectors::new(owners, "rc", &invalid);
+    let adopters = |pod: &str| {
+        let pod = pods.object(&NamespacedName::namespaced("shop", pod)).unwrap();
+        let added = Change::Added {
+            new: pod.metadata(),
+            is_in_initial_list: false,
+        };
+        let mut names: Vec<_> = selectors
+            .adopters(&added)
+            .iter()
+            .map(|name| name.name().to_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    let overlapping = || invalid.count("rc", "OverlappingSelector").get();
+    assert_eq!(adopters("db-1"), ["other"]);
+    assert_eq!(overlapping(), 0);
+    for pod in ["web-1", "web-2"] {
+        assert_eq!(adopters(pod), ["blue", "green"]);
+        assert_eq!(overlapping(), 2);
+    }
+    test.seed(&named_replication_controller(
+        "green",
+        "green",
+        2,
+        &json!({"app": "web"}),
+    ));
+    assert_eq!(adopters("web-1"), ["blue", "green"]);
+    assert_eq!(overlapping(), 3);
 }

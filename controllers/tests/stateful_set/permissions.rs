@@ -2,7 +2,7 @@
 
 use kubewright::testing::TestOperator;
 use kubewright_controllers::register;
-use kubewright_testkit::{PermissionUnit, until};
+use kubewright_testkit::{AuditEvent, PermissionUnit, until};
 use serde_json::{Value, json};
 
 use crate::scenario::{Scenario, named, options, owners, stateful_set, with_image};
@@ -45,18 +45,46 @@ async fn controller_uses_exactly_its_permissions() {
         scenario.patch(&set, &with_image(image));
         scenario.complete(&set).await;
     }
-    let mut units = units();
-    // The API server asks for it where owners are set, which its log does not show.
-    let is_asked_for_owners =
-        |unit: &PermissionUnit| unit.resource == "persistentvolumeclaims" && unit.verbs == ["delete"];
-    assert!(units.iter().any(is_asked_for_owners));
-    units.retain(|unit| !is_asked_for_owners(unit));
+    // The API server's log does not show where the other one is used: see the next test.
+    let units = units_without_deletion_of_claims();
     until("every permission is used", async || {
         let audit = scenario.cluster.audit().map_err(|error| error.to_string())?;
         let checked = audit.check_exact(&units, scenario.identity.user());
         checked.map_err(|error| error.to_string())
     })
     .await;
+}
+
+/// The admission plugin OwnerReferencesPermissionEnforcement asks for it.
+#[tokio::test]
+async fn claims_get_no_owners_without_the_permission_to_delete_them() {
+    let scenario = Scenario::start_with(&units_without_deletion_of_claims()).await;
+    let mut wanted = stateful_set(1);
+    wanted["spec"]["persistentVolumeClaimRetentionPolicy"] =
+        json!({"whenDeleted": "Retain", "whenScaled": "Delete"});
+    let set = scenario.apply(&wanted);
+    scenario.names(&["web-0"]).await;
+    scenario.patch(&set, &json!({"spec": {"replicas": 0}}));
+    until("the update of a claim's owners is forbidden", async || {
+        let audit = scenario.cluster.audit().map_err(|error| error.to_string())?;
+        let forbidden = audit.by_user(scenario.identity.user()).forbidden();
+        let is_update =
+            |event: &AuditEvent| event.resource == "persistentvolumeclaims" && event.verb == "update";
+        forbidden
+            .iter()
+            .any(is_update)
+            .then_some(())
+            .ok_or_else(|| format!("{forbidden:?}"))
+    })
+    .await;
+}
+
+fn units_without_deletion_of_claims() -> Vec<PermissionUnit> {
+    let mut units = units();
+    let count = units.len();
+    units.retain(|unit| unit.resource != "persistentvolumeclaims" || unit.verbs != ["delete"]);
+    assert_eq!(units.len(), count - 1);
+    units
 }
 
 /// The controller's permissions, each with one resource.

@@ -21,10 +21,14 @@ pub(crate) fn options() -> Options {
 
 impl Scenario {
     pub(crate) async fn start() -> Self {
+        Self::start_with(&TestOperator::permissions(|setup| register(setup, &options()))).await
+    }
+
+    /// Starts the controller with these permissions: its own, or fewer.
+    pub(crate) async fn start_with(permissions: &(impl serde::Serialize + ?Sized)) -> Self {
         let cluster = Cluster::embedded().unwrap();
         let start = |setup: &mut _| register(setup, &options());
-        let permissions = TestOperator::permissions(start);
-        let identity = cluster.operator("statefulset-controller", &permissions).unwrap();
+        let identity = cluster.operator("statefulset-controller", permissions).unwrap();
         let operator = TestOperator::start(identity.config().await.unwrap(), start);
         Self {
             cluster,

@@ -225,6 +225,60 @@ fn invalid_object_is_logged_once_by_name_and_counted() {
     wait_for_count(4);
 }
 
+/// One of them adopts the pod; that the other does, too, only its name in the log shows.
+#[test]
+fn controllers_that_select_the_same_pod_are_logged_once_by_name_and_counted() {
+    let cluster = Cluster::embedded().unwrap();
+    let port = free_port();
+    let manager = cluster
+        .launch(cluster.admin(), PROGRAM)
+        .args(["--controllers=replicaset", "--leader-elect=false"])
+        .arg(format!("--secure-port={port}"))
+        .start()
+        .unwrap();
+    let template = json!({"metadata": {"labels": {"app": "twin"}}, "spec": {"containers": [{"name": "main", "image": "twin"}]}});
+    for name in ["twin-blue", "twin-green"] {
+        let metadata = json!({"namespace": "default", "name": name});
+        let spec = json!({"replicas": 1, "selector": {"matchLabels": {"app": "twin"}}, "template": template});
+        let twin = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec});
+        cluster.apply(&twin).unwrap();
+        eventually("its pod exists", TIMEOUT, || {
+            let found = cluster.get(&twin).unwrap().unwrap_or_default();
+            (found["status"]["replicas"] == 1).then_some(())
+        });
+    }
+    for name in ["orphan-1", "orphan-2"] {
+        let mut orphan = template.clone();
+        orphan["apiVersion"] = json!("v1");
+        orphan["kind"] = json!("Pod");
+        orphan["metadata"]["namespace"] = json!("default");
+        orphan["metadata"]["name"] = json!(name);
+        cluster.apply(&orphan).unwrap();
+        eventually("the orphan is adopted or deleted", TIMEOUT, || {
+            let found = cluster.get(&orphan).unwrap().unwrap_or_default();
+            let owners = &found["metadata"]["ownerReferences"];
+            (found.is_null() || !owners.is_null()).then_some(())
+        });
+    }
+    cluster.apply(&replica_set()).unwrap();
+    wait_for_pods(&cluster, &manager);
+    let count = "controllers_invalid_objects_total{controller=\"replicaset-controller\",reason=\"OverlappingSelector\"} 2";
+    let metrics = get(port, "/metrics").unwrap();
+    assert!(metrics.lines().any(|line| line == count), "{metrics}");
+    let log = manager.log();
+    for name in ["default/twin-blue", "default/twin-green"] {
+        let lines: Vec<_> = log
+            .lines()
+            .filter(|line| line.contains("OverlappingSelector") && line.contains(&format!("name={name}")))
+            .collect();
+        assert_eq!(lines.len(), 1, "{log}");
+        assert!(
+            lines[0].contains("WARN") && lines[0].contains("change one of them"),
+            "{lines:#?}"
+        );
+    }
+}
+
 #[test]
 fn roles_are_printed_without_a_cluster() {
     let printed = Command::new(PROGRAM)

@@ -30,7 +30,8 @@ pub struct Setup {
     informers: SharedInformerFactory,
     recorder: Recorder,
     args: Box<dyn ArgSource>,
-    recorder_used: bool,
+    /// The components that record events; [`None`] for what is registered outside of them.
+    recorders: Vec<Option<usize>>,
     permissions: Vec<Permission>,
     warnings: Vec<String>,
     pub(super) kinds: Vec<RegisteredKind>,
@@ -65,7 +66,7 @@ impl Setup {
             informers,
             recorder,
             args: Box::new(args),
-            recorder_used: false,
+            recorders: Vec::new(),
             permissions: Vec::new(),
             warnings: Vec::new(),
             kinds: Vec::new(),
@@ -155,9 +156,10 @@ impl Setup {
     }
 
     /// Returns the operator's event recorder. Adds the permissions to create and patch events; also in `default`, the namespace of events about
-    /// cluster-scoped objects, if a controller's primary kind is cluster-scoped.
+    /// cluster-scoped objects, if a controller's primary kind is cluster-scoped. Of a recorder in a [component](Self::component), only that
+    /// component's controllers count.
     pub fn recorder(&mut self) -> Recorder {
-        self.recorder_used = true;
+        self.recorders.push(self.components.current);
         match self.components.current() {
             Some(component) => self.recorder.reporting_as(component.name.clone()),
             None => self.recorder.clone(),
@@ -337,7 +339,7 @@ impl Setup {
     /// Whether the event recorder is used.
     #[doc(hidden)]
     pub fn recorder_used(&self) -> bool {
-        self.recorder_used
+        !self.recorders.is_empty()
     }
 
     /// Returns the permissions of the operator: sorted and deduplicated. Call it before the controllers are taken.
@@ -375,10 +377,13 @@ impl Setup {
     }
 
     fn event_permissions(&self) -> Vec<Permission> {
-        if !self.recorder_used {
+        if self.recorders.is_empty() {
             return Vec::new();
         }
-        let mut primaries = self.controllers.iter().filter_map(ControllerBuilder::primary);
+        let recording = self.controllers.iter().filter(|controller| {
+            self.recorders.contains(&None) || self.recorders.contains(&controller.component)
+        });
+        let mut primaries = recording.filter_map(ControllerBuilder::primary);
         let has_cluster_scoped = primaries.any(|kind| kind.scope == Scope::Cluster);
         let api = self.recorder.api();
         let cluster_events = has_cluster_scoped.then(|| Permission::events_of_the_cluster(api));

@@ -1,6 +1,6 @@
 //! Deletions with each propagation policy, and namespaces.
 
-use kubewright_testkit::eventually;
+use kubewright_testkit::{Failure, Fault, RequestMatcher, eventually};
 use serde_json::{Value, json};
 
 use crate::{
@@ -96,7 +96,7 @@ impl Scenarios<'_> {
         });
     }
 
-    /// Two hundred namespaces at once, and one that a finalizer holds.
+    /// Two hundred namespaces at once: one that a finalizer holds, and one in which the API server refuses to delete collections of ConfigMaps.
     pub(crate) fn namespaces(&mut self) {
         let object =
             |kind: &str, name: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name}});
@@ -108,6 +108,14 @@ impl Scenarios<'_> {
         held["metadata"] =
             json!({"namespace": "doomed-0", "name": "held", "finalizers": ["example.com/hold"]});
         self.cluster.apply(&held).unwrap();
+        let collections = RequestMatcher::verb("deletecollection")
+            .resource("configmaps")
+            .namespace("doomed-1");
+        let refusal = Failure::new(405, "MethodNotAllowed", "collections are not deleted here");
+        let refused = self.cluster.faults().always(collections, Fault::Respond(refusal));
+        let mut single = named("v1", "ConfigMap", "single");
+        single["metadata"]["namespace"] = json!("doomed-1");
+        self.cluster.apply(&single).unwrap();
         for name in &names {
             self.cluster.delete(&object("Namespace", name)).unwrap();
         }
@@ -137,5 +145,6 @@ impl Scenarios<'_> {
                 left => Err(left),
             }
         });
+        refused.remove();
     }
 }

@@ -53,6 +53,27 @@ impl Scenarios<'_> {
         });
     }
 
+    /// A CronJob has a Job that it did not start.
+    pub(crate) fn foreign_job(&self) {
+        let mut idle = named("batch/v1", "CronJob", "idle");
+        idle["spec"] = json!({
+            "schedule": "0 0 1 1 *", "suspend": true, "jobTemplate": {"spec": {"template": template("idle", 1, "Never")}},
+        });
+        let idle = self.cluster.apply(&idle).unwrap();
+        let mut foreign = job("foreign", json!({"suspend": true}), 0);
+        foreign["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": "batch/v1", "kind": "CronJob", "name": "idle", "uid": idle["metadata"]["uid"], "controller": true,
+        }]);
+        self.cluster.apply(&foreign).unwrap();
+        let event = |event: &Value| event["reason"] == "UnexpectedJob";
+        eventually("the foreign Job is noticed", TIMEOUT, || {
+            self.list("v1", "Event").iter().any(event).then_some(())
+        });
+        self.wait(&foreign, |found| !found["status"]["conditions"].is_null());
+        self.cluster.delete(&idle).unwrap();
+        self.wait(&foreign, Value::is_null);
+    }
+
     /// A Job whose pods do not end: it shrinks, is suspended and resumed, adopts a pod, and reaches its deadline.
     fn stopped_job(&self) {
         let mut stopped = job("stopped", json!({"completions": 6, "parallelism": 3}), 0);

@@ -41,5 +41,6 @@ pub(crate) static FLAGS: LazyLock<Vec<String>> = LazyLock::new(|| {
         format!("--root-ca-file={root_ca}"),
         "--use-service-account-credentials".to_owned(),
         "--secure-port=0".to_owned(),
+        "--legacy-service-account-token-clean-up-period=1s".to_owned(),
     ]
 });

@@ -17,21 +17,23 @@ pub(crate) struct Scenarios<'a> {
 
 impl Scenarios<'_> {
     pub(crate) fn run(&mut self, node_to_drain: &str) {
-        self.lose_pod();
+        self.lose_pods();
         self.deployments();
         self.history_of_deployment();
         self.stateful_sets();
         self.claims();
+        self.hash_collisions();
         self.daemon_sets();
         self.replicas();
         self.drain(node_to_drain);
         self.jobs();
+        self.foreign_job();
         self.accounts();
         self.credentials();
         self.adoptions();
         self.cascades();
         self.namespaces();
-        self.collect_lost_pod();
+        self.collect_lost_pods();
     }
 
     /// Rollout, rollback, pause, and an image that cannot be pulled.

@@ -73,6 +73,37 @@ async fn events_about_a_cluster_scoped_primary_kind_need_a_permission_in_default
 }
 
 #[tokio::test]
+async fn component_without_a_recorder_needs_no_events_in_default() {
+    let scopes = |recording: &[&str]| -> Vec<PermissionScope> {
+        let mut setup = setup(&[]);
+        for component in ["nodes", "deployments"] {
+            setup.component(component, |setup| {
+                if recording.contains(&component) {
+                    let _ = setup.recorder();
+                }
+                let informers = setup.informers().clone();
+                let controller = setup.controller(component, Nothing);
+                if component == "nodes" {
+                    controller.reconciles(&informers.of::<Node>());
+                } else {
+                    controller.reconciles(&informers.of::<Deployment>());
+                }
+            });
+        }
+        if recording.contains(&"the operator") {
+            let _ = setup.recorder();
+        }
+        let permissions = setup.permissions();
+        let events = permissions.iter().filter(|unit| unit.resources == ["events"]);
+        events.map(|unit| unit.scope).collect()
+    };
+    let everywhere = [PermissionScope::Watched, PermissionScope::DefaultNamespace];
+    assert_eq!(scopes(&["deployments"]), [PermissionScope::Watched]);
+    assert_eq!(scopes(&["nodes", "deployments"]), everywhere);
+    assert_eq!(scopes(&["the operator"]), everywhere);
+}
+
+#[tokio::test]
 async fn permissions_follow_from_what_was_registered() {
     let mut setup = setup(&[]);
     let (deployments, nodes) = (
