@@ -28,7 +28,7 @@ const FEW_DEPENDENTS: [&str; 2] = ["plain", "orphans"];
 /// Kinds whose dependents are orphaned unless a request says otherwise.
 const ORPHANING: [&str; 2] = ["jobs", "replicationcontrollers"];
 /// Kinds whose owners are not compared.
-const LEFT_OUT: [&str; 7] = [
+const LEFT_OUT: [&str; 8] = [
     // Created and deleted with definitions, by a controller.
     "apiservices",
     // A finalizer keeps them until a controller has deleted the custom resources.
@@ -40,6 +40,7 @@ const LEFT_OUT: [&str; 7] = [
     // Finalizers protect those in use.
     "persistentvolumeclaims",
     "persistentvolumes",
+    "volumeattributesclasses",
     // A finalizer protects those whose addresses are in use.
     "servicecidrs",
 ];
