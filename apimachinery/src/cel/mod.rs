@@ -61,7 +61,7 @@ pub use expression::Expression;
 #[cfg(feature = "cel")]
 pub(crate) use messages::rule_message;
 pub use outcome::Outcome;
-pub(crate) use syntax::NO_CEL;
+pub(crate) use syntax::{NO_CEL, reads_variable};
 
 /// The names that CEL reserves.
 pub(crate) const RESERVED_WORDS: [&str; 21] = [

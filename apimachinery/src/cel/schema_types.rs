@@ -39,10 +39,16 @@ pub(super) fn of_schema(schema: &Value, is_object: bool) -> Option<Type> {
     })
 }
 
-/// Returns the type of a field of an object, by its name in rules; None if they cannot use it.
+/// Returns the type of a field of an object, by its name in rules; None if they cannot use it. A reserved word may stand without its
+/// escape.
 pub(super) fn field(schema: &Value, name: &str) -> Option<Type> {
     let fields = schema["properties"].as_object()?;
-    let (_, field) = fields.iter().find(|(field, _)| escaped(field) == name)?;
+    let name = if RESERVED_WORDS.contains(&name) {
+        &escaped(name)
+    } else {
+        name
+    };
+    let (_, field) = fields.iter().find(|(field, _)| escaped(field) == *name)?;
     of_schema(field, false)
 }
 
@@ -84,7 +90,7 @@ mod tests {
             "port": {"x-kubernetes-int-or-string": true}, "any": {"x-kubernetes-preserve-unknown-fields": true},
             "list": {"type": "array", "items": {"type": "number"}},
             "map": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "integer"}}},
-            "in": {"type": "boolean"}, "a-b.c/d": {"type": "boolean"}, "a_b": {"type": "boolean"}, "a__b": {"type": "boolean"},
+            "in": {"type": "boolean"}, "namespace": {"type": "string"}, "-": {"type": "string"}, "a-b.c/d": {"type": "boolean"}, "a_b": {"type": "boolean"}, "a__b": {"type": "boolean"},
             "object": {"type": "object", "x-kubernetes-embedded-resource": true},
         }});
         for (name, expected) in [
@@ -95,8 +101,10 @@ mod tests {
             ("any", None),
             ("list", Some("list(double)")),
             ("map", Some("map(string, list(int))")),
-            ("in", None),
             ("__in__", Some("bool")),
+            ("namespace", Some("string")),
+            ("__namespace__", Some("string")),
+            ("dash", None),
             ("a__dash__b__dot__c__slash__d", Some("bool")),
             ("a_b", Some("bool")),
             ("a__underscores__b", Some("bool")),

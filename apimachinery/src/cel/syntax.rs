@@ -1,5 +1,6 @@
 //! The syntax of expressions.
 
+use super::expression::parse;
 use kube_cel::compile_schema;
 use serde_json::json;
 
@@ -19,4 +20,12 @@ pub(crate) fn syntax_error(expression: &str) -> Option<String> {
     // Between errors, the message quotes the rule in lines that start with a bar.
     let mut errors = text.lines().filter(|line| line.starts_with("ERROR:"));
     (!errors.all(|error| error.contains(UNSUPPORTED_SYNTAX))).then_some(text)
+}
+
+/// Whether an expression reads a variable. Of one that only the real server can parse, all of the text counts.
+pub(crate) fn reads_variable(expression: &str, variable: &str) -> bool {
+    parse(expression).map_or_else(
+        |_| expression.contains(variable),
+        |parsed| parsed.references().has_variable(variable),
+    )
 }

@@ -13,6 +13,8 @@ mod prune;
 mod rule_checks;
 mod rule_costs;
 #[cfg(feature = "cel")]
+mod rule_text;
+#[cfg(feature = "cel")]
 mod rules;
 #[cfg(not(feature = "cel"))]
 #[path = "rules_disabled.rs"]

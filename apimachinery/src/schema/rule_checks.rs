@@ -109,7 +109,7 @@ pub(super) fn check_expressions(
                 }
             }
         }
-        if is_compiled && text.contains("oldSelf") {
+        if is_compiled && cel::reads_variable(text, "oldSelf") {
             if let Some(within) = context.uncorrelated {
                 let why = format!(
                     "oldSelf cannot be used on the uncorrelatable portion of the schema within {within}"

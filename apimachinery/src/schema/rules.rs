@@ -12,12 +12,11 @@
 //! - `self` at the root has all of the metadata, not only `name` and `generateName`.
 //! - Some evaluation errors have kube-cel's message: `cel::messages` translates the others.
 
-use super::lists;
+use super::{lists, rule_text};
 use crate::cel::rule_message;
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
 use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
-use regex::Regex;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -144,7 +143,7 @@ impl Rules {
 
 impl Rule {
     fn compile(rule: &Value, schema: &Value) -> Self {
-        let text = |name: &str| rule[name].as_str().unwrap_or_default().to_owned();
+        let text = |name: &str| rule[name].as_str().unwrap_or_default().trim().to_owned();
         let mut alone = Map::new();
         for name in ["rule", "message", "messageExpression", "optionalOldSelf"] {
             if let Some(value) = rule.get(name) {
@@ -153,16 +152,7 @@ impl Rule {
         }
         for name in ["rule", "messageExpression"] {
             if let Some(Value::String(text)) = alone.get_mut(name) {
-                // kube-cel has no static types, so `dyn` has nothing to hide.
-                *text = replace_all(text, r"\bdyn\(", "(");
-                if rule["optionalOldSelf"] == true {
-                    // kube-cel passes a missing old value as null; the rule expects a CEL optional.
-                    *text = replace_all(
-                        text,
-                        r"\boldSelf\b",
-                        "(oldSelf == null ? optional.none() : optional.of(oldSelf))",
-                    );
-                }
+                *text = rule_text::for_evaluation(text, schema, rule["optionalOldSelf"] == true);
             }
         }
         let mut schema = without_rules(schema);
@@ -185,7 +175,7 @@ impl Rule {
         if is_message && !text.starts_with(FAILED_RULE_PREFIX) {
             return text.to_owned();
         }
-        match self.message.trim() {
+        match self.message.as_str() {
             "" => format!("{FAILED_RULE_PREFIX}{}", self.text),
             message => message.to_owned(),
         }
@@ -194,11 +184,13 @@ impl Rule {
     fn error(&self, error: &ValidationError, value: &Value, schema: &Value, path: &str) -> FieldError {
         if error.kind != ErrorKind::ValidationFailure {
             let ty = schema["type"].as_str().unwrap_or_default();
-            return FieldError::invalid(
-                path,
-                ty,
-                format!("{} evaluating rule: {}", rule_message(error), self.text),
-            );
+            let rule = if self.message.is_empty() {
+                &self.text
+            } else {
+                &self.message
+            };
+            let why = format!("{} evaluating rule: {rule}", rule_message(error));
+            return FieldError::invalid(path, ty, why);
         }
         let mut value = value.clone();
         floats_to_integers(&mut value);
@@ -233,14 +225,6 @@ fn without_rules(schema: &Value) -> Value {
         Value::Array(items) => items.iter().map(without_rules).collect(),
         other => other.clone(),
     }
-}
-
-/// Replaces all matches of a pattern.
-fn replace_all(text: &str, pattern: &str, with: &str) -> String {
-    Regex::new(pattern).map_or_else(
-        |_| text.to_owned(),
-        |pattern| pattern.replace_all(text, with).into_owned(),
-    )
 }
 
 /// Converts whole numbers to floats where the schema's type is `number`: CEL treats 2 and 2.0 as different types.

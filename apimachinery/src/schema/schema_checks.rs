@@ -107,9 +107,8 @@ impl SchemaChecks {
             of(true),
             &at("additionalProperties"),
         );
-        let of_fields = of(schema["x-kubernetes-map-type"] != "atomic");
         for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-            self.visit(schema, of_fields, &format!("{path}.properties[{name}]"));
+            self.visit(schema, of(true), &format!("{path}.properties[{name}]"));
         }
         let of_branches = SchemaContext {
             checks_rules: false,

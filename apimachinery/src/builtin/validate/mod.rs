@@ -177,9 +177,19 @@ pub fn validate(
 fn validate_object_metadata(check: &mut Check, object: &Value, is_update: bool) {
     let kind = (text(object, "apiVersion"), text(object, "kind"));
     let lacks_rules = matches!(kind, ("v1", "Event") | (_, "PodDisruptionBudget"));
+    // Their validation upstream is that of all objects, not that of Kubernetes' own.
     let of_any_name = matches!(
         kind.1,
-        "Lease" | "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration"
+        "APIService"
+            | "CustomResourceDefinition"
+            | "Lease"
+            | "MutatingAdmissionPolicy"
+            | "MutatingAdmissionPolicyBinding"
+            | "MutatingWebhookConfiguration"
+            | "RuntimeClass"
+            | "ValidatingAdmissionPolicy"
+            | "ValidatingAdmissionPolicyBinding"
+            | "ValidatingWebhookConfiguration"
     );
     check.validate_metadata(&object["metadata"], "metadata", !lacks_rules && !of_any_name);
     // The generic rules of an update do not cover the syntax of finalizers.
