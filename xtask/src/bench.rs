@@ -102,7 +102,7 @@ const SMALL_STATIC_PROGRAM: [&str; 4] = [
     "-C",
     "target-feature=+crt-static",
     "-C",
-    "link-arg=-Wl,-z,pack-relative-relocs",
+    "relocation-model=static",
 ];
 
 const ONE_ROUND: &[&str] = &["--rounds", "1"];

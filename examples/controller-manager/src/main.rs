@@ -10,6 +10,7 @@ use clap::Parser as _;
 use flags::Flags;
 use kubewright::Manager;
 use kubewright_controllers::register;
+use tokio::runtime::Builder;
 
 /// Pods come and go by the thousand; the system's allocator keeps what they leave.
 #[global_allocator]
@@ -18,8 +19,20 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The name of the lease, and of the field manager.
 const NAME: &str = "kube-controller-manager";
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
+/// The variable in which tokio looks for the number of threads.
+const WORKER_THREADS: &str = "TOKIO_WORKER_THREADS";
+
+/// Controllers wait for the API server most of the time, and informers have a thread of their own: on one more thread, controllers wake no
+/// other threads, and the allocator keeps less memory.
+fn main() -> anyhow::Result<()> {
+    let mut builder = Builder::new_multi_thread();
+    if env::var_os(WORKER_THREADS).is_none() {
+        builder.worker_threads(1);
+    }
+    builder.enable_all().build()?.block_on(run())
+}
+
+async fn run() -> anyhow::Result<()> {
     let (arguments, ignored) = upstream_flags::take(env::args_os())?;
     let flags = Flags::parse_from(arguments);
     let options = flags.options().context("the command line is invalid")?;
