@@ -22,6 +22,18 @@ pub(super) fn for_evaluation(expression: &str, schema: &Value, old_is_optional: 
     })
 }
 
+/// Returns an error message of kube-cel with the names of fields as the rule has them: the real server names what the rule selects.
+pub(super) fn as_written(message: &str, rule: &str) -> String {
+    RESERVED_WORDS.iter().fold(message.to_owned(), |message, word| {
+        let escaped = format!("__{word}__");
+        if rule.contains(&escaped) {
+            message
+        } else {
+            message.replace(&escaped, word)
+        }
+    })
+}
+
 /// Where an identifier stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
@@ -120,21 +132,43 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn messages_name_fields_as_the_rule_does() {
+        let message = "no such key: __for__";
+        assert_eq!(as_written(message, "self.for == 'x'"), "no such key: for");
+        assert_eq!(as_written(message, "self.__for__ == 'x'"), message);
+    }
+
+    #[test]
     fn identifiers_are_replaced_outside_of_literals_and_comments() {
         let schema = json!({ "type": "object", "properties": {
             "list": { "type": "array", "items": { "type": "object", "properties": { "namespace": {}, "for": {} } } },
         } });
         for (expression, expected) in [
             ("self.namespace == 'x'", "self.__namespace__ == 'x'"),
-            ("has(self.for) && self.?for.hasValue()", "has(self.__for__) && self.?__for__.hasValue()"),
-            ("self . namespace // .namespace\n.for", "self . __namespace__ // .namespace\n.__for__"),
+            (
+                "has(self.for) && self.?for.hasValue()",
+                "has(self.__for__) && self.?__for__.hasValue()",
+            ),
+            (
+                "self . namespace // .namespace\n.for",
+                "self . __namespace__ // .namespace\n.__for__",
+            ),
             ("self. // a dot\nnamespace", "self. // a dot\n__namespace__"),
             // No field of the schema, no selection, no identifier.
             ("self.while + namespace", "self.while + namespace"),
-            ("self.namespaces + self.__namespace__", "self.namespaces + self.__namespace__"),
+            (
+                "self.namespaces + self.__namespace__",
+                "self.namespaces + self.__namespace__",
+            ),
             ("'.namespace' + \".for\"", "'.namespace' + \".for\""),
-            (r"'\'.namespace' + r'\' + self.for", r"'\'.namespace' + r'\' + self.__for__"),
-            ("'''a'.for''' + b\"\"\".for\"\"\"", "'''a'.for''' + b\"\"\".for\"\"\""),
+            (
+                r"'\'.namespace' + r'\' + self.for",
+                r"'\'.namespace' + r'\' + self.__for__",
+            ),
+            (
+                "'''a'.for''' + b\"\"\".for\"\"\"",
+                "'''a'.for''' + b\"\"\".for\"\"\"",
+            ),
             ("'unended .for", "'unended .for"),
             ("'ä'.for == 'ö.for'", "'ä'.__for__ == 'ö.for'"),
             ("dyn(self) == dyn ('dyn(1)')", "(self) ==  ('dyn(1)')"),
@@ -145,7 +179,10 @@ mod tests {
         let optional = "(oldSelf == null ? optional.none() : optional.of(oldSelf))";
         for (expression, expected) in [
             ("oldSelf.hasValue()", format!("{optional}.hasValue()")),
-            ("self.oldSelf == 'oldSelf' // oldSelf", "self.oldSelf == 'oldSelf' // oldSelf".to_owned()),
+            (
+                "self.oldSelf == 'oldSelf' // oldSelf",
+                "self.oldSelf == 'oldSelf' // oldSelf".to_owned(),
+            ),
         ] {
             assert_eq!(for_evaluation(expression, &schema, true), expected);
             assert_eq!(for_evaluation(expression, &schema, false), expression);

@@ -189,7 +189,8 @@ impl Rule {
             } else {
                 &self.message
             };
-            let why = format!("{} evaluating rule: {rule}", rule_message(error));
+            let message = rule_text::as_written(&rule_message(error), &self.text);
+            let why = format!("{message} evaluating rule: {rule}");
             return FieldError::invalid(path, ty, why);
         }
         let mut value = value.clone();
