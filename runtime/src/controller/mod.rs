@@ -13,6 +13,7 @@
 //! - `versions` registers the versions of a kind.
 //! - `component` has the parts of a program that work by themselves.
 //! - `webhooks` registers validators and defaulters.
+//! - `registration_checks` finds the errors of the registrations.
 //! - [`finalizer`] and [`conditions`] are helpers for reconcilers.
 //!
 //! # The span of a reconcile
@@ -39,6 +40,7 @@ mod pause;
 mod permissions;
 pub mod predicates;
 mod reconciler;
+mod registration_checks;
 mod registration_error;
 mod requeue;
 mod runnable;

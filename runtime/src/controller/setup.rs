@@ -1,6 +1,6 @@
 //! Setup: the registrations of an operator.
 
-use std::{collections::BTreeSet, error::Error, time::Duration};
+use std::{error::Error, time::Duration};
 
 use clap::Args;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -8,8 +8,8 @@ use prometheus_client::registry::Registry;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ArgSource, ControllerBuilder, Expectations, HealthCheck, Permission, PermissionScope, Probe, Reconciler,
-    RegistrationError, Runnable, component::Components, permissions::distinct,
+    ArgSource, ControllerBuilder, HealthCheck, Permission, PermissionScope, Probe, Reconciler, Runnable,
+    component::Components, permissions::distinct,
 };
 use crate::{
     Clock, CustomKind, Kind, Scope,
@@ -38,11 +38,11 @@ pub struct Setup {
     pub(super) versions: Vec<RegisteredVersions>,
     /// Whether the conversion is served in tests, too.
     pub(super) converts_in_tests: bool,
-    controllers: Vec<ControllerBuilder>,
-    runnables: Vec<Runnable>,
+    pub(super) controllers: Vec<ControllerBuilder>,
+    pub(super) runnables: Vec<Runnable>,
     pub(super) components: Components,
     resync: Option<Duration>,
-    health_checks: Vec<HealthCheck>,
+    pub(super) health_checks: Vec<HealthCheck>,
     pub(super) webhooks: Webhooks,
     metrics: Registry,
     clock: Clock,
@@ -402,104 +402,4 @@ impl Setup {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
-
-    /// Returns the errors of the registrations. An operator with errors must not run.
-    #[doc(hidden)]
-    pub fn errors(&self) -> Vec<RegistrationError> {
-        let mut errors: Vec<_> = self
-            .controllers
-            .iter()
-            .flat_map(ControllerBuilder::errors)
-            .collect();
-        errors.extend(self.shared_expectations());
-        errors.extend(self.shared_sources());
-        errors.extend(bad_names(
-            "controller",
-            self.controllers.iter().map(ControllerBuilder::name),
-        ));
-        errors.extend(bad_names("component", self.components.names()));
-        errors.extend(self.ordered_in_components());
-        errors.extend(self.versions_errors());
-        errors.extend(self.webhooks.errors().into_iter().map(RegistrationError::Webhook));
-        errors.extend(bad_names("runnable", self.runnables.iter().map(Runnable::name)));
-        let groups: BTreeSet<_> = self.runnables.iter().filter_map(Runnable::group_name).collect();
-        errors.extend(bad_names("group", groups.into_iter()));
-        for probe in [Probe::Live, Probe::Ready] {
-            let checks = self.health_checks.iter().filter(|check| check.probe == probe);
-            errors.extend(bad_names("health check", checks.map(HealthCheck::name)));
-        }
-        errors
-    }
-
-    /// Runnables of components start when their caches have synced, so nothing can wait for them.
-    fn ordered_in_components(&self) -> impl Iterator<Item = RegistrationError> {
-        let ordered = self.runnables.iter().filter_map(|runnable| {
-            let component = self.components.name(runnable.component?);
-            runnable.delays_others().then_some((component, runnable.name()))
-        });
-        ordered.map(|(component, runnable)| RegistrationError::OrderedInComponent {
-            component: component.to_owned(),
-            runnable: runnable.to_owned(),
-        })
-    }
-
-    fn shared_sources(&self) -> impl Iterator<Item = RegistrationError> {
-        let is_shared = |index: &usize| {
-            let sources = &self.controllers[*index].added_sources;
-            let mut earlier = self.controllers[..*index].iter();
-            earlier.any(|other| other.added_sources.is_same(sources))
-        };
-        let shared = (0..self.controllers.len()).filter(is_shared);
-        shared.map(|index| RegistrationError::SharedSources {
-            controller: self.controllers[index].name.clone(),
-        })
-    }
-
-    fn shared_expectations(&self) -> Vec<RegistrationError> {
-        let (mut owners, mut errors) = (Vec::<(&str, &Expectations)>::new(), Vec::new());
-        for controller in &self.controllers {
-            let mut own: Vec<&Expectations> = Vec::new();
-            for expectations in controller
-                .sources
-                .iter()
-                .filter_map(|source| source.expectations.as_ref())
-            {
-                if own.iter().any(|known| known.is_same(expectations)) {
-                    continue;
-                }
-                own.push(expectations);
-                if let Some((first, _)) = owners.iter().find(|(_, known)| known.is_same(expectations)) {
-                    errors.push(RegistrationError::SharedExpectations {
-                        first: (*first).to_owned(),
-                        second: controller.name.clone(),
-                    });
-                }
-            }
-            owners.extend(
-                own.into_iter()
-                    .map(|expectations| (&*controller.name, expectations)),
-            );
-        }
-        errors
-    }
-}
-
-fn bad_names<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Vec<RegistrationError> {
-    let (mut seen, mut errors) = (BTreeSet::new(), Vec::new());
-    for name in names {
-        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if name.is_empty() || !name.chars().all(fits) {
-            errors.push(RegistrationError::BadName {
-                what,
-                name: name.to_owned(),
-            });
-        }
-        if !seen.insert(name) {
-            errors.push(RegistrationError::DuplicateName {
-                what,
-                name: name.to_owned(),
-            });
-        }
-    }
-    errors
 }
