@@ -37,7 +37,7 @@ mod webhook_client;
 
 pub use admission::{AdmissionPlugin, AdmissionPluginError};
 pub use discovery::VersionInfo;
-pub use housekeeping::HousekeepingTask;
+pub use housekeeping::{HousekeepingTask, UnknownHousekeepingTask};
 pub use kubewright_apimachinery::status;
 pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, TlsInput};
 pub use strategy::{ServiceNetwork, ServiceNetworkError, validate_definition};
