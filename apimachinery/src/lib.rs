@@ -2,7 +2,7 @@
 //! apply, schemas of custom resources, validation, selectors, errors and encodings. Objects are [`serde_json::Value`]s.
 //!
 //! Reading order: [`quote`] and `go_format` (text as Go writes it), [`duration`], [`field`] and [`status`] (errors of the API), [`meta`] and
-//! [`selectors`], [`types`] (the fields of the built-in kinds), [`yaml`] and [`protobuf`] (encodings), [`patch`] and [`apply`] (changes), [`cel`] and [`schema`]
+//! [`selectors`], [`types`] (the fields of the built-in kinds), [`go_json`], [`yaml`] and [`protobuf`] (encodings), [`patch`] and [`apply`] (changes), [`cel`] and [`schema`]
 //! (custom resources), [`builtin`] (defaults and validation of the built-in kinds).
 
 pub mod apply;
@@ -11,6 +11,7 @@ pub mod cel;
 pub mod duration;
 pub mod field;
 mod go_format;
+pub mod go_json;
 pub mod meta;
 pub mod patch;
 pub mod protobuf;

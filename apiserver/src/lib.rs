@@ -37,11 +37,12 @@ mod webhook_client;
 
 pub use admission::{AdmissionPlugin, AdmissionPluginError};
 pub use discovery::VersionInfo;
-pub use housekeeping::HousekeepingTask;
+pub use housekeeping::{HousekeepingTask, UnknownHousekeepingTask};
 pub use kubewright_apimachinery::status;
 pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, TlsInput};
 pub use strategy::{ServiceNetwork, ServiceNetworkError, validate_definition};
 
 use kubewright_apimachinery::{
-    apply, builtin, cel, duration, field, meta, patch, protobuf, quote, schema, selectors, types, yaml,
+    apply, builtin, cel, duration, field, go_json, meta, patch, protobuf, quote, schema, selectors, types,
+    yaml,
 };

@@ -55,7 +55,7 @@ pub use error::{
 
 /// Parses the arguments, runs the command and reports its error. Returns the process's exit code.
 pub fn main() -> ExitCode {
-    let cli = match args::Cli::try_parse() {
+    let cli = match args::Cli::try_parse_from(args::command_line(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to stdout and exit with success; everything else is a usage error.

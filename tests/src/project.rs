@@ -85,6 +85,11 @@ impl Project {
         test_runner_variables().fold(launch, Launch::env_remove)
     }
 
+    /// Returns the path of the `kubewright` command.
+    pub fn command_path() -> PathBuf {
+        cli()
+    }
+
     /// Runs `kubewright …` in `folder` on a pseudo-terminal, which util-linux's `script` makes: both outputs are in `stdout`. The arguments have
     /// no spaces.
     pub fn run_on_terminal(folder: &Path, arguments: &[&str], kubeconfig: &Path) -> CommandOutput {

@@ -7,7 +7,7 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use kubewright_testkit::{ChildProcess, eventually};
+use kubewright_testkit::{ChildProcess, Launch, eventually};
 use kubewright_tests::Project;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, SanType,
@@ -269,6 +269,11 @@ fn unusable_files_and_options_are_named_in_the_error() {
             "this server does not have the admission plugin PodSecurity: it has NamespaceLifecycle, ",
         ),
         (
+            &["--housekeeping=*,-garbage-collection"],
+            12,
+            "unknown housekeeping task \"-garbage-collection\": this server has custom-resource-definitions, ",
+        ),
+        (
             &["--service-cluster-ip-range=fd00::/112"],
             2,
             "expected one IPv4 network of /12 to /29, such as 10.0.0.0/16",
@@ -347,6 +352,93 @@ async fn admission_plugins_and_the_service_network_are_options() {
     let admin = server.admin().await;
     let service = get(&admin, "/api/v1/namespaces/default/services/kubernetes").await;
     assert_eq!(service.expect("the service")["spec"]["clusterIP"], "10.96.0.1");
+}
+
+#[tokio::test]
+async fn finalizer_of_foreground_deletion_stays_without_the_garbage_collector() {
+    for (arguments, is_deleted) in [
+        (&[][..], true),
+        (&["--housekeeping=*,-garbage-collector"], false),
+        (
+            &["--housekeeping=custom-resource-definitions,flow-schemas"],
+            false,
+        ),
+    ] {
+        let server = Server::start(arguments);
+        let admin = server.admin().await;
+        let body = json!({ "metadata": { "name": "a" } }).to_string().into_bytes();
+        let request = Request::post(CONFIG_MAPS)
+            .header("Content-Type", "application/json")
+            .body(body);
+        send(&admin, request.expect("a request"))
+            .await
+            .expect("it is created");
+        let path = format!("{CONFIG_MAPS}/a");
+        let foreground = Request::delete(format!("{path}?propagationPolicy=Foreground")).body(vec![]);
+        let pending = send(&admin, foreground.expect("a request"))
+            .await
+            .expect("it is deleted");
+        assert_eq!(pending["metadata"]["finalizers"], json!(["foregroundDeletion"]));
+        if is_deleted {
+            while get(&admin, &path).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        } else {
+            // Ten times what housekeeping waits before it acts.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let kept = get(&admin, &path).await.expect("the object is kept");
+            assert!(kept["metadata"]["deletionTimestamp"].is_string(), "{kept}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn link_to_the_command_runs_as_kube_apiserver_with_the_flags_of_envtest() {
+    let (folder, authority) = (
+        tempfile::tempdir().expect("a folder"),
+        CertificateAuthority::new(),
+    );
+    let purpose = ExtendedKeyUsagePurpose::ServerAuth;
+    authority.sign(&folder, "apiserver", "an API server", purpose);
+    fs::write(folder.path().join("ca.crt"), &authority.pem).expect("the file is written");
+    let program = folder.path().join("kube-apiserver");
+    std::os::unix::fs::symlink(Project::command_path(), &program).expect("a link");
+    let certificates = folder.path().display();
+    let arguments = [
+        "--allow-privileged=true",
+        "--authorization-mode=RBAC",
+        "--bind-address=127.0.0.1",
+        &format!("--cert-dir={certificates}"),
+        &format!("--client-ca-file={certificates}/ca.crt"),
+        "--disable-admission-plugins=ServiceAccount",
+        "--etcd-servers=http://127.0.0.1:2379",
+        "--secure-port=0",
+        "--service-account-issuer=https://127.0.0.1:6443/",
+        &format!("--service-account-key-file={certificates}/sa-signer.crt"),
+        &format!("--service-account-signing-key-file={certificates}/sa-signer.key"),
+        "--service-cluster-ip-range=10.0.0.0/24",
+    ];
+    let launch = Launch::new(program, folder.path().join("log")).args(arguments);
+    let process = launch.start().expect("the server starts");
+    eventually("the server serves", EXIT_TIMEOUT, || {
+        let log = process.log();
+        if log.contains("KUBECONFIG=") {
+            Ok(())
+        } else {
+            Err(log)
+        }
+    });
+    let log = process.log();
+    let warning = "--etcd-servers changes nothing here: the server keeps all objects in memory\n";
+    assert!(log.contains(warning), "{log}");
+    let server = Server { process, folder };
+    let mut kubeconfig = server.kubeconfig();
+    let cluster = kubeconfig.clusters[0].cluster.as_mut().expect("a cluster");
+    cluster.certificate_authority = Some(path(&server.folder, "ca.crt"));
+    cluster.certificate_authority_data = None;
+    get(&client(kubeconfig).await, CONFIG_MAPS)
+        .await
+        .expect("the server has the certificate of the folder");
 }
 
 /// A certificate authority.

@@ -18,12 +18,14 @@ pub(crate) struct GoField {
     pub(crate) ty: String,
     /// The inlined structs that contain the field, which messages name, such as `VolumeSource`.
     pub(crate) inlined_in: String,
+    /// The line in its file, after those of the inlined structs that contain the field: Go encodes the fields in this order.
+    pub(crate) order: Vec<usize>,
 }
 
 /// Parses the Go files of a package.
 pub(crate) fn parse_package(folder: &Path) -> anyhow::Result<Structs> {
     let mut structs = Structs::new();
-    let mut inlined: Vec<(String, String)> = Vec::new();
+    let mut inlined: Vec<(String, String, usize)> = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "go") {
@@ -32,11 +34,12 @@ pub(crate) fn parse_package(folder: &Path) -> anyhow::Result<Structs> {
     }
     // Inlined structs may inline others.
     for _ in 0..3 {
-        for (outer, inner) in &inlined {
+        for (outer, inner, line) in &inlined {
             let mut fields = structs.get(inner).cloned().unwrap_or_default();
             for field in fields.values_mut() {
                 let dot = if field.inlined_in.is_empty() { "" } else { "." };
                 field.inlined_in = format!("{inner}{dot}{}", field.inlined_in);
+                field.order.insert(0, *line);
             }
             structs.entry(outer.clone()).or_default().extend(fields);
         }
@@ -44,11 +47,11 @@ pub(crate) fn parse_package(folder: &Path) -> anyhow::Result<Structs> {
     Ok(structs)
 }
 
-fn parse_structs(source: &str, structs: &mut Structs, inlined: &mut Vec<(String, String)>) {
+fn parse_structs(source: &str, structs: &mut Structs, inlined: &mut Vec<(String, String, usize)>) {
     let mut current: Option<String> = None;
     let package = source.lines().find_map(|line| line.strip_prefix("package "));
     let package = package.unwrap_or_default().trim();
-    for line in source.lines() {
+    for (number, line) in source.lines().enumerate() {
         if let Some(name) = line
             .strip_prefix("type ")
             .and_then(|rest| rest.strip_suffix(" struct {"))
@@ -70,16 +73,17 @@ fn parse_structs(source: &str, structs: &mut Structs, inlined: &mut Vec<(String,
         match *words {
             ["metav1.TypeMeta"] => {
                 let fields = structs.entry(name.clone()).or_default();
-                let type_meta_field = GoField {
+                let type_meta_field = |at| GoField {
                     flags: "omitempty".to_owned(),
                     ty: "string".to_owned(),
                     inlined_in: "TypeMeta".to_owned(),
+                    order: vec![number, at],
                 };
-                fields
-                    .extend(["apiVersion", "kind"].map(|field| (field.to_owned(), type_meta_field.clone())));
+                fields.insert("kind".to_owned(), type_meta_field(0));
+                fields.insert("apiVersion".to_owned(), type_meta_field(1));
             }
             [inner] if field.is_empty() && options.contains(&"inline") => {
-                inlined.push((name.clone(), inner.trim_start_matches('*').to_owned()));
+                inlined.push((name.clone(), inner.trim_start_matches('*').to_owned(), number));
             }
             // An embedded struct with a JSON name has no field name.
             [ty] | [_, ty, ..] => {
@@ -89,6 +93,7 @@ fn parse_structs(source: &str, structs: &mut Structs, inlined: &mut Vec<(String,
                 let field_facts = GoField {
                     flags: flags.join(" "),
                     ty: type_in_messages(ty.trim_start_matches('*'), package),
+                    order: vec![number],
                     ..GoField::default()
                 };
                 structs

@@ -9,6 +9,7 @@
 //!   `{?`) are not supported: a definition that uses them in rules is checked as by the real server, its types and costs included, and
 //!   every object that such a rule applies to is rejected.
 //! - Lists of type set are compared in order; `string` of a duration has another format.
+//! - `isURL` and `url` accept a fragment after the host, such as `https://example.com#f`.
 //! - `self` at the root has all of the metadata, not only `name` and `generateName`.
 //! - Some evaluation errors have kube-cel's message: `cel::messages` translates the others.
 

@@ -1,6 +1,6 @@
 //! Conversion of a custom resource's schema to a type, for server-side apply.
 
-use crate::types::{EmptyEncoding, Field, FieldDocument, List, ListKind, Map, PatchStrategy, Scalar, Type};
+use crate::types::{EmptyEncoding, Field, List, ListKind, Map, Scalar, Type};
 use serde_json::Value;
 
 /// Returns the type of a custom resource with this `openAPIV3Schema`: fields, lists and maps of the schema, and object metadata. A null or
@@ -28,18 +28,13 @@ fn with_object_fields(ty: Type) -> Type {
 
 fn plain(ty: Type, default: Option<Value>) -> Field {
     Field {
-        go_type: None,
-        document: FieldDocument::default(),
-        inlined_from: None,
-        ty,
         default,
-        required: false,
-        patch: PatchStrategy::default(),
         empty: EmptyEncoding {
             pointer: true,
             omitempty: true,
             omitzero: false,
         },
+        ..ty.into()
     }
 }
 

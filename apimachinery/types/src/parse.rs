@@ -18,7 +18,8 @@ pub(crate) fn parse_table(text: &str) -> BuiltinTypes {
     let mut current: Option<(Box<str>, Map)> = None;
     for line in text.lines() {
         if let Some(line) = line.strip_prefix("  ") {
-            if let (Some((_, map)), Some((name, field))) = (&mut current, parse_field(line)) {
+            if let (Some((_, map)), Some((name, mut field))) = (&mut current, parse_field(line)) {
+                field.position = u16::try_from(map.fields.len()).unwrap_or(u16::MAX);
                 map.fields.insert(name, field);
             }
             continue;
@@ -148,6 +149,7 @@ fn parse_field(line: &str) -> Option<(Box<str>, Field)> {
             go_type,
             document,
             inlined_from,
+            position: 0,
         },
     ))
 }

@@ -125,6 +125,8 @@ pub struct Field {
     pub document: FieldDocument,
     /// The embedded Go structs that contain the field but do not show in JSON; error messages name them.
     pub inlined_from: Option<Box<str>>,
+    /// The position in the Go struct, which is that in JSON.
+    pub position: u16,
 }
 
 /// What only the OpenAPI document shows of a field.
@@ -171,6 +173,22 @@ pub struct Named {
     pub name: Box<str>,
     /// Whether the object is atomic here, if that differs from its type.
     pub atomic: Option<bool>,
+}
+
+impl From<Type> for Field {
+    fn from(ty: Type) -> Self {
+        Self {
+            ty,
+            default: None,
+            required: false,
+            patch: PatchStrategy::default(),
+            empty: EmptyEncoding::default(),
+            go_type: None,
+            document: FieldDocument::default(),
+            inlined_from: None,
+            position: 0,
+        }
+    }
 }
 
 impl Type {

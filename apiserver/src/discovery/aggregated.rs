@@ -9,11 +9,16 @@ use crate::yaml;
 use serde::Serialize;
 
 /// Returns the first encoding in which the client accepts aggregated discovery, wherever it stands in the header.
-pub(super) fn negotiate(accept: &str) -> Option<Encoding> {
+pub(super) fn negotiate(accept: &str, pretty: bool) -> Option<Encoding> {
+    let json = if pretty {
+        Encoding::PrettyJson
+    } else {
+        Encoding::Json
+    };
     AcceptedType::parse_all(accept).iter().find_map(|accepted| {
         let kind = ["g", "v", "as"].map(|name| accepted.parameter(name));
         let encodings = [
-            (JSON, Encoding::Json),
+            (JSON, json),
             (YAML, Encoding::Yaml),
             (PROTOBUF, Encoding::Protobuf),
         ];
@@ -122,7 +127,7 @@ pub(super) fn document_response(catalog: &Catalog, core: bool, encoding: Encodin
         ),
         Encoding::Json | Encoding::PrettyJson => (
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-            serde_json::to_vec(&document).unwrap_or_default(),
+            respond::document_json(&document, encoding == Encoding::PrettyJson),
         ),
     };
     respond::bytes(200, content_type, bytes)

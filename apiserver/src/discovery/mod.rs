@@ -9,9 +9,12 @@ mod version;
 pub use version::VersionInfo;
 
 use crate::registry::Registry;
-use crate::render::{ApiResponse, JSON, MEDIA_TYPES, ResponseFormat, accept_header, check_route, respond};
+use crate::render::{
+    ApiResponse, JSON, MEDIA_TYPES, ResponseFormat, accept_header, check_route, is_browser, respond,
+};
 use crate::request::{Query, RequestInfo};
 use crate::status::ApiError;
+use crate::types;
 use http::request::Parts;
 use serde::Serialize;
 use serde_json::json;
@@ -38,8 +41,9 @@ pub(crate) fn handle(
     let headers = &parts.headers;
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
     let is_core = path == ["api"];
+    let pretty = query.flag("pretty");
     if (is_core || path == ["apis"])
-        && let Some(encoding) = aggregated::negotiate(accept_header(headers))
+        && let Some(encoding) = aggregated::negotiate(accept_header(headers), pretty || is_browser(headers))
     {
         let checked = if is_core {
             check_route(headers, &MEDIA_TYPES)
@@ -51,7 +55,6 @@ pub(crate) fn handle(
             Err(error) => respond::error(error_format, &error),
         };
     }
-    let pretty = query.flag("pretty");
     let routed = || ResponseFormat::of_document(headers, pretty, true);
     // The handlers of `/apis`, of groups and of custom kinds negotiate, but no route checks the media types before them.
     let unrouted = || ResponseFormat::of_document(headers, pretty, false);
@@ -68,7 +71,10 @@ pub(crate) fn handle(
         }
         ["version"] => {
             return match check_route(headers, &[JSON]) {
-                Ok(()) => respond::value(200, ResponseFormat::DEFAULT, &served.version.to_json()),
+                Ok(()) => {
+                    let ty = types::definition("pkg.version.Info");
+                    respond::indented(200, &served.version.to_json(), ty)
+                }
                 Err(error) => respond::error(error_format, &error),
             };
         }
@@ -95,7 +101,7 @@ pub(crate) fn handle(
     };
     match document {
         // The paths have no other encoding.
-        Some(value) => respond::value(200, ResponseFormat::DEFAULT, &value),
+        Some(value) => respond::indented(200, &value, None),
         None => respond::page_not_found(),
     }
 }

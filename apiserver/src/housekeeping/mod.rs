@@ -32,6 +32,11 @@ pub enum HousekeepingTask {
     StorageProtection,
 }
 
+/// A name of a task that does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown housekeeping task {0:?}: this server has {names}", names = HousekeepingTask::ALL.map(HousekeepingTask::name).join(", "))]
+pub struct UnknownHousekeepingTask(String);
+
 impl HousekeepingTask {
     /// All tasks.
     pub const ALL: [Self; 5] = [
@@ -48,6 +53,41 @@ impl HousekeepingTask {
         Self::FlowSchemas,
         Self::StorageProtection,
     ];
+
+    /// Returns the name of the task in [`select`](Self::select).
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CustomResourceDefinitions => "custom-resource-definitions",
+            Self::FlowSchemas => "flow-schemas",
+            Self::GarbageCollector => "garbage-collector",
+            Self::Namespaces => "namespaces",
+            Self::StorageProtection => "storage-protection",
+        }
+    }
+
+    /// Returns the tasks of these names, as kube-controller-manager's flag `--controllers` selects controllers: `*` is all, `-foo` is all but
+    /// `foo` beside `*`.
+    ///
+    /// # Errors
+    ///
+    /// If a name is unknown.
+    pub fn select(names: &[String]) -> Result<Vec<Self>, UnknownHousekeepingTask> {
+        let is_known = |name: &str| Self::ALL.iter().any(|task| task.name() == name);
+        let mut listed = names.iter().filter(|name| !matches!(name.as_str(), "*" | ""));
+        if let Some(unknown) = listed.find(|name| !is_known(name.strip_prefix('-').unwrap_or(name))) {
+            return Err(UnknownHousekeepingTask(unknown.clone()));
+        }
+        let is_selected = |task: &Self| {
+            // The first mention of a task counts.
+            let mention = names
+                .iter()
+                .find(|name| name.trim_start_matches('-') == task.name());
+            mention.map_or(names.iter().any(|name| name == "*"), |name| {
+                !name.starts_with('-')
+            })
+        };
+        Ok(Self::ALL.into_iter().filter(is_selected).collect())
+    }
 
     /// Runs the task until the future is dropped. It acts `delay` after the change that it reacts to: see
     /// [`ApiServerBuilder::housekeeping_delay`](crate::ApiServerBuilder::housekeeping_delay).

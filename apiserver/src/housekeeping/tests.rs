@@ -285,3 +285,28 @@ async fn deleted_attributes_class_disappears_when_no_claim_names_it() {
     cluster.delete("persistentvolumeclaims", "data");
     cluster.expect_deletion_within(classes, "fast", DELAY * 4).await;
 }
+
+#[test]
+fn tasks_are_selected_by_name_as_controllers_are() {
+    use HousekeepingTask::{CustomResourceDefinitions, FlowSchemas, GarbageCollector};
+    let select = |names: &str| {
+        let names: Vec<String> = names.split(',').map(str::to_owned).collect();
+        HousekeepingTask::select(&names)
+    };
+    assert_eq!(select("*").unwrap(), HousekeepingTask::ALL);
+    assert_eq!(
+        select("*,-namespaces,-storage-protection").unwrap(),
+        [CustomResourceDefinitions, FlowSchemas, GarbageCollector]
+    );
+    assert_eq!(
+        select("flow-schemas,custom-resource-definitions").unwrap(),
+        [CustomResourceDefinitions, FlowSchemas]
+    );
+    assert_eq!(select("-garbage-collector").unwrap(), []);
+    assert_eq!(select("").unwrap(), []);
+    assert_eq!(
+        select("*,-nodes").unwrap_err().to_string(),
+        "unknown housekeeping task \"-nodes\": this server has custom-resource-definitions, flow-schemas, garbage-collector, \
+         namespaces, storage-protection"
+    );
+}

@@ -8,7 +8,7 @@ pub(crate) mod respond;
 mod tables;
 
 pub use negotiate::{Encoding, IncludeObject, Representation, ResponseFormat};
-pub(crate) use negotiate::{JSON, MEDIA_TYPES, PROTOBUF, YAML, accept_header, check_route};
+pub(crate) use negotiate::{JSON, MEDIA_TYPES, PROTOBUF, YAML, accept_header, check_route, is_browser};
 pub(crate) use representation::{metadata_only, table};
 pub(crate) use respond::append_object;
 pub use respond::{ApiResponse, Body, ConnectionAborted};

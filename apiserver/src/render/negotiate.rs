@@ -183,7 +183,8 @@ impl ResponseFormat {
     }
 }
 
-fn is_browser(headers: &HeaderMap) -> bool {
+/// True for clients that get indented JSON.
+pub(crate) fn is_browser(headers: &HeaderMap) -> bool {
     let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
     agent.is_some_and(|agent| {
         ["curl", "Wget", "Mozilla/5.0"]

@@ -2,12 +2,14 @@
 
 use super::negotiate::{Encoding, JSON, PROTOBUF, Representation, ResponseFormat};
 use super::representation::{go_type, metadata_only, set_meta_version, table};
+use crate::go_json;
 use crate::kinds::Kind;
 use crate::kinds::{convert::needs_conversion, to_request_version};
 use crate::protobuf;
 use crate::registry::Listing;
 use crate::status::ApiError;
 use crate::storage::Object;
+use crate::types;
 use crate::yaml;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
@@ -105,31 +107,45 @@ pub(crate) fn prepend_warnings(response: &mut ApiResponse, warnings: &[String]) 
 /// A response with a document; in JSON, its fields are in the order of its type. Documents are types that always serialize.
 pub(crate) fn serialized(code: u16, format: ResponseFormat, document: &impl Serialize) -> ApiResponse {
     match format.encoding {
-        Encoding::Json => bytes(code, JSON, serde_json::to_string(document).unwrap_or_default()),
-        Encoding::PrettyJson => {
-            let text = serde_json::to_string_pretty(document).unwrap_or_default();
-            bytes(code, JSON, text)
-        }
+        Encoding::Json => bytes(code, JSON, document_json(document, false)),
+        Encoding::PrettyJson => bytes(code, JSON, document_json(document, true)),
         Encoding::Yaml | Encoding::Protobuf => {
             value(code, format, &serde_json::to_value(document).unwrap_or_default())
         }
     }
 }
 
-/// A response with the given value.
+/// Returns the JSON of a document: indented, or on a line.
+pub(crate) fn document_json(document: &impl Serialize, pretty: bool) -> Vec<u8> {
+    if pretty {
+        return serde_json::to_vec_pretty(document).unwrap_or_default();
+    }
+    let mut line = serde_json::to_vec(document).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// A response with the given value. As in kube-apiserver, JSON ends with a newline unless it is indented.
 pub(crate) fn value(code: u16, format: ResponseFormat, value: &Value) -> ApiResponse {
     match format.encoding {
-        Encoding::Json => bytes(code, JSON, value.to_string()),
-        Encoding::PrettyJson => {
-            let text = serde_json::to_string_pretty(value).unwrap_or_default();
-            bytes(code, JSON, text)
-        }
+        Encoding::Json => json_line(code, go_json::encode(value)),
+        Encoding::PrettyJson => indented(code, value, go_json::type_of_kind(value)),
         Encoding::Yaml => bytes(code, "application/yaml", yaml::write(value)),
         Encoding::Protobuf => match protobuf::encode(value) {
             Ok(encoded) => bytes(code, PROTOBUF, encoded),
-            Err(why) => bytes(500, JSON, ApiError::internal(why).status().to_string()),
+            Err(why) => json_line(500, go_json::encode(&ApiError::internal(why).status())),
         },
     }
+}
+
+/// A response with indented JSON, with the fields of objects in the order of their types.
+pub(crate) fn indented(code: u16, value: &Value, ty: Option<&types::Type>) -> ApiResponse {
+    bytes(code, JSON, go_json::encode_pretty(value, ty))
+}
+
+fn json_line(code: u16, mut json: Vec<u8>) -> ApiResponse {
+    json.push(b'\n');
+    bytes(code, JSON, json)
 }
 
 /// A response with the error as a Status.
@@ -155,7 +171,7 @@ pub(crate) fn object(
 ) -> Result<ApiResponse, ApiError> {
     Ok(match format.representation {
         Representation::Objects if format.encoding == Encoding::Json => {
-            bytes(code, JSON, object_bytes(kind, object))
+            json_line(code, object_bytes(kind, object))
         }
         Representation::Objects => {
             let converted = to_request_version(kind, object.value());
@@ -195,7 +211,11 @@ pub(crate) fn append_object(kind: &Kind, object: &Object, text: &mut Vec<u8>) {
     if needs_conversion(kind)
         && let Some(converted) = to_request_version(kind, object.value())
     {
-        text.extend(serde_json::to_vec(&converted).unwrap_or_default());
+        go_json::write(text, &converted, go_json::type_of_kind(&converted));
+        return;
+    }
+    if kind.definition.is_some() {
+        append_custom(kind, object, text);
         return;
     }
     text.extend_from_slice(br#"{"kind":""#);
@@ -208,6 +228,27 @@ pub(crate) fn append_object(kind: &Kind, object: &Object, text: &mut Vec<u8>) {
     text.extend_from_slice(kind.version.as_bytes());
     text.push(b'"');
     append_fields(text, object.json());
+}
+
+/// Appends a custom resource, whose fields are in the order of their names.
+fn append_custom(kind: &Kind, object: &Object, text: &mut Vec<u8>) {
+    let json = object.json();
+    let first_field = json.get(2..).unwrap_or_default();
+    // Most have no field before `metadata`.
+    if !json.starts_with(b"{\"") || first_field > b"kind".as_slice() {
+        let head = format!(
+            r#"{{"apiVersion":"{}","kind":"{}""#,
+            kind.api_version(),
+            kind.kind
+        );
+        text.extend_from_slice(head.as_bytes());
+        append_fields(text, json);
+        return;
+    }
+    let mut value = object.value_once().into_owned();
+    value["apiVersion"] = json!(kind.api_version());
+    value["kind"] = json!(kind.kind);
+    go_json::write(text, &value, None);
 }
 
 /// Appends the fields of an object after earlier fields, and the closing brace.
@@ -237,7 +278,7 @@ pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> Re
     }
     Ok(match format.representation {
         Representation::Objects if format.encoding == Encoding::Json => {
-            bytes(200, JSON, list_bytes(kind, listing, &metadata))
+            json_line(200, list_bytes(kind, listing, &metadata))
         }
         // One item after the other: their trees are larger than their JSON.
         Representation::Objects if format.encoding == Encoding::Protobuf => {
@@ -291,11 +332,24 @@ pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> Re
 }
 
 fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {
-    let head = format!(
-        r#"{{"kind":"{}","apiVersion":"{}","metadata":{metadata},"items":["#,
-        kind.list_kind(),
-        kind.api_version()
-    );
+    let (list_kind, version, is_custom) = (kind.list_kind(), kind.api_version(), kind.definition.is_some());
+    let mut list_metadata = vec![];
+    let metadata_type = types::definition("meta.v1.ListMeta").filter(|_| !is_custom);
+    go_json::write(&mut list_metadata, metadata, metadata_type);
+    let list_metadata = String::from_utf8_lossy(&list_metadata);
+    let (head, tail) = if is_custom {
+        (
+            format!(r#"{{"apiVersion":"{version}","items":["#),
+            format!(r#"],"kind":"{list_kind}","metadata":{list_metadata}}}"#),
+        )
+    } else {
+        (
+            format!(
+                r#"{{"kind":"{list_kind}","apiVersion":"{version}","metadata":{list_metadata},"items":["#
+            ),
+            "]}".to_owned(),
+        )
+    };
     let mut text = head.into_bytes();
     let json = |object: &std::sync::Arc<Object>| object.json().len() + TYPE_META_BYTES;
     text.reserve(listing.objects.iter().map(json).sum());
@@ -303,15 +357,16 @@ fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {
         if at > 0 {
             text.push(b',');
         }
-        if kind.definition.is_some() {
+        if is_custom {
             append_object(kind, object, &mut text);
         } else if needs_conversion(kind) {
-            text.extend_from_slice(list_item(kind, object).to_string().as_bytes());
+            let item = to_request_version(kind, object.value());
+            go_json::write_without_kind(&mut text, item.as_ref().unwrap_or_else(|| object.value()));
         } else {
             text.extend_from_slice(object.json());
         }
     }
-    text.extend_from_slice(b"]}");
+    text.extend_from_slice(tail.as_bytes());
     text
 }
 

@@ -1,10 +1,9 @@
 //! One version of an object.
 
-use crate::types;
+use crate::{go_json, types};
 use bytes::Bytes;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// The JSON of most objects fits into this many bytes.
@@ -81,13 +80,8 @@ impl Object {
     /// Returns the object as a JSON object without kind and apiVersion, because these depend on the version in which it is shown.
     pub fn json(&self) -> &Bytes {
         self.json.get_or_init(|| {
-            let fields = self.value().as_object().into_iter().flatten();
-            let fields: BTreeMap<&String, &Value> = fields
-                .filter(|(key, _)| !matches!(key.as_str(), "kind" | "apiVersion"))
-                .collect();
-            // Serialization of a map with string keys cannot fail.
             let mut json = Vec::with_capacity(TYPICAL_JSON_BYTES);
-            let _ = serde_json::to_writer(&mut json, &fields);
+            go_json::write_without_kind(&mut json, self.value());
             json.shrink_to_fit();
             json.into()
         })

@@ -1,5 +1,6 @@
 //! Serialization of watch events.
 
+use crate::go_json;
 use crate::kinds::{Kind, to_request_version};
 use crate::protobuf;
 use crate::render::{Encoding, Representation, ResponseFormat, append_object, metadata_only, table};
@@ -132,7 +133,7 @@ fn append_value(format: ResponseFormat, event_type: &str, object: &Value, events
         return;
     }
     append_json(event_type, events, |json| {
-        json.extend(object.to_string().into_bytes());
+        go_json::write(json, object, go_json::type_of_kind(object));
     });
 }
 

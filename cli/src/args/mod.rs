@@ -1,9 +1,11 @@
 //! The command line. Each struct has the arguments of one command.
 
+mod api_server;
 mod changes;
 mod packages;
 mod write_options;
 
+pub use api_server::{ApiServer, AuthorizationMode, UpstreamFlags, command_line};
 pub use changes::{
     Add, AddController, AddKind, AddVersion, AddWebhook, Import, Migrate, MigrateStorage, Remove,
     RemoveController, RemoveKind, RemoveVersion, RemoveWebhook, Rename, RenameGroup, RenameKind,
@@ -11,12 +13,11 @@ pub use changes::{
 pub use packages::{ChartCrds, Package, PackageBundle, PackageHelm, PackageInstall};
 pub use write_options::{MergeOptions, WriteOptions};
 
-use std::{ffi::OsString, net::IpAddr, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf};
 
 use cargo_metadata::semver::Version;
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use kubewright_apiserver::ServiceNetwork;
 
 use crate::{
     exit,
@@ -63,7 +64,7 @@ pub enum Command {
     /// Run the operator against an in-memory API server, and rebuild and restart it when the source changes
     Dev(Dev),
     /// Run an in-memory Kubernetes API server for development and tests; not for production
-    ApiServer(ApiServer),
+    ApiServer(Box<ApiServer>),
     /// Print shell completions
     Completions(Completions),
 }
@@ -150,65 +151,6 @@ pub struct Dev {
     /// Flags of the operator, after `--`
     #[arg(last = true, value_name = "OPERATOR_FLAGS")]
     pub operator_flags: Vec<OsString>,
-}
-
-/// Arguments of `kubewright api-server`.
-#[derive(Debug, Args)]
-pub struct ApiServer {
-    /// Address to listen on
-    #[arg(long, default_value = "127.0.0.1")]
-    pub bind_address: IpAddr,
-    /// Port to listen on; 0 picks a free one
-    #[arg(long, default_value_t = 0)]
-    pub secure_port: u16,
-    /// Serving certificate, as PEM [default: generated]
-    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
-    pub tls_cert_file: Option<PathBuf>,
-    /// Private key of the serving certificate
-    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
-    pub tls_private_key_file: Option<PathBuf>,
-    /// Serve plain HTTP; kubectl sends no token over it
-    #[arg(long, conflicts_with = "tls_cert_file")]
-    pub plain_http: bool,
-    /// CA bundle for verifying client certificates
-    #[arg(long, value_name = "FILE", conflicts_with = "plain_http")]
-    pub client_ca_file: Option<PathBuf>,
-    /// Static tokens, one per line: `token,user,uid,"group1,group2"`
-    #[arg(long, value_name = "FILE")]
-    pub token_auth_file: Option<PathBuf>,
-    /// Authorization modes; a request is allowed if one of them allows it
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "RBAC")]
-    pub authorization_mode: Vec<AuthorizationMode>,
-    /// Serve requests without credentials as `system:anonymous`; the authorization mode `AlwaysAllow` switches this off
-    #[arg(long, default_value_t = true, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
-    pub anonymous_auth: bool,
-    /// Admission plugins to switch on, such as ServiceAccount, beside those that are on by default
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub enable_admission_plugins: Vec<String>,
-    /// Admission plugins to switch off
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub disable_admission_plugins: Vec<String>,
-    /// IPv4 network of the cluster IPs of Services
-    #[arg(long, value_name = "CIDR", default_value_t)]
-    pub service_cluster_ip_range: ServiceNetwork,
-    /// Write the administrator's kubeconfig to this file [default: `target/kubewright/api-server.kubeconfig` of the project, or
-    /// `kubeconfig.json` outside of projects]
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// Kubernetes version to report
-    #[arg(long, value_name = "VERSION", default_value = "v1.36.3")]
-    pub report_version: String,
-}
-
-/// An authorization mode.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum AuthorizationMode {
-    /// Roles and role bindings
-    #[value(name = "RBAC")]
-    Rbac,
-    /// All requests are allowed
-    #[value(name = "AlwaysAllow")]
-    AlwaysAllow,
 }
 
 /// Arguments of `kubewright completions`.

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use kubewright_apiserver::{AdmissionPlugin, ApiServer, StartError, Tls, TlsInput, auth::AuthorizationMode};
+use kubewright_apiserver::{
+    AdmissionPlugin, ApiServer, HousekeepingTask, StartError, Tls, TlsInput, auth::AuthorizationMode,
+};
 
 use super::signals::termination_signal;
 use crate::{
@@ -21,13 +23,17 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
     // Listen for signals before reporting the address: a reader may end the server at once. SIGHUP is not handled, so
     // that the server outlives its terminal under nohup.
     let terminated = termination_signal()?;
+    for (flag, reason) in args.upstream.ignored() {
+        context.message(format_args!("{flag} changes nothing here: {reason}"))?;
+    }
+    let serving_files = serving_files(args);
     let mut builder = ApiServer::builder()
         .address(args.bind_address)
         .port(args.secure_port)
         .version(&args.report_version)
         // The command cannot show the audit log: keep no entries.
         .audit_capacity(0);
-    if let (Some(certificates), Some(key)) = (&args.tls_cert_file, &args.tls_private_key_file) {
+    if let Some([certificates, key]) = &serving_files {
         builder = builder.tls(Tls::Given {
             certificates: read(certificates)?,
             key: read(key)?,
@@ -59,14 +65,17 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
     }
     let plugins = AdmissionPlugin::select(&args.enable_admission_plugins, &args.disable_admission_plugins)
         .map_err(|error| Error::ApiServer(error.to_string()))?;
+    let tasks =
+        HousekeepingTask::select(&args.housekeeping).map_err(|error| Error::ApiServer(error.to_string()))?;
     let mut server = builder
+        .housekeeping(&tasks)
         .authorization(&modes)
         .admission_plugins(&plugins)
         .service_network(args.service_cluster_ip_range)
         .anonymous_auth(args.anonymous_auth)
         .start()
         .await
-        .map_err(|error| start_error(args, &error))?;
+        .map_err(|error| start_error(args, serving_files.as_ref(), &error))?;
     let kubeconfig = kubeconfig_path(args, &context.cwd)?;
     server
         .write_kubeconfig(&kubeconfig)
@@ -85,9 +94,23 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
     Ok(())
 }
 
+/// Returns the files of the serving certificate and its key; none if the certificate is generated.
+fn serving_files(args: &args::ApiServer) -> Option<[PathBuf; 2]> {
+    if let (Some(certificates), Some(key)) = (&args.tls_cert_file, &args.tls_private_key_file) {
+        return Some([certificates.clone(), key.clone()]);
+    }
+    let folder = args.cert_dir.as_ref().filter(|_| !args.plain_http)?;
+    let files = ["apiserver.crt", "apiserver.key"].map(|name| folder.join(name));
+    files.iter().all(|file| file.is_file()).then_some(files)
+}
+
 /// Returns where the kubeconfig is written. In a project, git should not see it.
 fn kubeconfig_path(args: &args::ApiServer, cwd: &Path) -> Result<PathBuf, IoError> {
-    match (&args.kubeconfig, find_root(cwd)) {
+    let in_cert_dir = args
+        .cert_dir
+        .as_ref()
+        .map(|folder| folder.join("kubeconfig.json"));
+    match (args.kubeconfig.as_ref().or(in_cert_dir.as_ref()), find_root(cwd)) {
         (Some(path), _) => Ok(path.clone()),
         (None, Some(root)) => Ok(create_session_folder(root)?.join("api-server.kubeconfig")),
         (None, None) => Ok("kubeconfig.json".into()),
@@ -99,11 +122,12 @@ fn read(path: &Path) -> Result<String, Error> {
 }
 
 /// Returns the error with the file that is at fault, if one is.
-fn start_error(args: &args::ApiServer, error: &StartError) -> Error {
+fn start_error(args: &args::ApiServer, serving_files: Option<&[PathBuf; 2]>, error: &StartError) -> Error {
+    let serving_file = |at: usize| serving_files.map(|files| files[at].as_path());
     let file = match error {
         StartError::Certificate { input, .. } => match input {
-            TlsInput::Certificates => args.tls_cert_file.as_deref(),
-            TlsInput::Key => args.tls_private_key_file.as_deref(),
+            TlsInput::Certificates => serving_file(0),
+            TlsInput::Key => serving_file(1),
             TlsInput::ClientCa => args.client_ca_file.as_deref(),
         },
         _ => None,
@@ -135,6 +159,13 @@ mod tests {
         let expected = folder.path().join("target/kubewright/api-server.kubeconfig");
         assert_eq!(path(&[], "src"), expected);
         assert!(expected.parent().unwrap().is_dir());
-        assert_eq!(path(&["--kubeconfig=a.yaml"], "src"), Path::new("a.yaml"));
+        assert_eq!(
+            path(&["--cert-dir=certs"], "src"),
+            Path::new("certs/kubeconfig.json")
+        );
+        assert_eq!(
+            path(&["--kubeconfig=a.yaml", "--cert-dir=certs"], "src"),
+            Path::new("a.yaml")
+        );
     }
 }

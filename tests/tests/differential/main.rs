@@ -16,6 +16,7 @@ mod case;
 mod compare;
 mod identities;
 mod invalid;
+mod json_bytes;
 mod normalize;
 mod openapi;
 mod openapi_protobuf;

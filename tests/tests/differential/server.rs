@@ -1,6 +1,7 @@
 //! A server under comparison, and a client that runs the steps of cases against it.
 
 use crate::case::{Case, Step};
+use crate::json_bytes;
 use crate::normalize::Normalizer;
 use crate::protobuf;
 use crate::webhook::WebhookServer;
@@ -257,16 +258,14 @@ impl TestServer {
                 value
             }
             Some(_) => {
-                let lines = text
-                    .lines()
-                    .map(|line| serde_json::from_str(line).unwrap_or(json!(line)));
+                let lines = text.lines().map(json_bytes::decode);
                 let mut events: Vec<Value> = lines.collect();
                 if timed_out {
                     events.push(json!("and no more came"));
                 }
                 Value::Array(events)
             }
-            None => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+            None => json_bytes::decode(&text),
         };
         if step.status_only {
             return (code, Value::Null);

@@ -3,6 +3,8 @@
 //! Version 3 has a document per group and version: `operations` has its paths, made of `operation_names`, `operation_parts` and the
 //! `parameters` of a generated table; `schemas` has its types. Version 2 has one document, which `version2` converts from those of version 3;
 //! `shared_parameters` defines common parameters once. `messages` encodes documents of both versions as protobuf.
+//!
+//! In JSON, fields are in the order of their names, not in that of kube-openapi.
 
 mod messages;
 mod operation_names;
