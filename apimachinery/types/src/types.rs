@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+use crate::schema_or::SchemaOr;
+
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
@@ -14,6 +16,8 @@ pub enum Type {
     Map(Box<Map>),
     /// A type of the built-in table.
     Named(Named),
+    /// A schema, or a value of another form in its place.
+    Schema(SchemaOr),
     /// Any value; server-side apply tracks the owner of each of its fields.
     Any,
     /// Any value; server-side apply tracks one owner for all of it.
