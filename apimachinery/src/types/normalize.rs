@@ -37,7 +37,7 @@ pub fn normalize(value: &mut Value, ty: &Type) {
                 }
             }
         }
-        // Any JSON of a type with fields is part of a schema, which kube-apiserver decodes for its internal type.
+        // Defaults, examples and enumerations of schemas, which kube-apiserver decodes and encodes again.
         (Type::Any, value) => floats_to_integers(value),
         (Type::Schema(form), value) => match form.type_of(value) {
             Some(ty) if value.as_array().is_none_or(|items| !items.is_empty()) => normalize(value, ty),

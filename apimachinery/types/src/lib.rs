@@ -20,10 +20,9 @@ mod variants;
 
 pub use descriptions::description;
 pub use restrictions::{allow_null, allowed_values, is_restriction, restrict, strings};
-pub use schema_or::SchemaOr;
 pub use structural::{custom_resource_schema, has_custom_resource_schema, list_map_keys};
 pub use table::{builtin, builtin_kinds, definition, kinds_of_type, object_types};
 pub use types::{
-    EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar, Type,
+    EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar, SchemaOr, Type,
 };
 pub use variants::{has_variants, one_variant};

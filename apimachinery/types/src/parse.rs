@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::schema_or::SchemaOr;
 use crate::types::{
-    EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar, Type,
+    EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar, SchemaOr, Type,
 };
 
 /// The types by name, and the types of kinds by API version and kind.

@@ -3,18 +3,7 @@
 use serde_json::Value;
 use std::sync::LazyLock;
 
-use crate::types::{List, ListKind, Scalar, Type};
-
-/// What a field of a schema may contain instead of a schema. The Go types of these fields have their own JSON decoders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemaOr {
-    /// A list of schemas.
-    List,
-    /// `true` or `false`.
-    Boolean,
-    /// A list of strings.
-    Strings,
-}
+use crate::types::{List, ListKind, Scalar, SchemaOr, Type};
 
 static BOOLEAN: Type = Type::Scalar(Scalar::Boolean);
 static SCHEMA: LazyLock<Type> = LazyLock::new(|| Type::named("apiextensions.v1.JSONSchemaProps"));

@@ -3,8 +3,6 @@
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-use crate::schema_or::SchemaOr;
-
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
@@ -73,6 +71,17 @@ impl Scalar {
             Self::DateTime | Self::MicroTime | Self::Quantity | Self::IntOrString
         )
     }
+}
+
+/// What a field of a schema may contain instead of a schema. The Go types of these fields have their own JSON decoders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchemaOr {
+    /// A list of schemas.
+    List,
+    /// `true` or `false`.
+    Boolean,
+    /// A list of strings.
+    Strings,
 }
 
 /// An array's type.
