@@ -244,6 +244,7 @@ fn has_other_go_name(go: &str, ty: &str) -> bool {
         "double" => "float64".to_owned(),
         "byte" => "[]uint8".to_owned(),
         "int32" | "int64" | "string" => ty.to_owned(),
+        "any" => "interface {}".to_owned(),
         _ => {
             if let Some(items) = ty.strip_prefix("[]") {
                 return go
@@ -301,7 +302,10 @@ fn type_of(schema: &Value) -> anyhow::Result<String> {
 /// Returns the definition that a schema, or its items or values, refers to, if the table does not show it.
 fn opaque_reference(schema: &Value) -> Option<String> {
     match reference(schema) {
-        Some(name) => matches!(scalar(name)?, "object" | "any").then(|| short_name(name)),
+        Some(name) => {
+            let ty = scalar(name)?;
+            (matches!(ty, "object" | "any") || ty.starts_with("schema-or-")).then(|| short_name(name))
+        }
         None if schema["items"].is_object() => opaque_reference(&schema["items"]),
         None if schema["additionalProperties"].is_object() => {
             opaque_reference(&schema["additionalProperties"])
@@ -314,12 +318,15 @@ fn opaque_reference(schema: &Value) -> Option<String> {
 fn scalar(name: &str) -> Option<&'static str> {
     Some(match name.rsplit_once(".pkg.")?.1 {
         "api.resource.Quantity" => "quantity",
-        "apis.meta.v1.FieldsV1" | "apis.apiextensions.v1.CustomResourceSubresourceStatus" => "object",
+        "apis.meta.v1.FieldsV1" => "object",
         "apis.meta.v1.MicroTime" => "micro-time",
         "apis.meta.v1.Time" => "date-time",
         "runtime.RawExtension" => "raw",
         "util.intstr.IntOrString" => "int-or-string",
-        name if name.starts_with("apis.apiextensions.v1.JSON") && !name.ends_with("Props") => "any",
+        "apis.apiextensions.v1.JSON" => "any",
+        "apis.apiextensions.v1.JSONSchemaPropsOrArray" => "schema-or-list",
+        "apis.apiextensions.v1.JSONSchemaPropsOrBool" => "schema-or-boolean",
+        "apis.apiextensions.v1.JSONSchemaPropsOrStringArray" => "schema-or-strings",
         _ => return None,
     })
 }

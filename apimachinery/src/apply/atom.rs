@@ -47,9 +47,11 @@ pub(super) enum AtomKind<'a> {
 impl<'a> Atom<'a> {
     pub(super) fn of(ty: &'a Type) -> Self {
         if let Some((map, atomic)) = ty.as_map() {
+            // A built-in type that is published without fields may have any here.
+            let any = (map.fields.is_empty() && matches!(ty, Type::Named(_))).then_some(&ANY);
             let map = MapAtom {
                 fields: Some(&map.fields),
-                values: map.values.as_ref(),
+                values: map.values.as_ref().or(any),
                 atomic,
             };
             return Self {

@@ -2,6 +2,46 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+/// The formats of strings, without dashes.
+const STRING_FORMATS: [&str; 26] = [
+    "bsonobjectid",
+    "uri",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "cidr",
+    "mac",
+    "uuid",
+    "uuid3",
+    "uuid4",
+    "uuid5",
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "creditcard",
+    "ssn",
+    "hexcolor",
+    "rgbcolor",
+    "byte",
+    "password",
+    "date",
+    "duration",
+    "datetime",
+    "k8sshortname",
+    "k8slongname",
+];
+
+/// Whether the real server knows a format for values of a schema's type, which is empty if the schema has none. It ignores other formats.
+pub fn is_recognized_format(format: &str, schema_type: &str) -> bool {
+    match schema_type {
+        "" | "string" => STRING_FORMATS.contains(&format.replace('-', "").as_str()),
+        "integer" => matches!(format, "int32" | "int64"),
+        "number" => matches!(format, "float" | "double"),
+        _ => false,
+    }
+}
+
 /// Whether a string has a format. True for unknown formats.
 pub(super) fn has_format(text: &str, format: &str) -> bool {
     match format.replace('-', "").as_str() {

@@ -24,6 +24,7 @@ mod schema_type;
 mod structural;
 mod validate;
 
+pub use format::is_recognized_format;
 pub use schema_type::type_of;
 pub use structural::check_structural;
 

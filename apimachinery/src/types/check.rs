@@ -1,6 +1,6 @@
 //! Checks whether a value decodes as a type: type mismatches and unknown fields, with the messages of kube-apiserver's decoder.
 
-use super::{Map, Scalar, Type, json_kind, scalars};
+use super::{Map, Scalar, SchemaOr, Type, json_kind, scalars};
 use serde_json::Value;
 
 /// A problem that kube-apiserver's decoder reports.
@@ -41,6 +41,25 @@ pub fn conversion_error(value: &mut Value, ty: &Type) -> Option<String> {
     checker.mismatches.first().map(ToString::to_string)
 }
 
+/// Whether a path, such as `spec.versions[0].name`, leads into a value whose Go type has its own JSON decoder. Strict decoding does not see
+/// duplicate or unknown fields there.
+pub fn is_within_custom_decoder(path: &str, ty: &Type) -> bool {
+    let mut ty = ty;
+    for step in path.split(['.', '[']) {
+        let inner = match ty.resolve() {
+            Type::Schema(_) | Type::Any | Type::Opaque => return true,
+            Type::List(list) => Some(&list.items),
+            Type::Map(map) => map.type_of(step),
+            Type::Scalar(_) | Type::Named(_) => None,
+        };
+        match inner {
+            Some(inner) => ty = inner,
+            None => return false,
+        }
+    }
+    false
+}
+
 /// The component of kube-apiserver that is emulated; it decides the error messages.
 #[derive(Clone, Copy, PartialEq)]
 enum EmulatedComponent {
@@ -64,6 +83,8 @@ struct ValueLocation {
     path: String,
     fields: String,
     struct_name: String,
+    /// Whether structs further down do not change the name: the value is decoded apart.
+    keeps_struct_name: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -116,9 +137,12 @@ impl Checker {
         match ty.resolve() {
             Type::Scalar(scalar) => {
                 if let Some(message) = self.component.mismatch(value, *scalar, go_type, location) {
-                    let stops = scalar.has_custom_decoder() && !std::mem::replace(&mut self.stopped, true);
-                    let at = if stops { 0 } else { self.mismatches.len() };
-                    self.mismatches.insert(at, DecodeError::Mismatch(message));
+                    let error = DecodeError::Mismatch(message);
+                    if scalar.has_custom_decoder() {
+                        self.push_from_custom_decoder(error);
+                    } else {
+                        self.mismatches.push(error);
+                    }
                 }
             }
             Type::List(list) => match value {
@@ -134,7 +158,9 @@ impl Checker {
             Type::Map(map) => match value {
                 Value::Object(object) => {
                     let struct_name = match ty {
-                        Type::Named(named) => named.name.rsplit('.').next().unwrap_or_default().to_owned(),
+                        Type::Named(named) if !location.keeps_struct_name => {
+                            named.name.rsplit('.').next().unwrap_or_default().to_owned()
+                        }
                         _ => location.struct_name.clone(),
                     };
                     let outer = std::mem::replace(&mut location.struct_name, struct_name);
@@ -143,6 +169,7 @@ impl Checker {
                 }
                 other => self.push_mismatch(other, ty, go_type, location),
             },
+            Type::Schema(form) => self.visit_schema(value, *form, location),
             Type::Named(_) | Type::Any | Type::Opaque => {}
         }
     }
@@ -171,6 +198,36 @@ impl Checker {
                 true
             })
         });
+    }
+
+    /// Visits the value of a field with a decoder of its own, which decodes a schema within it apart: that never reports unknown fields, and
+    /// only its first mismatch. The decoder around it adds the path and names the struct that has the field; the converter does not.
+    fn visit_schema(&mut self, value: &mut Value, form: SchemaOr, location: &mut ValueLocation) {
+        let Some(ty) = form.type_of(value) else {
+            if form == SchemaOr::Boolean {
+                let message = "boolean or JSON schema expected".to_owned();
+                self.push_from_custom_decoder(DecodeError::Mismatch(message));
+            }
+            return;
+        };
+        let mut decoder = Self::new(EmulatedComponent::Decoder, self.prune);
+        if self.component == EmulatedComponent::Converter {
+            decoder.visit(value, ty, None, &mut ValueLocation::default());
+        } else {
+            let outer = std::mem::replace(&mut location.keeps_struct_name, true);
+            decoder.visit(value, ty, None, location);
+            location.keeps_struct_name = outer;
+        }
+        if let Some(error) = decoder.mismatches.into_iter().next() {
+            self.push_from_custom_decoder(error);
+        }
+    }
+
+    /// Adds the error of a Go type's own decoder: the first one comes first, because decoding stops there.
+    fn push_from_custom_decoder(&mut self, error: DecodeError) {
+        let is_first = !std::mem::replace(&mut self.stopped, true);
+        let at = if is_first { 0 } else { self.mismatches.len() };
+        self.mismatches.insert(at, error);
     }
 
     fn push_mismatch(&mut self, value: &Value, ty: &Type, go_type: Option<&str>, location: &ValueLocation) {
@@ -313,7 +370,7 @@ fn derived_go_type(ty: &Type) -> String {
             Scalar::Untyped => "interface {}",
         }
         .to_owned(),
-        Type::Any | Type::Opaque => "interface {}".to_owned(),
+        Type::Any | Type::Opaque | Type::Schema(_) => "interface {}".to_owned(),
     }
 }
 

@@ -13,7 +13,7 @@ mod unstructured;
 
 pub use kubewright_api_types::*;
 
-pub use check::{DecodeError, check, conversion_error};
+pub use check::{DecodeError, check, conversion_error, is_within_custom_decoder};
 pub use explicit_empty::ExplicitEmptyFields;
 pub use json::{Decoded, decode, decode_stored, decode_typed, floats_to_integers, json_kind, json_length};
 pub(crate) use json::{MAX_DEPTH, nesting_depth};
@@ -31,5 +31,7 @@ pub fn is_time(text: &str) -> bool {
     scalars::time_error(text, false).is_none()
 }
 
+#[cfg(test)]
+mod schema_or_tests;
 #[cfg(test)]
 mod tests;

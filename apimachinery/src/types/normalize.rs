@@ -1,7 +1,7 @@
 //! Normalizes objects of built-in kinds as a round trip through kube-apiserver does: Go omits empty fields that are `omitempty`, and writes
 //! the zero value of those that are not.
 
-use super::{Field, Scalar, Type, scalars};
+use super::{Field, Scalar, SchemaOr, Type, floats_to_integers, scalars};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value};
@@ -37,6 +37,13 @@ pub fn normalize(value: &mut Value, ty: &Type) {
                 }
             }
         }
+        // Defaults, examples and enumerations of schemas, which kube-apiserver decodes and encodes again.
+        (Type::Any, value) => floats_to_integers(value),
+        (Type::Schema(form), value) => match form.type_of(value) {
+            Some(ty) if value.as_array().is_none_or(|items| !items.is_empty()) => normalize(value, ty),
+            _ if *form == SchemaOr::Boolean => {}
+            _ => *value = Value::Null,
+        },
         (Type::Scalar(Scalar::Bytes), Value::String(text)) => {
             text.retain(|character| !matches!(character, '\n' | '\r'));
         }
@@ -94,6 +101,11 @@ pub fn normalize_stored(value: &mut Value, ty: &Type) {
                 }
             }
         }
+        (Type::Schema(form), value) => {
+            if let Some(ty) = form.type_of(value) {
+                normalize_stored(value, ty);
+            }
+        }
         _ => {}
     }
 }
@@ -138,6 +150,9 @@ fn normalize_field(value: Option<Value>, field: &Field) -> Option<Value> {
         }
     }
     normalize(&mut value, &field.ty);
+    if value.is_null() && omits_empty {
+        return None;
+    }
     if field.empty.pointer || !omits_empty {
         return Some(value);
     }
@@ -174,6 +189,6 @@ fn value_when_absent(ty: &Type) -> Value {
             Scalar::Quantity => Value::from("0"),
             Scalar::Bytes | Scalar::DateTime | Scalar::MicroTime | Scalar::Untyped => Value::Null,
         },
-        Type::List(_) | Type::Map(_) | Type::Any | Type::Opaque => Value::Null,
+        Type::List(_) | Type::Map(_) | Type::Schema(_) | Type::Any | Type::Opaque => Value::Null,
     }
 }

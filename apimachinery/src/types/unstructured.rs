@@ -1,7 +1,7 @@
 //! Conversion errors of values that are not decoded from text: the result of a strategic merge patch. kube-apiserver converts such a result
 //! with its unstructured converter, which has other error messages than the JSON decoder and accepts a few more values.
 
-use super::{Scalar, Type, json_kind, scalars};
+use super::{Scalar, Type, conversion_error, json_kind, scalars};
 use serde_json::Value;
 
 /// Checks whether a value converts to the type; returns the first error otherwise. Floats without a fraction are accepted as integers.
@@ -23,6 +23,8 @@ pub(crate) fn check_convertible(value: &Value, ty: &Type) -> Result<(), String> 
             Err(format!("cannot restore struct from: {}", go_kind(other)))
         }
         (Type::Map(_), other) => Err(format!("cannot restore map from {}", go_kind(other))),
+        // Such a field has its own decoder.
+        (Type::Schema(_), value) => conversion_error(&mut value.clone(), ty).map_or(Ok(()), Err),
         _ => Ok(()),
     }
 }

@@ -5,13 +5,14 @@
 //! a custom resource may contain. [`one_variant`] makes the schema of one variant of an enum in a custom resource, and [`restrict`] adds a
 //! restriction to those of a schema.
 //!
-//! Read in this order: `types`; `parse` (the format of `builtin.txt`) and `table`; `structural`, `variants` and `restrictions`.
+//! Read in this order: `types` and `schema_or`; `parse` (the format of `builtin.txt`) and `table`; `structural`, `variants` and `restrictions`.
 //!
 //! A package of its own, because the runtime uses this table and nothing else of the API server.
 
 mod descriptions;
 mod parse;
 mod restrictions;
+mod schema_or;
 mod structural;
 mod table;
 mod types;
@@ -22,6 +23,6 @@ pub use restrictions::{allow_null, allowed_values, is_restriction, restrict, str
 pub use structural::{custom_resource_schema, has_custom_resource_schema, list_map_keys};
 pub use table::{builtin, builtin_kinds, definition, kinds_of_type, object_types};
 pub use types::{
-    EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar, Type,
+    EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar, SchemaOr, Type,
 };
 pub use variants::{has_variants, one_variant};

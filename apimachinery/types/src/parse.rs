@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::types::{
-    EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar, Type,
+    EmptyEncoding, Field, FieldDocument, List, ListKind, Map, Named, PatchStrategy, Scalar, SchemaOr, Type,
 };
 
 /// The types by name, and the types of kinds by API version and kind.
@@ -25,7 +25,7 @@ pub(crate) fn parse_table(text: &str) -> BuiltinTypes {
             continue;
         }
         if let Some((name, map)) = current.take() {
-            types.insert(name, finish_map(map));
+            types.insert(name, Type::Map(Box::new(map)));
         }
         match *line.split(' ').collect::<Vec<_>>() {
             ["kind", version, kind, ty] => {
@@ -55,17 +55,9 @@ pub(crate) fn parse_table(text: &str) -> BuiltinTypes {
         }
     }
     if let Some((name, map)) = current {
-        types.insert(name, finish_map(map));
+        types.insert(name, Type::Map(Box::new(map)));
     }
     BuiltinTypes { types, kinds }
-}
-
-/// Completes an object type. An object without declared fields accepts any field.
-fn finish_map(mut map: Map) -> Type {
-    if map.fields.is_empty() {
-        map.values = Some(Type::Any);
-    }
-    Type::Map(Box::new(map))
 }
 
 fn parse_field(line: &str) -> Option<(Box<str>, Field)> {
@@ -176,6 +168,9 @@ fn parse_type(text: &str) -> Type {
         "quantity" => Scalar::Quantity,
         "int-or-string" => Scalar::IntOrString,
         "any" => return Type::Any,
+        "schema-or-list" => return Type::Schema(SchemaOr::List),
+        "schema-or-boolean" => return Type::Schema(SchemaOr::Boolean),
+        "schema-or-strings" => return Type::Schema(SchemaOr::Strings),
         "object" => return Type::map_of(Type::Any),
         "raw" => return Type::Opaque,
         name => {

@@ -115,7 +115,7 @@ impl<'t> Builder<'t> {
                 schema
             }
             Type::Opaque => any_object(),
-            Type::Any => any_value(),
+            Type::Any | Type::Schema(_) => any_value(),
         }
     }
 

@@ -14,6 +14,8 @@ pub enum Type {
     Map(Box<Map>),
     /// A type of the built-in table.
     Named(Named),
+    /// A schema, or a value of another form in its place.
+    Schema(SchemaOr),
     /// Any value; server-side apply tracks the owner of each of its fields.
     Any,
     /// Any value; server-side apply tracks one owner for all of it.
@@ -69,6 +71,17 @@ impl Scalar {
             Self::DateTime | Self::MicroTime | Self::Quantity | Self::IntOrString
         )
     }
+}
+
+/// What a field of a schema may contain instead of a schema. The Go types of these fields have their own JSON decoders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchemaOr {
+    /// A list of schemas.
+    List,
+    /// `true` or `false`.
+    Boolean,
+    /// A list of strings.
+    Strings,
 }
 
 /// An array's type.

@@ -350,8 +350,7 @@ pub(super) fn decode_object(
     kind: &Kind,
     options: &mut WriteOptions,
 ) -> Result<Value, ApiError> {
-    let custom = kind.definition.is_some();
-    let decoded = body::decode_object(&context.parts.headers, context.body, &kind.kind, custom)?;
+    let decoded = body::decode_object(&context.parts.headers, context.body, kind)?;
     options.strict_errors = decoded.strict_errors;
     Ok(decoded.object)
 }

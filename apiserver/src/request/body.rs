@@ -1,6 +1,7 @@
 //! Reading and decoding of request bodies.
 
 use super::timeout;
+use crate::kinds::Kind;
 use crate::protobuf;
 use crate::status::ApiError;
 use crate::types::{self, DecodeError, Type, json_kind};
@@ -54,14 +55,12 @@ pub(crate) struct DecodedBody {
     pub(crate) strict_errors: Vec<String>,
 }
 
-/// Decodes a body as an object of `kind`. Custom resources do not accept protobuf.
-pub(crate) fn decode_object(
-    headers: &HeaderMap,
-    body: &[u8],
-    kind: &str,
-    custom: bool,
-) -> Result<DecodedBody, ApiError> {
-    decode(headers, body, custom).map_err(|error| match error {
+/// Decodes a body as an object of a kind. Custom resources do not accept protobuf.
+pub(crate) fn decode_object(headers: &HeaderMap, body: &[u8], kind: &Kind) -> Result<DecodedBody, ApiError> {
+    let custom = kind.definition.is_some();
+    let ty = types::builtin(&kind.api_version(), &kind.kind).filter(|_| !custom);
+    let kind = &kind.kind;
+    decode(headers, body, custom, ty).map_err(|error| match error {
         DecodeBodyError::MediaType(error) => error,
         DecodeBodyError::Malformed(why) => {
             let text = excerpt(body);
@@ -74,7 +73,7 @@ pub(crate) fn decode_object(
 
 /// Decodes a body as DeleteOptions.
 pub(crate) fn decode_options(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<Value, ApiError> {
-    let decoded = decode(headers, body, custom).map_err(|error| match error {
+    let decoded = decode(headers, body, custom, None).map_err(|error| match error {
         DecodeBodyError::MediaType(error) => error,
         DecodeBodyError::Malformed(why) => ApiError::bad_request(why),
     })?;
@@ -103,7 +102,13 @@ enum DecodeBodyError {
     Malformed(String),
 }
 
-fn decode(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<DecodedBody, DecodeBodyError> {
+/// Without a type, all duplicate fields are strict errors.
+fn decode(
+    headers: &HeaderMap,
+    body: &[u8],
+    custom: bool,
+    ty: Option<&Type>,
+) -> Result<DecodedBody, DecodeBodyError> {
     let (value, strict_errors) = match media_type(headers).as_str() {
         "application/json" => {
             let decode = if custom {
@@ -112,7 +117,8 @@ fn decode(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<DecodedBody,
                 types::decode_typed
             };
             let decoded = decode(body).map_err(|why| json_parse_error(&why))?;
-            let duplicates = decoded.duplicates.iter();
+            let is_seen = |path: &&String| ty.is_none_or(|ty| !types::is_within_custom_decoder(path, ty));
+            let duplicates = decoded.duplicates.iter().filter(is_seen);
             let duplicates = duplicates.map(|path| format!("duplicate field {path:?}"));
             (decoded.value, duplicates.collect())
         }

@@ -3,10 +3,11 @@
 use crate::builtin;
 use crate::crd::api_approval::{self, ApiApproval};
 use crate::crd::invalid_ca_bundle;
-use crate::meta::{self, names};
+use crate::meta::{self, names, text};
 use crate::schema::check_structural;
 use crate::status::Cause;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
     let spec = meta::entry_mut(object, "spec");
@@ -25,10 +26,9 @@ pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
     {
         conversion.remove("webhook");
     }
-    let stored: Vec<Value> = versions(object)
-        .filter(|version| version["storage"] == true)
-        .map(|version| version["name"].clone())
-        .collect();
+    let stored = versions(object)
+        .find(|version| version["storage"] == true)
+        .map(|version| version["name"].clone());
     let names = meta::entry_mut(&mut object["spec"], "names");
     let kind = names
         .get("kind")
@@ -57,19 +57,14 @@ pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
     if let Value::Array(known) = known
         && !is_status
     {
-        for version in stored {
-            if !known.contains(&version) {
-                known.push(version);
-            }
-        }
+        known.extend(stored.filter(|version| !known.contains(version)));
     }
 }
 
 pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let mut causes = vec![];
     let spec = &object["spec"];
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
+    let (group, plural) = (text(spec, "group"), text(&spec["names"], "plural"));
     let name = format!("{plural}.{group}");
     // For an update, the immutable field is reported instead.
     if meta::name(object) != name && old.is_none() {
@@ -185,61 +180,123 @@ fn check_deprecation_warning(version: &Value, path: &str, causes: &mut Vec<Cause
 }
 
 fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
-    let stored = versions(object)
-        .filter(|version| version["storage"] == true)
-        .count();
-    if stored != 1 {
-        let reason = "must have exactly one version marked as storage version";
+    let mut refuse_all = |reason: &str| {
         let formatted = format!("Invalid value: {}: {reason}", format_versions(object));
         causes.push(Cause::new("FieldValueInvalid", "spec.versions", formatted));
+    };
+    let names: BTreeSet<&str> = versions(object).map(|version| text(version, "name")).collect();
+    if names.len() != versions(object).count() {
+        refuse_all("must contain unique version names");
     }
-    let known = object["status"]["storedVersions"].as_array();
-    if known.is_none_or(Vec::is_empty) {
-        let reason = "must have at least one stored version";
-        causes.push(Cause::invalid("status.storedVersions", &Value::Null, reason));
+    let stored = versions(object).filter(|version| version["storage"] == true);
+    if stored.count() != 1 {
+        refuse_all("must have exactly one version marked as storage version");
     }
-    let is_only = versions(object).count() == 1;
+    let shared = SharedFields::of(object);
     for (at, version) in versions(object).enumerate() {
         let path = format!("spec.versions[{at}]");
-        let name = version["name"].as_str().unwrap_or_default();
-        for reason in names::dns_1035_errors(name) {
-            causes.push(Cause::invalid(format!("{path}.name"), &version["name"], reason));
-            // The deprecated `spec.version` is validated, too.
-            if at == 0 {
+        for reason in names::dns_1035_errors(text(version, "name")) {
+            causes.push(Cause::invalid(
+                format!("{path}.name"),
+                &json!(text(version, "name")),
+                reason,
+            ));
+            // The deprecated `spec.version`, which is set from it, is validated, too.
+            if at == 0 && !text(version, "name").is_empty() {
                 causes.push(Cause::invalid("spec.version", &version["name"], reason));
             }
         }
         check_deprecation_warning(version, &path, causes);
-        let parent = if is_only { "spec" } else { path.as_str() };
-        check_columns(version, parent, causes);
-        check_selectable(version, parent, causes);
-        check_scale(version, parent, causes);
-        let schema = &version["schema"]["openAPIV3Schema"];
-        if schema.is_null() {
-            let reason = if version["schema"].is_null() {
-                "schemas are required"
-            } else {
-                ""
-            };
-            causes.push(Cause::required(format!("{path}.schema.openAPIV3Schema"), reason));
+        if let Some(parent) = shared.parent("additionalPrinterColumns", at) {
+            check_columns(version, &parent, causes);
+        }
+        if let Some(parent) = shared.parent("selectableFields", at) {
+            check_selectable(version, &parent, &shared, causes);
+        }
+        if let Some(parent) = shared.parent("subresources", at) {
+            check_scale(version, &parent, causes);
+        }
+        check_schema(version, at, &shared, causes);
+    }
+    check_stored_versions(object, causes);
+}
+
+fn check_schema(version: &Value, at: usize, shared: &SharedFields, causes: &mut Vec<Cause>) {
+    let schema = &version["schema"]["openAPIV3Schema"];
+    if schema.is_null() {
+        let reason = if version["schema"].is_null() {
+            "schemas are required"
         } else {
-            // The schema of a single version is reported at the path where v1beta1 had it.
-            let path = if is_only {
-                "spec.validation.openAPIV3Schema".to_owned()
-            } else {
-                format!("{path}.schema.openAPIV3Schema")
-            };
-            causes.extend(check_structural(schema, &path).into_iter().map(Cause::from));
+            ""
+        };
+        let field = format!("spec.versions[{at}].schema.openAPIV3Schema");
+        causes.push(Cause::required(field, reason));
+    } else if let Some(parent) = shared.parent("schema", at) {
+        // The top level has another name for it.
+        let name = if shared.has("schema") {
+            "validation"
+        } else {
+            "schema"
+        };
+        let path = format!("{parent}.{name}.openAPIV3Schema");
+        causes.extend(check_structural(schema, &path).into_iter().map(Cause::from));
+    }
+}
+
+fn check_stored_versions(object: &Value, causes: &mut Vec<Cause>) {
+    const FIELD: &str = "status.storedVersions";
+    let value = &object["status"]["storedVersions"];
+    let known = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    if known.is_empty() {
+        let reason = "must have at least one stored version";
+        causes.push(Cause::invalid(FIELD, &Value::Null, reason));
+        return;
+    }
+    for version in versions(object) {
+        if version["storage"] == true && !known.contains(&version["name"]) {
+            let reason = format!("must have the storage version {}", text(version, "name"));
+            causes.push(Cause::invalid(FIELD, value, reason));
         }
     }
-    for version in known.into_iter().flatten() {
+    for version in known {
         if !versions(object).any(|known| known["name"] == *version) {
             let reason = format!(
                 "missing from spec.versions; {} was previously a storage version, and must remain in spec.versions until \
                 a storage migration ensures no data remains persisted in {0} and removes {0} from status.storedVersions",
                 version.as_str().unwrap_or_default()
             );
-            causes.push(Cause::invalid("status.storedVersions[0]", version, reason));
+            causes.push(Cause::invalid(format!("{FIELD}[0]"), version, reason));
+        }
+    }
+}
+
+/// The fields that all versions have in common. kube-apiserver's internal type has these at the top level, as the first version of the API
+/// did, and validates them there, once.
+struct SharedFields(Vec<&'static str>);
+
+impl SharedFields {
+    fn of(object: &Value) -> Self {
+        let mut fields = vec![
+            "schema",
+            "subresources",
+            "additionalPrinterColumns",
+            "selectableFields",
+        ];
+        let first = versions(object).next().unwrap_or(&Value::Null);
+        fields.retain(|field| versions(object).all(|version| version[field] == first[field]));
+        Self(fields)
+    }
+
+    fn has(&self, field: &str) -> bool {
+        self.0.contains(&field)
+    }
+
+    /// Returns the path of what contains this field of a version, or `None` if it was validated with the first version.
+    fn parent(&self, field: &str, at: usize) -> Option<String> {
+        match (self.has(field), at) {
+            (false, _) => Some(format!("spec.versions[{at}]")),
+            (true, 0) => Some("spec".to_owned()),
+            (true, _) => None,
         }
     }
 }
@@ -248,12 +305,18 @@ fn versions(object: &Value) -> impl Iterator<Item = &Value> {
     object["spec"]["versions"].as_array().into_iter().flatten()
 }
 
-/// Formats the versions as kube-apiserver's internal type; the schema of a single version is elsewhere in it.
+/// Formats the versions as kube-apiserver's internal type.
 fn format_versions(object: &Value) -> String {
-    let is_only = versions(object).count() == 1;
+    let shared = SharedFields::of(object);
     let formatted: Vec<String> = versions(object)
         .map(|version| {
-            let or_null = |key: &str| if is_only { "null".to_owned() } else { version[key].to_string() };
+            let or_null = |key: &str| {
+                if shared.has(key) {
+                    "null".to_owned()
+                } else {
+                    version[key].to_string()
+                }
+            };
             format!(
                 "{{\"Name\":{},\"Served\":{},\"Storage\":{},\"Deprecated\":{},\"DeprecationWarning\":{},\"Schema\":{},\
                  \"Subresources\":{},\"AdditionalPrinterColumns\":{},\"SelectableFields\":{}}}",
@@ -358,8 +421,19 @@ fn check_columns(version: &Value, path: &str, causes: &mut Vec<Cause>) {
 }
 
 /// Requires selectable fields to be strings, integers or booleans in the schema.
-fn check_selectable(version: &Value, path: &str, causes: &mut Vec<Cause>) {
+fn check_selectable(version: &Value, path: &str, shared: &SharedFields, causes: &mut Vec<Cause>) {
     let fields = version["selectableFields"].as_array();
+    let is_at_top = shared.has("selectableFields");
+    if fields.is_some() && is_at_top != shared.has("schema") {
+        // kube-apiserver finds no schema, since it looks in the same place only. The texts are its own.
+        let reason = if is_at_top {
+            "may only be set when validations.schema is included"
+        } else {
+            "may only be set when `version.schema.openAPIV3Schema` is not included"
+        };
+        let field = format!("{path}.selectableFields");
+        return causes.push(Cause::invalid(field, &json!(""), reason));
+    }
     for (at, field) in fields.into_iter().flatten().enumerate() {
         let json_path = field["jsonPath"].as_str().unwrap_or_default();
         let field_schema = json_path

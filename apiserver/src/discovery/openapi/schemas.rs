@@ -257,7 +257,7 @@ impl Schemas {
                 schema
             }
             Type::Opaque => self.built_in("pkg.runtime.RawExtension"),
-            Type::Any => match field.and_then(|field| field.document.schema.as_deref()) {
+            Type::Any | Type::Schema(_) => match field.and_then(|field| field.document.schema.as_deref()) {
                 Some(name) => self.built_in(name),
                 None => json!({ "type": "object" }),
             },

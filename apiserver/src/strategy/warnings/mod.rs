@@ -1,6 +1,7 @@
 //! Warnings about valid objects that use deprecated or questionable fields.
 
 mod addresses;
+mod definitions;
 mod files;
 mod network;
 mod pods;
@@ -83,6 +84,7 @@ pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
         }
         ("storage.k8s.io", "CSIDriver") => storage::warn_driver(object, &Value::Null, &mut warnings),
         ("resource.k8s.io", "ResourceSlice") => storage::warn_slice(object, &mut warnings),
+        ("apiextensions.k8s.io", _) => definitions::warn_formats(object, &Value::Null, &mut warnings),
         _ => {}
     }
     if let Some((pod_template, path)) = pod_template(kind, object) {
@@ -107,6 +109,7 @@ pub(crate) fn on_update(kind: &Kind, subresource: &str, object: &Value, old: &Va
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("storage.k8s.io", "CSIDriver") => storage::warn_driver(object, old, &mut warnings),
         ("resource.k8s.io", "ResourceSlice") => storage::warn_slice(object, &mut warnings),
+        ("apiextensions.k8s.io", _) => definitions::warn_formats(object, old, &mut warnings),
         _ => {}
     }
     let generation = |object: &Value| object["metadata"]["generation"].clone();

@@ -110,3 +110,49 @@ fn update_warns_only_if_the_template_changed() {
     assert_eq!(on_update(kind, "", &deployment(2), &deployment(1)).len(), 1);
     assert!(on_update(kind, "status", &deployment(2), &deployment(1)).is_empty());
 }
+
+#[test]
+fn unrecognized_formats_of_definitions_cause_warnings_once_each() {
+    let catalog = Catalog::built_in().unwrap();
+    let kind = catalog
+        .kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+        .unwrap();
+    let definition = |schemas: &[&Value]| {
+        let versions = schemas.iter();
+        let versions = versions.map(|schema| json!({ "schema": { "openAPIV3Schema": schema } }));
+        json!({ "spec": { "versions": versions.collect::<Vec<_>>() } })
+    };
+    let of = |format: &str, ty: &str| json!({ "type": ty, "format": format });
+    let cases = [
+        (of("date-time", "string"), vec![]),
+        (of("uuid", ""), vec![]),
+        (of("int64", "integer"), vec![]),
+        (of("float", "number"), vec![]),
+        (of("int32", "string"), vec!["int32"]),
+        (of("date", "object"), vec!["date"]),
+        (of("uint64", "integer"), vec!["uint64"]),
+        (json!({ "items": of("ip", "string") }), vec!["ip"]),
+        (json!({ "additionalProperties": of("ip", "string") }), vec!["ip"]),
+        (
+            json!({ "properties": { "a": of("x", "string"), "b": { "not": { "allOf": [{ "format": "y" }] } } } }),
+            vec!["x", "y"],
+        ),
+    ];
+    let warnings = |formats: &[&str]| {
+        let formats = formats.iter();
+        formats
+            .map(|format| format!("unrecognized format {format:?}"))
+            .collect::<Vec<_>>()
+    };
+    for (schema, expected) in cases {
+        let found = on_create(kind, &definition(&[&schema, &schema]));
+        assert_eq!(found, warnings(&expected), "{schema}");
+    }
+    let (old, new) = (of("ip", "string"), of("url", "string"));
+    let updated = definition(&[&old, &new]);
+    assert_eq!(
+        on_update(kind, "", &updated, &definition(&[&old])),
+        warnings(&["url"])
+    );
+    assert!(on_update(kind, "status", &updated, &definition(&[&old])).is_empty());
+}
