@@ -82,13 +82,6 @@ static META_KINDS: LazyLock<[(&str, Type); 3]> = LazyLock::new(|| {
     ]
 });
 
-/// Returns the type of a schema in a schema: it may also be a list or a boolean, so that its type in the table is any.
-fn nested_schema(field: &Field) -> Option<&'static Type> {
-    let name = field.document.schema.as_deref()?;
-    let name = name.strip_suffix("OrArray").or(name.strip_suffix("OrBool"))?;
-    types::definition(name)
-}
-
 fn structure(fields: impl IntoIterator<Item = (&'static str, Type)>) -> Type {
     let fields = fields.into_iter().zip(0..).map(|((name, ty), position)| {
         let field = Field {
@@ -111,6 +104,10 @@ struct Encoder<'o> {
 
 impl Encoder<'_> {
     fn value(&mut self, value: &Value, ty: Option<&Type>) {
+        let ty = match ty {
+            Some(Type::Schema(form)) => form.type_of(value),
+            ty => ty,
+        };
         match value {
             Value::String(text) => write_text(self.out, text),
             Value::Object(_) => {
@@ -149,10 +146,7 @@ impl Encoder<'_> {
             return;
         };
         let fields = fields.map(|(name, value)| match declared.fields.get(name.as_str()) {
-            Some(field) => {
-                let ty = nested_schema(field).unwrap_or(&field.ty);
-                (field.position, name, value, Some(ty))
-            }
+            Some(field) => (field.position, name, value, Some(&field.ty)),
             None => (u16::MAX, name, value, declared.values.as_ref()),
         });
         let mut fields: Vec<_> = fields.collect();
