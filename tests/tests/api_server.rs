@@ -31,6 +31,10 @@ impl Server {
 
     fn start_in(folder: TempDir, arguments: &[&str]) -> Self {
         let process = launch(folder.path(), arguments);
+        Self::wait_until_serving(process, folder)
+    }
+
+    fn wait_until_serving(process: ChildProcess, folder: TempDir) -> Self {
         eventually("the server serves", EXIT_TIMEOUT, || {
             let log = process.log();
             if log.contains("KUBECONFIG=") {
@@ -420,18 +424,10 @@ async fn link_to_the_command_runs_as_kube_apiserver_with_the_flags_of_envtest() 
     ];
     let launch = Launch::new(program, folder.path().join("log")).args(arguments);
     let process = launch.start().expect("the server starts");
-    eventually("the server serves", EXIT_TIMEOUT, || {
-        let log = process.log();
-        if log.contains("KUBECONFIG=") {
-            Ok(())
-        } else {
-            Err(log)
-        }
-    });
-    let log = process.log();
+    let server = Server::wait_until_serving(process, folder);
+    let log = server.process.log();
     let warning = "--etcd-servers changes nothing here: the server keeps all objects in memory\n";
     assert!(log.contains(warning), "{log}");
-    let server = Server { process, folder };
     let mut kubeconfig = server.kubeconfig();
     let cluster = kubeconfig.clusters[0].cluster.as_mut().expect("a cluster");
     cluster.certificate_authority = Some(path(&server.folder, "ca.crt"));

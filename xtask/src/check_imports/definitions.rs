@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::yaml;
 
-/// Longer files are no samples.
+/// The check ignores longer files.
 const MAX_SAMPLE_BYTES: u64 = 200_000;
 
 /// Returns the YAML documents of the module that are of one of the defined kinds. Templates, which are no YAML, are left out.

@@ -63,7 +63,7 @@ impl Scenarios<'_> {
         });
     }
 
-    /// A revision of nobody has the name of an owner's first one, and other data: the name after it is taken.
+    /// A revision without an owner has the name of the first revision of a workload, and other data: the controller must choose another name.
     pub(crate) fn hash_collisions(&self) {
         for (kind, more) in [
             ("StatefulSet", json!({"replicas": 0, "serviceName": "twin"})),
