@@ -26,6 +26,9 @@ use managed_fields::{Manager, Managers};
 use ownership::Updater;
 use serde_json::Value;
 
+/// Converts an object of the kind to an API version; none if it has the same fields in both. An error is the conversion webhook's.
+pub type Convert<'a> = &'a dyn Fn(&Value, &str) -> Result<Option<Value>, String>;
+
 /// One write: its field manager, its target's kind, and the rules for that kind.
 #[derive(Clone, Copy)]
 pub struct Write<'a, 't> {
@@ -43,8 +46,8 @@ pub struct Write<'a, 't> {
     pub time: &'a str,
     /// Returns the type of the kind in an API version; none for a version that is not served.
     pub types: &'a dyn Fn(&str) -> Option<&'t Type>,
-    /// Converts an object to an API version; none if all versions have the same fields.
-    pub convert: &'a dyn Fn(&Value, &str) -> Option<Value>,
+    /// Converts an object to an API version.
+    pub convert: Convert<'a>,
     /// The fields that this request cannot change (upstream's reset fields): `status` on the main resource of a kind with a status
     /// subresource; `spec` and `metadata` on the status subresource of a custom resource. Writing them gives no ownership.
     pub reset: &'a FieldSet,
@@ -71,7 +74,7 @@ impl<'a, 't> Write<'a, 't> {
 /// Updates `metadata.managedFields` of `new` after a create, an update or a non-apply patch. `live` is none for a create.
 ///
 /// A client may reset the managed fields by sending a list with one empty entry (or an empty list, unless the object is a custom resource),
-/// or replace them, but not through a subresource.
+/// or replace them, but not through a subresource. They are dropped if an object cannot be converted to the version of a manager.
 pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
     let empty;
     let live = if let Some(live) = live {
@@ -106,13 +109,23 @@ pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
     }
     let manager = Manager::new(write.manager, false, write.api_version, write.subresource);
     let updater = write.updater();
-    updater.update(live, new, &mut managers, &manager, write.time);
+    if updater
+        .update(live, new, &mut managers, &manager, write.time)
+        .is_err()
+    {
+        return;
+    }
     managed_fields::cap_update_managers(&mut managers);
     put_managed_fields(new, &managers);
 }
 
 /// Applies a configuration to the live object (none to create it) and returns the new object with its managed fields; if nothing changed,
 /// that is the live object. Defaulting, validation and storage are up to the caller.
+///
+/// # Errors
+///
+/// 400 for a configuration of another kind or with managed fields, 409 for conflicts, 500 for invalid managed fields, a configuration that does
+/// not match its type, and failed conversions; each with kube-apiserver's message.
 pub fn apply(
     live: Option<&Value>,
     config: &Value,
@@ -149,7 +162,7 @@ pub fn apply(
     if managers.is_empty() {
         // Fields that existed before the first apply get an owner.
         let before = Manager::new("before-first-apply", false, write.api_version, write.subresource);
-        updater.update(&write.empty(), &live, &mut managers, &before, write.time);
+        updater.update(&write.empty(), &live, &mut managers, &before, write.time)?;
         managed_fields::cap_update_managers(&mut managers);
     }
     let manager = Manager::new(write.manager, true, write.api_version, write.subresource);

@@ -14,8 +14,8 @@ pub(super) struct Updater<'a, 't> {
     pub(super) api_version: &'a str,
     /// Returns the type of the kind in a version; none for a version that has been removed.
     pub(super) types: &'a dyn Fn(&str) -> Option<&'t Type>,
-    /// Converts an object to a version; none if all versions have the same fields.
-    pub(super) convert: &'a dyn Fn(&Value, &str) -> Option<Value>,
+    /// See [`super::Write::convert`].
+    pub(super) convert: super::Convert<'a>,
     /// The fields that a request of this kind cannot change.
     pub(super) reset: &'a FieldSet,
 }
@@ -25,8 +25,13 @@ impl<'t> Updater<'_, 't> {
         (self.types)(self.api_version).unwrap_or(&Type::Any)
     }
 
-    /// Drops managers of versions that are no longer served, and adapts the sets to the current types.
-    fn reconcile_with_schema(&self, managers: &mut Managers) {
+    /// Drops managers of versions that are no longer served, and adapts the sets to the current types. Returns the live object in the versions
+    /// of the managers.
+    fn reconcile_with_schema<'v>(
+        &self,
+        live: &'v Value,
+        managers: &mut Managers,
+    ) -> Result<LiveObject<'v>, ApplyError> {
         managers.retain(|_, owned| match (self.types)(&owned.api_version) {
             None => false,
             Some(ty) => {
@@ -34,32 +39,52 @@ impl<'t> Updater<'_, 't> {
                 true
             }
         });
+        let mut converted = BTreeMap::new();
+        for VersionedSet { api_version, .. } in managers.values() {
+            if *api_version != self.api_version
+                && !converted.contains_key(api_version)
+                && let Some(object) = (self.convert)(live, api_version).map_err(ApplyError::Internal)?
+            {
+                converted.insert(api_version.clone(), object);
+            }
+        }
+        Ok(LiveObject {
+            object: live,
+            converted,
+        })
+    }
+
+    /// Returns an object in a version.
+    fn convert(&self, object: Value, version: &str) -> Result<Value, String> {
+        if object["apiVersion"] == version {
+            return Ok(object);
+        }
+        Ok((self.convert)(&object, version)?.unwrap_or(object))
     }
 
     /// Removes changed fields from all managers except `by`. Without `force`, a change of a field that another manager owns is a conflict.
     fn transfer_ownership(
         &self,
-        live: &Value,
+        live: &LiveObject<'_>,
         new: &Value,
         managers: &mut Managers,
         by: &Manager,
         force: bool,
     ) -> Result<Comparison, ApplyError> {
         let filter = |set: &FieldSet| set.recursive_difference(self.reset);
-        let changes = compare(live, new, self.ty());
+        let changes = compare(live.object, new, self.ty());
         let mut by_version = BTreeMap::from([(self.api_version.to_owned(), changes.filtered(filter))]);
         let mut conflicts = BTreeMap::new();
         for (manager, owned) in managers.iter().filter(|(manager, _)| *manager != by) {
-            let changes = by_version.entry(owned.api_version.clone()).or_insert_with(|| {
-                let version = &owned.api_version;
+            let version = &owned.api_version;
+            if !by_version.contains_key(version) {
+                let converted = (self.convert)(new, version)
+                    .map_err(|why| ApplyError::Internal(format!("failed to convert new object: {why}")))?;
                 let ty = (self.types)(version).unwrap_or(&Type::Any);
-                let converted = ((self.convert)(live, version), (self.convert)(new, version));
-                let (live, new) = (
-                    converted.0.as_ref().unwrap_or(live),
-                    converted.1.as_ref().unwrap_or(new),
-                );
-                compare(live, new, ty).filtered(filter)
-            });
+                let changes = compare(live.in_version(version), converted.as_ref().unwrap_or(new), ty);
+                by_version.insert(version.clone(), changes.filtered(filter));
+            }
+            let changes = &by_version[version];
             let conflict = owned.set.intersection(&changes.modified.union(&changes.added));
             if !conflict.is_empty() {
                 conflicts.insert(manager.clone(), conflict);
@@ -80,7 +105,7 @@ impl<'t> Updater<'_, 't> {
         Ok(changes)
     }
 
-    /// Handles an update: `by` owns the changed fields, and the other managers lose them.
+    /// Handles an update: `by` owns the changed fields, and the other managers lose them. Fails if an object cannot be converted.
     pub(super) fn update(
         &self,
         live: &Value,
@@ -88,20 +113,18 @@ impl<'t> Updater<'_, 't> {
         managers: &mut Managers,
         by: &Manager,
         time: &str,
-    ) {
-        self.reconcile_with_schema(managers);
+    ) -> Result<(), ApplyError> {
+        let live = self.reconcile_with_schema(live, managers)?;
         // The manager's own earlier fields are treated like another manager's, and merged afterwards.
         let current_operation = Manager::new("current-operation", true, "", "");
-        let Ok(changes) = self.transfer_ownership(live, new, managers, &current_operation, true) else {
-            return;
-        };
+        let changes = self.transfer_ownership(&live, new, managers, &current_operation, true)?;
         let set = changes
             .modified
             .union(&changes.added)
             .recursive_difference(self.reset)
             .difference(&STRIPPED_FIELDS);
         if set.is_empty() {
-            return;
+            return Ok(());
         }
         let set = managers
             .get(by)
@@ -114,6 +137,7 @@ impl<'t> Updater<'_, 't> {
                 time: Some(time.to_owned()),
             },
         );
+        Ok(())
     }
 
     /// Applies a configuration. Returns the new object; none if nothing changed.
@@ -125,8 +149,8 @@ impl<'t> Updater<'_, 't> {
         by: &Manager,
         force: bool,
     ) -> Result<Option<Value>, ApplyError> {
-        self.reconcile_with_schema(managers);
-        let merged = typed_value::merge(live, config, self.ty());
+        let live = self.reconcile_with_schema(live, managers)?;
+        let merged = typed_value::merge(live.object, config, self.ty());
         let last = managers.get(by).cloned();
         let set = typed_value::field_set(config, self.ty()).recursive_difference(self.reset);
         let time = last.as_ref().and_then(|last| last.time.clone());
@@ -138,50 +162,95 @@ impl<'t> Updater<'_, 't> {
                 time,
             },
         );
-        let new = self.prune(merged, managers, last.as_ref());
-        self.transfer_ownership(live, &new, managers, by, force)?;
+        let new = self
+            .prune(merged, managers, last.as_ref())
+            .map_err(|why| ApplyError::Internal(format!("failed to prune fields: {why}")))?;
+        self.transfer_ownership(&live, &new, managers, by, force)?;
         if let Some(owned) = managers.get_mut(by) {
             owned.set = owned.set.difference(&STRIPPED_FIELDS);
             if owned.set.is_empty() {
                 managers.remove(by);
             }
         }
-        Ok((super::path_element::compare(live, &new).is_ne()).then_some(new))
+        Ok((super::path_element::compare(live.object, &new).is_ne()).then_some(new))
     }
 
-    /// Removes the fields that the manager applied the last time and that no manager owns now.
-    fn prune(&self, merged: Value, managers: &Managers, last: Option<&VersionedSet>) -> Value {
+    /// Removes the fields that the manager applied the last time and that no manager owns now. Each set of fields is used on the object in its
+    /// version.
+    fn prune(
+        &self,
+        merged: Value,
+        managers: &Managers,
+        last: Option<&VersionedSet>,
+    ) -> Result<Value, String> {
         let Some(last) = last.filter(|last| !last.set.is_empty()) else {
-            return merged;
+            return Ok(merged);
         };
         let Some(ty) = (self.types)(&last.api_version) else {
-            return merged;
+            return Ok(merged);
         };
-        let mut pruned = typed_value::remove(&merged, &last.set.ensure_named_fields_are_members(ty), ty);
-        // Removing an item also removes everything within it. Restore what other managers own, per version.
+        let merged = self
+            .convert(merged, &last.api_version)
+            .map_err(|why| format!("failed to convert merged object to last applied version: {why}"))?;
+        let last_set = last.set.ensure_named_fields_are_members(ty);
+        let pruned = typed_value::remove(&merged, &last_set, ty);
+        let pruned = self
+            .add_back_owned(merged.clone(), pruned, managers, &last.api_version)
+            .map_err(|why| format!("failed add back owned items: {why}"))?;
+        let pruned = self.convert(pruned, &last.api_version).map_err(|why| {
+            let failed =
+                "failed add back dangling items: failed to convert pruned object to last applied version";
+            format!("{failed}: {why}")
+        })?;
+        // Also restore fields that no manager ever owned, unless they are below a removed one.
+        let kept = typed_value::field_set(&pruned, ty).ensure_named_fields_are_members(ty);
+        let all = typed_value::field_set(&merged, ty).ensure_named_fields_are_members(ty);
+        let removed = all.difference(&kept).intersection(&last_set);
+        self.convert(typed_value::remove(&merged, &removed, ty), self.api_version)
+    }
+
+    /// Restores what managers own: removing an item also removed everything within it. Returns the object in the version of one of them.
+    fn add_back_owned(
+        &self,
+        mut merged: Value,
+        mut pruned: Value,
+        managers: &Managers,
+        version: &str,
+    ) -> Result<Value, String> {
         let mut owned: BTreeMap<&str, FieldSet> = BTreeMap::new();
         for manager in managers.values() {
             let set = owned.entry(&manager.api_version).or_default();
             *set = set.union(&manager.set);
         }
-        let this_first = owned.remove_entry(last.api_version.as_str());
-        for (version, owned) in this_first.into_iter().chain(owned) {
+        // A conversion may need fields that the set of the object's version adds.
+        let first = owned.remove_entry(version);
+        for (version, owned) in first.into_iter().chain(owned) {
             let Some(ty) = (self.types)(version) else { continue };
+            merged = self
+                .convert(merged, version)
+                .map_err(|why| format!("failed to convert merged object at version {version}: {why}"))?;
+            pruned = self
+                .convert(pruned, version)
+                .map_err(|why| format!("failed to convert pruned object at version {version}: {why}"))?;
             let all = typed_value::field_set(&merged, ty).ensure_named_fields_are_members(ty);
             let kept = typed_value::field_set(&pruned, ty)
                 .ensure_named_fields_are_members(ty)
                 .union(&owned.ensure_named_fields_are_members(ty));
             pruned = typed_value::remove(&merged, &all.difference(&kept), ty);
         }
-        // Also restore fields that no manager ever owned, unless they are below a removed one.
-        let kept = typed_value::field_set(&pruned, ty).ensure_named_fields_are_members(ty);
-        let all = typed_value::field_set(&merged, ty).ensure_named_fields_are_members(ty);
-        typed_value::remove(
-            &merged,
-            &all.difference(&kept)
-                .intersection(&last.set.ensure_named_fields_are_members(ty)),
-            ty,
-        )
+        Ok(pruned)
+    }
+}
+
+/// The live object, also in the versions of its managers that have other fields.
+struct LiveObject<'v> {
+    object: &'v Value,
+    converted: BTreeMap<String, Value>,
+}
+
+impl LiveObject<'_> {
+    fn in_version(&self, version: &str) -> &Value {
+        self.converted.get(version).unwrap_or(self.object)
     }
 }
 

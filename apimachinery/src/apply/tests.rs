@@ -6,6 +6,7 @@ use serde_json::json;
 use std::sync::LazyLock;
 
 mod properties;
+mod versions;
 
 /// Imitates what the real server does between apply and the store: defaulting, and fields that a request cannot change.
 fn finish_write(live: &Value, mut object: Value, subresource: &str) -> Value {
@@ -88,7 +89,7 @@ fn compare_sequences(table: &str) {
                 subresource,
                 time: &time,
                 types: &types,
-                convert: &|_, _| None,
+                convert: &|_, _| Ok(None),
                 reset: if subresource == "status" {
                     &except_status
                 } else {
@@ -194,7 +195,7 @@ fn managed_fields_of_built_in_kinds_match_the_real_server() {
                 subresource,
                 time: &time,
                 types: &types,
-                convert: &|_, _| None,
+                convert: &|_, _| Ok(None),
                 reset,
             };
             let outcome = if step["op"] == "apply" {
@@ -267,7 +268,7 @@ fn managed_fields_of_scale_and_parent_match_the_real_server() {
             subresource: "scale",
             time: "2026-01-01T00:00:00Z",
             types: &types,
-            convert: &|_, _| None,
+            convert: &|_, _| Ok(None),
             reset: &status,
         };
         if after["op"] == "scale-apply" {
@@ -324,7 +325,7 @@ fn typed_write<'a, 't>(
         subresource: "",
         time: "2026-01-01T00:00:00Z",
         types,
-        convert: &|_, _| None,
+        convert: &|_, _| Ok(None),
         reset,
     }
 }

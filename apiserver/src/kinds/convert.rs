@@ -137,14 +137,14 @@ pub(crate) fn to_storage(kind: &Kind, mut object: Value, empties: &ExplicitEmpty
     object
 }
 
-/// Converts an object of the kind's version to another one of its versions; none if both have the same fields.
+/// Converts an object of the kind to another one of its versions; none if both have the same fields.
 pub(crate) fn between_versions(kind: &Kind, object: &Value, version: &str) -> Option<Value> {
     if kind.group != "autoscaling" || kind.kind != "HorizontalPodAutoscaler" {
         return None;
     }
-    match (kind.version.as_str(), version) {
-        ("v1", "autoscaling/v2") => Some(autoscaler_versions::to_v2(object.clone())),
-        ("v2", "autoscaling/v1") => Some(autoscaler_versions::to_v1(object.clone())),
+    match (object["apiVersion"].as_str()?, version) {
+        ("autoscaling/v1", "autoscaling/v2") => Some(autoscaler_versions::to_v2(object.clone())),
+        ("autoscaling/v2", "autoscaling/v1") => Some(autoscaler_versions::to_v1(object.clone())),
         _ => None,
     }
 }

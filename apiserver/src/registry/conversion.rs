@@ -50,12 +50,19 @@ impl Registry {
     }
 
     /// Returns an object of the kind in another version for the comparison of managers; None if no webhook converts it.
-    pub(super) fn convert_for_managers(&self, kind: &Kind, object: &Value, version: &str) -> Option<Value> {
-        kind.conversion_webhook()?;
+    pub(super) fn convert_for_managers(
+        &self,
+        kind: &Kind,
+        object: &Value,
+        version: &str,
+    ) -> Result<Option<Value>, String> {
+        let Some(webhook) = kind.conversion_webhook() else {
+            return Ok(None);
+        };
         let mut values = [object.clone()];
-        self.convert_values(kind, &mut values, version).ok()?;
+        webhook.convert(&mut values, version, &self.store, self.webhook_caller())?;
         let [object] = values;
-        Some(object)
+        Ok(Some(object))
     }
 
     fn convert_values(&self, kind: &Kind, values: &mut [Value], version: &str) -> Result<(), ApiError> {

@@ -96,9 +96,9 @@ impl Registry {
             subresource,
             time: &now(),
             types: &types,
-            convert: &|object, version| {
-                let converted = convert::between_versions(kind, object, version);
-                converted.or_else(|| self.convert_for_managers(kind, object, version))
+            convert: &|object, version| match convert::between_versions(kind, object, version) {
+                None => self.convert_for_managers(kind, object, version),
+                converted => Ok(converted),
             },
             reset: &FieldSet::of_fields(reset),
         })
@@ -187,7 +187,7 @@ pub(super) fn track_scale(
         subresource: "scale",
         time: &now(),
         types: &types,
-        convert: &|_, _| None,
+        convert: &|_, _| Ok(None),
         reset: &FieldSet::of_fields(&[]),
     };
     if options.applied {

@@ -88,13 +88,15 @@ impl WebhookServer {
     /// - of an AdmissionReview, the fields of the response, with a patch as a list of operations;
     /// - of a ConversionReview, the fields of the response; without a response, an object has `spec.a` in `v1` and `spec.b` in other versions;
     /// - with `raw`, a status code, a media type and a body, and the header `Retry-After` (`retryAfter`); only so many `times`, if that is set;
-    /// - with `delay`, only after so many seconds.
+    /// - with `delay`, only after so many seconds;
+    /// - null: as before the first call.
     pub(crate) fn respond(&self, path: &str, response: Value) {
-        self.state
-            .responses
-            .lock()
-            .unwrap()
-            .insert(format!("/{path}"), response);
+        let mut responses = self.state.responses.lock().unwrap();
+        if response.is_null() {
+            responses.remove(&format!("/{path}"));
+        } else {
+            responses.insert(format!("/{path}"), response);
+        }
     }
 
     /// Lets a function respond at a path from now on.
