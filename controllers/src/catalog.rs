@@ -117,7 +117,7 @@ pub const CONTROLLERS: &[Controller] = &[
     },
 ];
 
-/// The other controllers of kube-controller-manager v1.36, with their former names. Selecting one is no error, so that its command lines can be
+/// The other controllers of kube-controller-manager v1.36, with their former names. Selecting one is not an error, so that its command lines can be
 /// used; nothing runs.
 const ABSENT: &[(&str, &str)] = &[
     ("bootstrap-signer-controller", "bootstrapsigner"),

@@ -13,15 +13,15 @@ pub struct FeatureGates {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidGates {
-    /// The text is no list of gates.
+    /// The text is not a list of gates.
     #[error("{0:?} are no feature gates: write `Gate=true,Other=false`")]
     Gates(String),
-    /// The text is no list of gates after the version to emulate.
+    /// The text is not a list of gates after the version to emulate.
     #[error(
         "{0:?} are no feature gates of a version: write `Gate=true,Other=false`, or `1.33;Gate=true` to emulate a version"
     )]
     VersionAndGates(String),
-    /// The text is no version, or one that kube-controller-manager does not emulate.
+    /// The text is not a version, or one that kube-controller-manager does not emulate.
     #[error(
         "cannot emulate {0:?}: write a version from `kube={oldest}` to `kube={current}`",
         oldest = version_text(OLDEST_VERSION),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// A text that is no Go duration.
+/// A text that is not a Go duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no duration: write one such as 100ms, 30s or 1h30m")]
 pub struct InvalidDuration(String);

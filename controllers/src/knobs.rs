@@ -13,7 +13,7 @@ pub struct Knobs(BTreeMap<String, Value>);
 /// Knobs that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidKnobs {
-    /// The text is no JSON object.
+    /// The text is not a JSON object.
     #[error("KUBEWRIGHT_KNOBS is no JSON object: {0}")]
     Json(serde_json::Error),
     /// No controller reads the knob.

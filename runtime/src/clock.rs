@@ -10,7 +10,7 @@ tokio::task_local! {
     static RECONCILE_CLOCK: Clock;
 }
 
-/// Tells the wall time: the system's, or in tests one that follows tokio's clock.
+/// Returns the wall time: the system's, or in tests one that follows tokio's clock.
 ///
 /// A reconciler with a schedule keeps [`Setup::clock`](crate::controller::Setup::clock) and calls [`now`](Self::now) instead of reading
 /// the system's time. [`Manager::with_clock`](crate::Manager::with_clock) and

@@ -354,7 +354,7 @@ fn found(value: &Value, path: &[PathSegment]) -> Option<Vec<Option<Value>>> {
     }
 }
 
-/// What [`Anything`] shows, told plainly.
+/// What [`Anything`] shows, in plain fields.
 fn expected(object: &Value) -> Option<Anything> {
     let at = |number: usize| {
         found(

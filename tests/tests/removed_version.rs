@@ -1,4 +1,4 @@
-//! Applies to objects that clients of a removed version have written: the API servers refuse them, the library's client mends that.
+//! Applies to objects that clients of a removed version have written: the API servers refuse them, and the library's client drops `managedFields` and applies again.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 #![expect(missing_docs, reason = "the types of the kind")]

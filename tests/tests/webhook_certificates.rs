@@ -292,7 +292,7 @@ fn applied_manifests_keep_data_and_bundles(cluster: &Cluster) {
         operator.apply_objects(cluster);
         let bundle = operator.wait_until_published(cluster).await;
         let data = operator.secret_data(cluster);
-        // From here on nobody would put it right.
+        // From here on nothing else repairs it.
         operator.stop.cancel();
         while operator.keepers.join_next().await.is_some() {}
 

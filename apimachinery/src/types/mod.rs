@@ -4,6 +4,7 @@
 //! server-side apply and the check for unknown fields all read these types, so a kind works in all of them once its type exists.
 
 mod check;
+mod decode_messages;
 mod explicit_empty;
 mod json;
 mod normalize;

@@ -29,7 +29,7 @@ pub fn is_restriction(keyword: &str) -> bool {
     RESTRICTIONS.contains(&keyword)
 }
 
-/// Returns the strings of a JSON list; none if the value is no list.
+/// Returns the strings of a JSON list; none if the value is not a list.
 pub fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
     let values = list.and_then(Value::as_array).into_iter().flatten();
     values.filter_map(Value::as_str)

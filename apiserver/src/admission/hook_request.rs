@@ -60,7 +60,7 @@ pub(crate) struct HookRequest<'a> {
     pub(crate) authorizer: &'a Authorizer,
 }
 
-/// The kinds whose objects meet no webhook: otherwise a faulty one could refuse the change that mends it.
+/// The kinds whose objects meet no webhook: otherwise a faulty one could refuse the change that repairs it.
 const EXEMPT_KINDS: &[&str] = &[
     "ValidatingWebhookConfiguration",
     "MutatingWebhookConfiguration",

@@ -192,7 +192,7 @@ fn is_within(validity: &[u8], now: Timestamp) -> Option<bool> {
     let (tag, begin, rest) = der_element(validity)?;
     let begin = time(tag, begin)?;
     let (tag, end, _) = der_element(rest)?;
-    // The last date that certificates have, 9999-12-31, is no timestamp.
+    // The last date that certificates have, 9999-12-31, is not a timestamp.
     let now = now.to_zoned(TimeZone::UTC).datetime();
     Some((begin..=time(tag, end)?).contains(&now))
 }

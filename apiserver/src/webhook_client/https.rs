@@ -79,7 +79,7 @@ impl WebhookCaller for HttpsCaller {
                         Err(CallError::Transport("context deadline exceeded".to_owned()))
                     });
                     let outcome = call.map_err(|error| error.message(&url));
-                    // Nobody waits if the server is shutting down.
+                    // No caller waits if the server is shutting down.
                     let _ = sender.send(outcome);
                 });
             }

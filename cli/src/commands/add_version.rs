@@ -82,7 +82,7 @@ impl NewVersion<'_, '_> {
         Ok(plan)
     }
 
-    /// Refuses what is no new hub. Returns whether the version is the hub already.
+    /// Refuses what is not a new hub. Returns whether the version is the hub already.
     fn check(&self, from: Option<&str>) -> Result<bool, Error> {
         let VersionedKind { kind, hub, .. } = self.kind;
         let (kind, version, hub) = (kind.clone(), self.version.to_owned(), hub.clone());

@@ -46,7 +46,7 @@ pub(super) fn places(
         let change = plan.changes().find(|change| change.path == target);
         let text = match change {
             Some(change) => change.after.clone(),
-            // A file that is no text names nothing.
+            // A file that is not text names nothing.
             None => project.read(&path).ok().flatten(),
         };
         let mut found = lines(&path, &text.unwrap_or_default());

@@ -54,7 +54,7 @@ impl Descriptions {
     }
 }
 
-/// Returns the first sentence, without line breaks. A word alone, such as "Required.", is no sentence, and none ends before a small
+/// Returns the first sentence, without line breaks. A word alone, such as "Required.", is not a sentence, and none ends before a small
 /// letter or with "e.g.". Lists and code after the first paragraph's text are left out.
 pub(crate) fn first_sentence(text: &str) -> String {
     let is_text = |line: &&str| !line.is_empty() && !line.starts_with(['-', '*', '`']);

@@ -148,7 +148,7 @@ impl Reconciler for DaemonSetController {
             return Ok(Action::await_change());
         };
         if daemon_set.metadata.deletion_timestamp.is_some() {
-            // The garbage collector may have deleted its history already, without which its status cannot be told.
+            // The garbage collector may have deleted its history already, without which its status cannot be computed.
             return Ok(Action::await_change());
         }
         // Checked before the pods are read: if they are satisfied, the cache shows the expected changes.

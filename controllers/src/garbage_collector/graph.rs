@@ -1,4 +1,4 @@
-//! The dependents of each owner, and which objects a change makes worth a look. Pure: it is told the changes of the caches.
+//! The dependents of each owner, and which objects must be processed after a change. Pure: its input is the changes of the caches.
 //!
 //! Objects themselves stay in the caches. Upstream's graph has a node for every object of the cluster, and virtual ones for owners that it
 //! has not seen; here an owner is looked up where it would be, and only edges are kept.

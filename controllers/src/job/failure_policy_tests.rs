@@ -70,7 +70,7 @@ fn exit_codes_match_by_operator_and_container() {
             Some(Ignore),
         ),
         (on_exit_codes("Ignore", None, "NotIn", &[1, 2]), main(2), None),
-        // Success is no failure.
+        // Success is not a failure.
         (on_exit_codes("FailJob", None, "NotIn", &[1]), main(0), None),
         (on_exit_codes("FailJob", None, "NotIn", &[1]), running, None),
         (

@@ -7,7 +7,7 @@ use std::fmt;
 pub(super) struct IndexSet(Vec<(u32, u32)>);
 
 impl IndexSet {
-    /// Parses a text. Leaves out what is no range, and indexes that are not below `completions`.
+    /// Parses a text. Leaves out what is not a range, and indexes that are not below `completions`.
     pub(super) fn parse(text: &str, completions: u32) -> Self {
         let mut ranges = Vec::new();
         for item in text.split(',').filter(|item| !item.is_empty()) {

@@ -86,7 +86,7 @@ pub(super) fn tracked_pods(
     pods: &Lister<PodView>,
     job: &impl kubewright::cache::Owner,
 ) -> Vec<NamespacedName> {
-    // A Job has a uid, without which there is no answer.
+    // A Job has a uid; without one the question cannot be answered.
     let Ok(pods) = pods.owned_by(job) else {
         return Vec::new();
     };

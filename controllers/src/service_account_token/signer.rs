@@ -22,7 +22,7 @@ pub(super) struct TokenSigner {
 /// A file that has no key with which tokens can be signed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InvalidKey {
-    /// The file is no PEM file with a private key.
+    /// The file is not a PEM file with a private key.
     #[error("it has no private key in PEM format: {0}")]
     Pem(String),
     /// The key is of another type, or damaged.

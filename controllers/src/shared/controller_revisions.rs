@@ -141,7 +141,7 @@ impl RevisionHistory {
         }
     }
 
-    /// Deletes a revision, and not another one of the same name. One that is gone is no error.
+    /// Deletes a revision, and not another one of the same name. One that is gone is not an error.
     pub(crate) async fn delete(&self, revision: &ControllerRevision) -> Result<(), ClientError> {
         let preconditions = Preconditions {
             uid: revision.metadata.uid.clone(),

@@ -8,7 +8,7 @@ pub(super) fn equal(left: &str, right: &str) -> bool {
     left == right || nanos(left).is_some_and(|value| Some(value) == nanos(right))
 }
 
-/// Returns the value in billionths; none if the text is no quantity, or too large or too precise to be one.
+/// Returns the value in billionths; none if the text is not a quantity, or too large or too precise to be one.
 fn nanos(text: &str) -> Option<i128> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),

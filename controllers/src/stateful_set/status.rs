@@ -90,7 +90,7 @@ pub(super) fn next(
     }
 }
 
-/// Whether the status must be written. The count of collisions alone is no reason, as upstream: it follows from a new revision.
+/// Whether the status must be written. The count of collisions alone is not a reason, as upstream: it follows from a new revision.
 pub(super) fn is_changed(old: Option<&StatefulSetStatus>, new: &StatefulSetStatus) -> bool {
     let default = StatefulSetStatus::default();
     let key = |status: &StatefulSetStatus| {

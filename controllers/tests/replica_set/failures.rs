@@ -103,7 +103,7 @@ async fn random_changes_converge() {
         for step in 0..60 {
             let pods = scenario.cluster.list(&pod("any")).unwrap();
             let chosen = (!pods.is_empty()).then(|| typed_pod(&pods[numbers.below(pods.len())]));
-            // A pod that is gone in the meantime is no failure.
+            // A pod that is gone in the meantime is not a failure.
             match (numbers.below(8), chosen) {
                 (0, _) => {
                     replicas = numbers.below(9);

@@ -135,7 +135,7 @@ impl Comparison {
     }
 }
 
-/// Whether the only field of an enum's variant is its name, so that its data cannot be restored into another variant. A tag is no name: all
+/// Whether the only field of an enum's variant is its name, so that its data cannot be restored into another variant. A tag is not a name: all
 /// variants have it.
 fn is_named_by_field(value: &Map<String, Value>, schema: SchemaAt<'_>) -> bool {
     let mut names = value.keys();

@@ -197,7 +197,7 @@ impl Converters {
         }
         let mut converted = Vec::with_capacity(count);
         for object in request.objects {
-            // The API server waits no longer; without this, the thread would go on for nobody.
+            // The API server waits no longer; without this, the thread would continue although its result is not used.
             if Instant::now() >= deadline {
                 let next = object.as_object().map(describe).unwrap_or_default();
                 return Err(ObjectError::Failed(format!(

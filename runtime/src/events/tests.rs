@@ -266,7 +266,7 @@ async fn reporting_controller_is_the_operator_unless_the_recorder_names_another(
     let (api, (recorder, writer)) = (ScriptedApi::new(), Recorder::pipeline("shop"));
     let regarding = event("a", "", "").regarding;
     recorder.event(&regarding, EventType::Normal, "Synced", "done");
-    // The same event of another controller is no repeat.
+    // The same event of another controller is not a repeat.
     let named = recorder.reporting_as("web-controller");
     named.event(&regarding, EventType::Normal, "Synced", "done");
     let cancel = CancellationToken::new();

@@ -44,7 +44,7 @@ static MESSAGES: LazyLock<HashMap<&'static str, Fields>> = LazyLock::new(|| {
 });
 
 /// Returns the document of a version as JSON, with the names of the messages' fields. Lists of names with values are objects, whose keys are
-/// the field and the name. YAML is parsed: Go folds and quotes it in another way. Panics if the bytes are no document, name a value twice, or repeat what is no list.
+/// the field and the name. YAML is parsed: Go folds and quotes it in another way. Panics if the bytes are no document, name a value twice, or repeat what is not a list.
 pub(crate) fn decode(version: &str, bytes: &[u8]) -> Value {
     decode_message(version, "Document", bytes)
 }

@@ -158,7 +158,7 @@ fn case(resource: &Resource) -> Case {
             &resource.object,
         ));
     }
-    // A name that is no subresource, with the bodies of one that is.
+    // A name that is not a subresource, with the bodies of one that is.
     let last = resource.subresources.last().unwrap();
     steps.extend(requests(&object_path, "nope", last, &resource.object));
     steps.push(step("GET", &object_path, None));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-/// Returns the CPU time of all processes that this one has waited for, with those that they waited for; zero where `/proc` does not tell.
+/// Returns the CPU time of all processes that this one has waited for, with those that they waited for; zero without `/proc`.
 pub(crate) fn of_ended_children() -> Duration {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     Duration::from_millis(10 * parse_ticks(&stat).unwrap_or_default())

@@ -18,7 +18,7 @@ enum Overload {
 }
 
 impl<'e> Estimator<'e> {
-    /// Returns the cost of an operator beside that of its operands; None if this is no operator whose cost depends on sizes.
+    /// Returns the cost of an operator beside that of its operands; None if this is not an operator whose cost depends on sizes.
     pub(super) fn operator(
         &mut self,
         expression: &'e IdedExpr,

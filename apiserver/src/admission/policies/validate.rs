@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// The key of the audit annotation about violations.
 const FAILURE_ANNOTATION: &str = "validation.policy.admission.k8s.io/validation_failure";
 /// The requests that no policy sees, by groups and beginnings of resources: policies and their bindings, otherwise a faulty policy could refuse
-/// the change that mends it, and reviews of users and their permissions.
+/// the change that repairs it, and reviews of users and their permissions.
 const EXEMPT: &[(&str, &str)] = &[
     ("admissionregistration.k8s.io", "validatingadmissionpolic"),
     ("admissionregistration.k8s.io", "mutatingadmissionpolic"),

@@ -82,7 +82,7 @@ impl Permissions {
             });
             let requests = audit.by_user(&user);
             let forbidden = requests.forbidden();
-            // Whoever deletes a namespace cannot tell all controllers before.
+            // A client that deletes a namespace cannot notify all controllers before.
             let forbidden = forbidden.filter(|event| !event.message.contains("being terminated"));
             problems.extend(forbidden.iter().map(|event| format!("{component}: {event}")));
             for (verb, resource, is_used) in uses(&audit, units, &user) {
