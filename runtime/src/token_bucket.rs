@@ -37,6 +37,11 @@ impl BucketState {
             .map_or(MAX_WAIT, |wait| wait.min(MAX_WAIT))
     }
 
+    /// Gives back a token that was reserved and not used.
+    pub(crate) fn give_back(&mut self) {
+        self.tokens = (self.tokens + 1.0).min(self.burst);
+    }
+
     /// Takes a token if there is one now. Returns whether there was.
     pub(crate) fn try_take(&mut self, now: Instant) -> bool {
         self.refill(now);

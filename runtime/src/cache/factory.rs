@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use kube::core::{DynamicObject, PartialObjectMeta};
 use parking_lot::Mutex;
+use tokio::sync::SetOnce;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -75,6 +76,8 @@ pub(super) struct FactoryShared {
     pub(super) tracker: TaskTracker,
     /// The parent of the informers' tokens.
     pub(super) cancel: CancellationToken,
+    /// The panic of an informer.
+    pub(super) failure: Arc<SetOnce<String>>,
 }
 
 #[derive(Default, Clone)]
@@ -124,6 +127,7 @@ impl SharedInformerFactory {
                 thread: InformerThread::default(),
                 tracker: TaskTracker::new(),
                 cancel: CancellationToken::new(),
+                failure: Arc::default(),
             }),
         }
     }

@@ -22,6 +22,8 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 const PROBE_SECONDS: u32 = 3;
 /// How long probes are repeated that do not decide.
 const PROBING_TIMEOUT: Duration = Duration::from_secs(30);
+/// The pause after a probe that did not decide.
+const PROBE_PAUSE: Duration = Duration::from_secs(1);
 const LIST_RETRY_BACKOFF_MIN: Duration = Duration::from_millis(500);
 const LIST_RETRY_BACKOFF_MAX: Duration = Duration::from_secs(10);
 
@@ -59,10 +61,13 @@ impl FreshnessCheck {
     /// short watch from the store's version decides: its bookmark shows that nothing changed, or its events show how far the store must get.
     pub(super) async fn wait(self) {
         self.informer.wait_for_sync().await;
-        let QuorumList {
+        let Some(QuorumList {
             version: quorum,
             complete,
-        } = self.list_until_answered().await;
+        }) = self.list_until_answered().await
+        else {
+            return;
+        };
         if complete.is_some_and(|complete| self.store_equals(&complete)) {
             return;
         }
@@ -97,11 +102,14 @@ impl FreshnessCheck {
                 tokio::select! {
                     biased;
                     () = reached => return,
-                    probed = self.probe(&quorum) => match probed {
-                        Ok(version) => wanted = version,
-                        Err(error) => {
+                    probed = self.probe(&quorum) => {
+                        wanted = probed.unwrap_or_else(|error| {
                             tracing::debug!("{}: {error}", self.describe());
-                            sleep(Duration::from_secs(1)).await;
+                            None
+                        });
+                        if wanted.is_none() {
+                            // A watch may end at once, as from an API server that is being stopped.
+                            sleep(PROBE_PAUSE).await;
                         }
                     },
                 }
@@ -109,11 +117,21 @@ impl FreshnessCheck {
         }
     }
 
-    async fn list_until_answered(&self) -> QuorumList {
+    /// Returns the list. None if the kind is not served, or may not be listed, any more: then no list will succeed soon, and the controllers of
+    /// other kinds must start.
+    async fn list_until_answered(&self) -> Option<QuorumList> {
         let (mut backoff, mut logged) = (LIST_RETRY_BACKOFF_MIN, None);
         loop {
             let failure = match timeout(LIST_TIMEOUT, self.list()).await {
-                Ok(Ok(list)) => return list,
+                Ok(Ok(list)) => return Some(list),
+                Ok(Err(ListWatchError::Status(status))) if [403, 404].contains(&status.code) => {
+                    tracing::warn!(
+                        "{}: cannot check whether the cache is up to date: {}; going on with the cache as it is",
+                        self.describe(),
+                        status.message
+                    );
+                    return None;
+                }
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => format!("no answer within {LIST_TIMEOUT:?}"),
             };

@@ -67,6 +67,11 @@ impl SharedInformerFactory {
         is_known
     }
 
+    /// Waits until an informer panics, and returns what happened; forever if none does. Cancel safe.
+    pub(crate) async fn failure(&self) -> String {
+        self.shared.failure.wait().await.clone()
+    }
+
     /// Stops all informers and waits until their tasks have ended. They never start again.
     pub async fn shutdown(&self) {
         self.shared.cancel.cancel();
@@ -96,7 +101,13 @@ impl FactoryShared {
             &self.tracker,
         );
         let Some(run) = run else { return };
-        self.thread.spawn(&self.tracker, run);
+        let first_failure = self.failure.clone();
+        self.thread.spawn(&self.tracker, async move {
+            if let Err(failure) = run.await {
+                // Only the first one is kept.
+                let _ = first_failure.set(failure);
+            }
+        });
         let (stop, never_decoded) = (informer.stop.clone(), warnings::never_decoded(informer.clone()));
         self.tracker.spawn(async move {
             if let Some(Some(hint)) = stop.run_until_cancelled(never_decoded).await {

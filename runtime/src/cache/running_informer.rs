@@ -63,7 +63,7 @@ impl UntypedInformer {
         queue: QueueKind,
         options: &ReflectorOptions,
         tracker: &TaskTracker,
-    ) -> Option<impl Future<Output = ()> + Send + 'static> {
+    ) -> Option<impl Future<Output = Result<(), String>> + Send + 'static> {
         let namespaces = sources.iter().map(|(namespace, _)| namespace.clone());
         let queue = self.set_started(SharedFifo::new(queue, namespaces, &self.store))?;
         self.watch_health.start(sources.len());
@@ -100,10 +100,11 @@ impl UntypedInformer {
             };
             if let Err(panic) = AssertUnwindSafe(ended).catch_unwind().await {
                 let (kind, panic) = (&informer.info().kind, panics::message(&*panic));
-                tracing::error!(
-                    "the informer of {kind} panicked: {panic}; its cache is no longer updated, and health checks fail: restart the operator"
-                );
+                let failure = format!("the informer of {kind} panicked: {panic}");
+                tracing::error!("{failure}; its cache is no longer updated, and health checks fail");
+                return Err(failure);
             }
+            Ok(())
         })
     }
 }

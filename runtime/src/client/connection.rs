@@ -342,6 +342,12 @@ impl Connection {
         inline_connection::send(self.send_with(|clients| &clients.watches, request)).await
     }
 
+    /// Sends a request whose response is read for a long time, over a connection of its own: over that of other requests, slow readers could
+    /// use up its streams.
+    pub(crate) fn send_stream(&self, request: Request<Body>) -> PendingResponse {
+        self.send_with(|clients| &clients.watches, request)
+    }
+
     /// As [`send_watch`](Self::send_watch), over a connection for several watches, as long as that has a slot.
     pub(crate) async fn send_shared_watch(
         &self,

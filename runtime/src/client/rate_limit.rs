@@ -9,7 +9,8 @@ use crate::token_bucket::BucketState;
 
 /// A rate limiter for requests, shared by all clones of a connection; off until it is set.
 ///
-/// It is a queue: a request reserves the next token when it comes, and waits for it. A cancelled request does not return its token. Informers are not limited.
+/// It is a queue: a request reserves the next token when it comes, and waits for it. A request that is cancelled while it waits gives its token back. Informers
+/// are not limited.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateLimit(Arc<Mutex<Option<BucketState>>>);
 
@@ -29,7 +30,21 @@ impl RateLimit {
             .as_mut()
             .map(|bucket| bucket.reserve(Instant::now()));
         if let Some(delay) = delay.filter(|delay| !delay.is_zero()) {
+            let reserved = ReservedToken(self);
             sleep(delay).await;
+            std::mem::forget(reserved);
+        }
+    }
+}
+
+/// A token that a request waits for. Dropping it gives the token back: otherwise requests that time out while they wait would let all later
+/// ones wait longer, and none would be sent any more.
+struct ReservedToken<'a>(&'a RateLimit);
+
+impl Drop for ReservedToken<'_> {
+    fn drop(&mut self) {
+        if let Some(bucket) = self.0.0.lock().as_mut() {
+            bucket.give_back();
         }
     }
 }

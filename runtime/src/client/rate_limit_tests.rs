@@ -20,6 +20,18 @@ async fn rate_limit_is_off_until_it_is_set() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn cancelled_requests_give_their_tokens_back() {
+    let limit = RateLimit::default();
+    limit.set(1.0, 1);
+    limit.wait().await;
+    for _ in 0..100 {
+        let cancelled = tokio::time::timeout(Duration::from_millis(1), limit.wait()).await;
+        assert!(cancelled.is_err());
+    }
+    assert!(time_for(&limit, 1).await <= Duration::from_secs(1));
+}
+
 /// client-go: TestThrottle, TestBasicThrottle of util/flowcontrol.
 #[tokio::test(start_paused = true)]
 async fn burst_passes_at_once_and_the_rest_at_the_rate() {

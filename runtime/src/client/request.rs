@@ -298,7 +298,7 @@ impl PreparedRequest {
         query.contains("dryRun=") || (self.api_request.action == "delete" && is_in_body())
     }
 
-    /// Sends the request once, and returns the response's body unread.
+    /// Sends the request once, over a connection of its own, and returns the response's body unread.
     pub(super) async fn open(
         self,
         connection: &Connection,
@@ -311,7 +311,7 @@ impl PreparedRequest {
         user_agent::add_suffix(&mut http_request);
         connection.rate_limit().wait().await;
         let response = async {
-            let response = connection.send(http_request.map(Body::from)).await?;
+            let response = connection.send_stream(http_request.map(Body::from)).await?;
             let (head, body) = response.into_parts();
             if head.status.is_success() {
                 return Ok(Ok(body));

@@ -37,6 +37,9 @@ const TCP_KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// no request is answered.
 const PING_INTERVAL: Duration = Duration::from_secs(15);
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many bytes of all responses of a connection by HTTP/2 may wait for their readers, as Go's client has it. Each response has a limit of its own, of some
+/// megabytes: with a small limit for all, a few responses that are not read would stop all others.
+const CONNECTION_WINDOW_BYTES: u32 = 1 << 30;
 /// How many idle connections are kept for the next page of a list, or renewal of the lease.
 const FEW: usize = 2;
 
@@ -83,6 +86,7 @@ impl Transport {
         let mut http = Client::builder(ReaderExecutor);
         http.timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
+            .http2_initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
             .http2_keep_alive_while_idle(true);

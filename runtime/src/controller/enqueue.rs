@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     ApiResource, NamespacedName,
-    cache::{Change, HandlerRegistration, InformerHandle, SharedInformerFactory},
+    cache::{Change, HandlerOptions, HandlerRegistration, InformerHandle, SharedInformerFactory},
     workqueue::{Priority, WorkQueue},
 };
 
@@ -27,18 +27,14 @@ pub(super) struct EnqueueHandler {
 }
 
 impl EnqueueHandler {
-    /// Connects a source with the work queue, and its expectations too. Fails if those belong to another controller, or if the consistency
-    /// store does not know the source's informer.
-    pub(super) fn connect(
-        source: EventSource,
-        target: &SourceTarget,
-    ) -> Result<HandlerRegistration, RegistrationError> {
+    /// Makes the handler of a source, and connects its expectations. Fails if those belong to another controller, or if the consistency store
+    /// does not know the source's informer.
+    pub(super) fn new(source: EventSource, target: &SourceTarget) -> Result<Self, RegistrationError> {
         let SourceTarget {
             controller,
             primary,
             queue,
             consistency,
-            options,
             ..
         } = target;
         let Some(slot) = consistency.slot_of(&source.informer) else {
@@ -50,8 +46,7 @@ impl EnqueueHandler {
         if let Some(expectations) = &source.expectations {
             expectations.connect(controller, queue)?;
         }
-        let informer = source.informer;
-        let handler = Self {
+        Ok(Self {
             slot,
             mapping: source.mapping,
             predicates: source.predicates,
@@ -59,8 +54,12 @@ impl EnqueueHandler {
             primary: primary.clone(),
             queue: queue.clone(),
             consistency: consistency.clone(),
-        };
-        Ok(informer.add_sink(move |change| handler.handle(change), *options))
+        })
+    }
+
+    /// Receives the changes of an informer from now on, beginning with the objects that it has.
+    pub(super) fn register(self, informer: &InformerHandle, options: HandlerOptions) -> HandlerRegistration {
+        informer.add_sink(move |change| self.handle(change), options)
     }
 
     /// Handles one change: expectations, predicates, mapping to keys, enqueue.

@@ -1,8 +1,14 @@
 //! Controller runner: connects informers with the work queue, and runs the workers.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    future::pending,
+    panic::{AssertUnwindSafe, resume_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
-use futures::{StreamExt as _, stream::BoxStream};
+use futures::{FutureExt as _, StreamExt as _, stream::BoxStream};
 use parking_lot::Mutex;
 use tokio::{task::JoinSet, time};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +21,8 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    ApiResource, NamespacedName, cache::HandlerOptions, client::with_controller_agent, workqueue::WorkQueue,
+    ApiResource, NamespacedName, cache::HandlerOptions, client::with_controller_agent, panics,
+    workqueue::WorkQueue,
 };
 
 /// Runs one controller.
@@ -39,6 +46,17 @@ impl ControllerRunner {
     ///
     /// Call it before the informers start, so that no change is missed.
     pub fn new(
+        builder: ControllerBuilder,
+        metrics: Arc<dyn ControllerMetrics>,
+    ) -> Result<Self, RegistrationError> {
+        let runner = Self::standby(builder, metrics)?;
+        runner.start_enqueueing();
+        Ok(runner)
+    }
+
+    /// Makes a runner that enqueues nothing before it runs, or before [`start_enqueueing`](Self::start_enqueueing): a replica that waits for
+    /// the leader lease would collect the keys of all objects that ever changed. Then it enqueues all objects in the caches, as a start does.
+    pub(crate) fn standby(
         builder: ControllerBuilder,
         metrics: Arc<dyn ControllerMetrics>,
     ) -> Result<Self, RegistrationError> {
@@ -89,6 +107,11 @@ impl ControllerRunner {
         })
     }
 
+    /// Enqueues the objects in the caches, and all changes from now on. A second call has no effect.
+    pub(crate) fn start_enqueueing(&self) {
+        self.sources.0.0.start_enqueueing();
+    }
+
     /// Returns the controller's name.
     pub fn name(&self) -> &str {
         &self.worker.name
@@ -109,6 +132,11 @@ impl ControllerRunner {
     ///
     /// After that no reconcile starts, and running ones are cancelled after the grace period. Keys in the queue are dropped: the next start
     /// lists all objects. Dropping the future cancels all reconciles at once.
+    ///
+    /// # Panics
+    ///
+    /// If a worker panics outside of a reconcile, such as in a rate limiter of the user's: the controller could go on with fewer workers, or
+    /// none, without a sign of it. All reconciles are cancelled.
     pub async fn run(self, stop: CancellationToken, grace: Duration) -> Drained {
         let stopped = stop.clone();
         let cancelled = async move {
@@ -120,6 +148,7 @@ impl ControllerRunner {
 
     /// Runs as [`run`](Self::run), with a grace period that ends with `cancelled`. A leader that lost its lease has none.
     pub async fn run_until(self, stop: CancellationToken, cancelled: impl Future<Output = ()>) -> Drained {
+        self.start_enqueueing();
         tokio::select! {
             () = stop.cancelled() => return Drained::default(),
             () = self.sources.0.0.wait_for_sync() => {}
@@ -146,7 +175,17 @@ impl ControllerRunner {
                     queue.add(key);
                 }
             };
-            workers.spawn(async move { stop.run_until_cancelled(enqueue).await.unwrap_or_default() });
+            let name = worker.name.clone();
+            workers.spawn(async move {
+                let ended = AssertUnwindSafe(stop.run_until_cancelled(enqueue));
+                if let Err(panic) = ended.catch_unwind().await {
+                    let panic = panics::message(&*panic);
+                    tracing::error!(
+                        controller = &*name,
+                        "a stream of keys panicked: {panic}; it enqueues nothing any more"
+                    );
+                }
+            });
         }
         let (consistency, stop_follow_ups) = (worker.consistency.clone(), stop.clone());
         workers.spawn(async move {
@@ -161,7 +200,10 @@ impl ControllerRunner {
             let expiry = sources.run_expiry();
             stop_expiry.run_until_cancelled(expiry).await.unwrap_or_default();
         });
-        stop.cancelled().await;
+        tokio::select! {
+            () = stop.cancelled() => {}
+            panic = first_panic(&mut workers) => resume_unwind(panic),
+        }
         worker.queue.shut_down();
         let drained = drain(&worker, workers, cancelled).await;
         drop(self.sources);
@@ -195,6 +237,16 @@ async fn drain(worker: &Worker, mut workers: JoinSet<()>, cancelled: impl Future
         workers.detach_all();
     }
     Drained { cancelled }
+}
+
+/// Waits until a worker panics; forever if none does. Cancel safe.
+async fn first_panic(workers: &mut JoinSet<()>) -> Box<dyn Any + Send> {
+    while let Some(ended) = workers.join_next().await {
+        if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+            return panic;
+        }
+    }
+    pending().await
 }
 
 async fn join(worker: &Worker, workers: &mut JoinSet<()>) {

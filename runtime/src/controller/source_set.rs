@@ -12,7 +12,7 @@ use super::{
     Expectations, RegistrationError, controller_sources::SourceId, enqueue::EnqueueHandler,
     source::EventSource, source_target::SourceTarget,
 };
-use crate::cache::{HandlerRegistration, InformerHandle, InformerObserver, ObserverId};
+use crate::cache::{HandlerOptions, HandlerRegistration, InformerHandle, InformerObserver, ObserverId};
 
 /// The sources of one controller.
 #[derive(Default)]
@@ -25,6 +25,8 @@ pub(super) struct SourceSet {
 #[derive(Default)]
 pub(super) struct SourceSetState {
     phase: SourcePhase,
+    /// Whether connected sources enqueue keys, or wait for that.
+    is_enqueueing: bool,
     pub(super) connected: BTreeMap<SourceId, ConnectedSource>,
 }
 
@@ -42,14 +44,20 @@ impl Default for SourcePhase {
     }
 }
 
-/// A source that enqueues keys.
+/// A source that enqueues keys, or will do so.
 pub(super) struct ConnectedSource {
     pub(super) informer: InformerHandle,
-    registration: HandlerRegistration,
+    handler: SourceHandler,
     pub(super) expectations: Option<Expectations>,
     /// Whether it was registered with the controller, whose start waits for its cache sync.
     pub(super) is_registered: bool,
     observer: Option<ObserverId>,
+}
+
+enum SourceHandler {
+    /// Boxed: it is large.
+    Unregistered(Box<EnqueueHandler>),
+    Registered(HandlerRegistration),
 }
 
 /// Removes a source when its informer is removed.
@@ -66,8 +74,22 @@ impl InformerObserver for SourceObserver {
     }
 }
 
+impl ConnectedSource {
+    /// Registers its handler, if that was not done.
+    fn registered(self, options: HandlerOptions) -> Self {
+        let handler = match self.handler {
+            SourceHandler::Unregistered(handler) => {
+                SourceHandler::Registered(handler.register(&self.informer, options))
+            }
+            registered @ SourceHandler::Registered(_) => registered,
+        };
+        Self { handler, ..self }
+    }
+}
+
 impl SourceSet {
-    /// Connects the controller's registered sources and those that were queued.
+    /// Connects the controller's registered sources and those that were queued. They enqueue nothing before
+    /// [`start_enqueueing`](Self::start_enqueueing).
     pub(super) fn connect_all(
         self: &Arc<Self>,
         registered: Vec<EventSource>,
@@ -92,6 +114,23 @@ impl SourceSet {
             self.connect(id, source, &target, false)?;
         }
         Ok(())
+    }
+
+    /// Lets the sources enqueue keys: of the objects that their informers have, and of all changes from now on.
+    pub(super) fn start_enqueueing(&self) {
+        let mut state = self.state.lock();
+        let SourceSetState {
+            phase: SourcePhase::Connected(target),
+            is_enqueueing,
+            connected,
+        } = &mut *state
+        else {
+            return;
+        };
+        *is_enqueueing = true;
+        for (id, source) in std::mem::take(connected) {
+            connected.insert(id, source.registered(target.options));
+        }
     }
 
     /// Adds a source: queues it, or connects it and starts its informer.
@@ -133,12 +172,12 @@ impl SourceSet {
         } else {
             informer.set_optional();
         }
-        let registration = EnqueueHandler::connect(source, target).inspect_err(|_| {
+        let handler = EnqueueHandler::new(source, target).inspect_err(|_| {
             target.consistency.remove_informer(&informer);
         })?;
         let connected = ConnectedSource {
             informer: informer.clone(),
-            registration,
+            handler: SourceHandler::Unregistered(Box::new(handler)),
             expectations,
             is_registered,
             observer: None,
@@ -167,9 +206,14 @@ impl SourceSet {
     /// Adds a connected source, unless the controller has stopped.
     fn insert(&self, id: SourceId, source: ConnectedSource) -> Result<(), ConnectedSource> {
         let mut state = self.state.lock();
-        if !matches!(state.phase, SourcePhase::Connected(_)) {
+        let SourcePhase::Connected(target) = &state.phase else {
             return Err(source);
-        }
+        };
+        let source = if state.is_enqueueing {
+            source.registered(target.options)
+        } else {
+            source
+        };
         state.connected.insert(id, source);
         drop(state);
         self.changed.notify_one();
@@ -186,7 +230,7 @@ impl SourceSet {
     /// Removes a source. Returns whether it existed.
     pub(super) fn remove(&self, id: SourceId) -> bool {
         let mut state = self.state.lock();
-        let SourceSetState { phase, connected } = &mut *state;
+        let SourceSetState { phase, connected, .. } = &mut *state;
         match phase {
             SourcePhase::Registered(queued) => {
                 let Some(index) = queued.iter().position(|(known, _)| *known == id) else {
@@ -212,7 +256,9 @@ impl SourceSet {
 
     /// Ends a source that is no longer in the set.
     fn disconnect(&self, source: &ConnectedSource, target: &SourceTarget) {
-        source.registration.remove();
+        if let SourceHandler::Registered(registration) = &source.handler {
+            registration.remove();
+        }
         if let Some(observer) = source.observer {
             source.informer.stop_observing(observer);
         }

@@ -206,14 +206,15 @@ async fn patch(connection: &Connection, api: EventsApi, repeat: &Repeat) -> Resu
     sent.await
 }
 
-/// Sends a request, and retries while the API server does not respond or is overloaded.
+/// Sends a request, and retries while the API server does not respond, or is too busy (429, 503). Another refusal is final: a webhook that
+/// fails would hold the events of other objects.
 async fn send(
     connection: &Connection,
     prepare: impl Fn() -> Result<PreparedRequest, ClientError>,
 ) -> Result<(), ClientError> {
     for attempt in 1..MAX_ATTEMPTS {
         match prepare()?.fetch::<IgnoredAny>(connection).await {
-            Err(error) if error.is_unanswered() || error.is_overloaded() => {
+            Err(error) if error.is_unanswered() || is_busy(&error) => {
                 tracing::debug!(
                     error = &error as &dyn std::error::Error,
                     attempt,
@@ -227,6 +228,10 @@ async fn send(
         tokio::time::sleep(RETRY_INTERVAL.mul_f64(share)).await;
     }
     prepare()?.fetch::<IgnoredAny>(connection).await.map(drop)
+}
+
+fn is_busy(error: &ClientError) -> bool {
+    error.is_too_many_requests() || error.status().is_some_and(|status| status.code == 503)
 }
 
 /// Returns the object's name and a timestamp as a valid name: names of RBAC objects may have characters that names of events may not.

@@ -85,7 +85,7 @@ pub enum Error {
         /// Its error with the sources, or its panic.
         reason: String,
     },
-    /// A controller's workers ended without a stop: a bug of this library.
+    /// A controller's workers panicked outside of a reconcile: in a rate limiter of the user's, or by a bug of this library.
     #[error("controller {name:?} ended: {reason}")]
     Controller {
         /// Its name.
@@ -93,6 +93,10 @@ pub enum Error {
         /// Its panic.
         reason: String,
     },
+    /// An informer panicked: a backoff or another function of the user's that it calls, or a bug of this library. The controllers would go on
+    /// with a cache that is no longer updated.
+    #[error("{0}")]
+    Informer(String),
     /// Reconciles or runnables were cancelled at the end of the grace period.
     #[error("cancelled at the end of the grace period of {period:?}: {}; shorten the work or increase --grace-period", .parts.join(", "))]
     GracePeriod {

@@ -11,6 +11,7 @@ use super::{
     runnable_group::RunnableGroups,
     task_group::{TaskFailure, TaskGroup},
 };
+use crate::cache::SharedInformerFactory;
 
 /// How long controllers get to end after their reconciles were cancelled.
 const CANCELLED_RECONCILES_TIMEOUT: Duration = Duration::from_secs(2);
@@ -33,6 +34,8 @@ pub(super) struct OperatorTasks {
     pub(super) every_replica: RunnableGroups,
     pub(super) leader_only: RunnableGroups,
     pub(super) controllers: TaskGroup,
+    /// Whose panics end the operator. None before they start.
+    pub(super) informers: Option<SharedInformerFactory>,
     /// None without leader election, and until it starts.
     pub(super) elector: Option<ElectorHandle>,
 }
@@ -52,6 +55,9 @@ impl OperatorTasks {
             biased;
             () = self.stop.cancelled() => return StopReason::Requested,
             lost = lost_lease(&mut self.elector) => return StopReason::Failed(lost),
+            reason = informer_failure(self.informers.as_ref()) => {
+                return StopReason::Failed(Error::Informer(reason));
+            }
             failure = self.every_replica.failure() => failure,
             failure = self.leader_only.failure() => failure,
             TaskFailure { name, reason } = self.controllers.failure() => {
@@ -170,6 +176,13 @@ impl OperatorTasks {
 async fn lost_lease(elector: &mut Option<ElectorHandle>) -> Error {
     match elector {
         Some(elector) => elector.lost().await.into(),
+        None => pending().await,
+    }
+}
+
+async fn informer_failure(informers: Option<&SharedInformerFactory>) -> String {
+    match informers {
+        Some(informers) => informers.failure().await,
         None => pending().await,
     }
 }

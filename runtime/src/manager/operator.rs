@@ -6,10 +6,10 @@ use futures::FutureExt as _;
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use rustls::server::ResolvesServerCert;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Duration, Instant, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::{
     Error,
@@ -71,6 +71,8 @@ pub(super) struct Operator {
     runnables: Vec<Runnable>,
 }
 
+/// How long the informers may take to end: a call of a handler ends as usual.
+const INFORMERS_TIMEOUT: Duration = Duration::from_secs(2);
 /// Webhooks answer for this part of the grace period after the request to stop.
 const REVIEWS_AFTER_STOP: u32 = 10;
 
@@ -140,7 +142,7 @@ impl Operator {
                     .chain(controller.watched());
                 controller_kinds.push((name.clone(), kinds.cloned().collect()));
                 let component = controller.component();
-                let runner = ControllerRunner::new(controller, counters)
+                let runner = ControllerRunner::standby(controller, counters)
                     .map_err(|error| Error::Registration(vec![error]))?;
                 queues.push((name, workers, runner.queue().clone()));
                 controllers.push((component, runner));
@@ -335,6 +337,7 @@ impl Operator {
 
         let mut tasks = OperatorTasks {
             stop,
+            informers: Some(self.informers.clone()),
             ..OperatorTasks::default()
         };
         // API servers keep sending reviews until the endpoint is removed and their idle connections close.
@@ -370,8 +373,13 @@ impl Operator {
             sleep_until(last_review).await;
         }
         // Validators may read the caches until here.
-        self.informers.shutdown().await;
+        let informers_ended = timeout(INFORMERS_TIMEOUT, self.informers.shutdown()).await;
         servers.stop().await;
+        if informers_ended.is_err() {
+            let parts = vec!["an event handler, which blocks its thread".to_owned()];
+            error!("the informers did not end: {}", parts[0]);
+            return result.and(Err(Error::GracePeriod { period: grace, parts }));
+        }
         info!("stopped");
         result
     }
@@ -415,6 +423,12 @@ impl StartSequence<'_> {
             ))
             .await?;
         *self.not_synced.lock() = Some("waiting for cache sync");
+        if self.elector.is_none() {
+            // The first lists are enqueued as they arrive, which takes less than to read them from the caches later.
+            for (_, runner) in &self.controllers {
+                runner.start_enqueueing();
+            }
+        }
         self.informers.start();
         let own = self.informers_without_components();
         tasks

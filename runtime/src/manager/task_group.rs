@@ -1,11 +1,15 @@
 //! A group of named tasks with one owner.
 
-use std::{collections::BTreeSet, future::pending, panic::AssertUnwindSafe};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::pending,
+    panic::AssertUnwindSafe,
+};
 
 use futures::FutureExt;
 use tokio::{
-    task::JoinSet,
-    time::{Instant, timeout_at},
+    task::{AbortHandle, JoinSet},
+    time::{Duration, Instant, timeout, timeout_at},
 };
 
 use crate::panics;
@@ -14,8 +18,11 @@ use crate::panics;
 #[derive(Default)]
 pub(super) struct TaskGroup {
     tasks: JoinSet<(String, Result<(), String>)>,
-    running: BTreeSet<String>,
+    running: BTreeMap<String, AbortHandle>,
 }
+
+/// How long an aborted task may take to reach an await.
+const ABORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A task that ended with an error or a panic.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,14 +39,15 @@ impl TaskGroup {
         task: impl Future<Output = Result<(), String>> + Send + 'static,
     ) {
         let name = name.into();
-        self.running.insert(name.clone());
-        self.tasks.spawn(async move {
+        let key = name.clone();
+        let handle = self.tasks.spawn(async move {
             let ended = AssertUnwindSafe(task).catch_unwind().await;
             (
                 name,
                 ended.unwrap_or_else(|payload| Err(format!("panicked: {}", panics::message(&*payload)))),
             )
         });
+        self.running.insert(key, handle);
     }
 
     /// Waits until a task fails, forever if none does. Cancel safe.
@@ -55,7 +63,7 @@ impl TaskGroup {
 
     /// Waits until a task fails or all of these tasks have succeeded. Cancel safe.
     pub(super) async fn completed(&mut self, names: &BTreeSet<String>) -> Result<(), TaskFailure> {
-        while !self.running.is_disjoint(names) {
+        while names.iter().any(|name| self.running.contains_key(name)) {
             match self.next().await {
                 Some(Err(failure)) => return Err(failure),
                 Some(Ok(())) => {}
@@ -65,20 +73,28 @@ impl TaskGroup {
         Ok(())
     }
 
-    /// Waits for all tasks and aborts those that still run at `deadline`. Returns the failures, and the names of the aborted tasks.
+    /// Waits for all tasks and aborts those that still run at `deadline`. Returns the failures, and the names of the aborted tasks. One that
+    /// blocks its thread cannot be aborted: it is named in the log, and goes on.
     pub(super) async fn drain(&mut self, deadline: Instant) -> (Vec<TaskFailure>, Vec<String>) {
         let mut failures = Vec::new();
         while let Ok(Some(ended)) = timeout_at(deadline, self.next()).await {
             failures.extend(ended.err());
         }
-        let late = self.running.iter().cloned().collect();
+        let late = self.running.keys().cloned().collect();
         self.abort().await;
         (failures, late)
     }
 
-    /// Aborts all tasks and waits until they are dropped.
-    pub(super) async fn abort(&mut self) {
-        self.tasks.shutdown().await;
+    /// Aborts all tasks and waits until they are dropped, but not for those that block their threads.
+    async fn abort(&mut self) {
+        self.tasks.abort_all();
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        if timeout(ABORT_TIMEOUT, ended).await.is_err() {
+            let blocking = self.running.iter().filter(|(_, task)| !task.is_finished());
+            let tasks: Vec<_> = blocking.map(|(name, _)| name).collect();
+            tracing::error!(?tasks, "not cancelled: they block their threads");
+            self.tasks.detach_all();
+        }
         self.running.clear();
     }
 
@@ -100,6 +116,23 @@ mod tests {
     use tokio::time::{Duration, sleep};
 
     use super::*;
+
+    /// A blocking task must not keep the process from ending: its supervisor restarts it.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn task_that_blocks_its_thread_is_left_behind_and_named() {
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        let (started, has_started) = tokio::sync::oneshot::channel();
+        let mut group = TaskGroup::default();
+        group.spawn("blocked", async move {
+            started.send(()).unwrap();
+            let _ = receiver.recv();
+            Ok(())
+        });
+        has_started.await.unwrap();
+        let drained = timeout(Duration::from_secs(20), group.drain(Instant::now()));
+        assert_eq!(drained.await.unwrap(), (vec![], vec!["blocked".to_owned()]));
+        drop(sender);
+    }
 
     fn names(names: &[&str]) -> BTreeSet<String> {
         names.iter().map(|&name| name.to_owned()).collect()

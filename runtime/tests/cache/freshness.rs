@@ -153,6 +153,26 @@ async fn api_server_without_bookmarks_is_waited_for_30_seconds() {
     assert!(server.requests().len() < 20);
 }
 
+/// As those of an API server that is being stopped.
+#[tokio::test(start_paused = true)]
+async fn watches_that_end_at_once_are_not_repeated_without_a_pause() {
+    let (server, factory) = server().await;
+    server.set_version(50);
+    server.answer_watches(vec![Answer::body(""); 100]);
+    let waited = wait(&factory).await.unwrap();
+    assert!((30..40).contains(&waited.as_secs()), "{waited:?}");
+    assert!(server.requests().len() < 40);
+}
+
+#[tokio::test(start_paused = true)]
+async fn kind_that_is_not_served_any_more_is_not_waited_for() {
+    for (code, reason) in [(404, "NotFound"), (403, "Forbidden")] {
+        let (server, factory) = server().await;
+        server.answer_lists([Answer::Fail(status(code, reason))]);
+        assert_eq!(wait(&factory).await.unwrap(), Duration::ZERO);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn failed_quorum_list_is_retried_with_backoff() {
     let (server, factory) = server().await;

@@ -144,46 +144,89 @@ impl ListerWatcher for ScriptedListWatch {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn changes_of_all_sources_enqueue_the_primary_key() {
-    let mut events = HashMap::new();
-    let mut sources = HashMap::new();
-    for (kind, api_version) in [
-        ("Deployment", "apps/v1"),
-        ("ReplicaSet", "apps/v1"),
-        ("ConfigMap", "v1"),
-    ] {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let items = if kind == "Deployment" {
-            vec![deployment("listed")]
-        } else {
-            Vec::new()
-        };
-        let list = json!({"apiVersion": api_version, "kind": format!("{kind}List"),
-                          "metadata": {"resourceVersion": "10"}, "items": items});
-        let source: Arc<dyn ListerWatcher> = Arc::new(ScriptedListWatch {
-            list,
-            watch: Mutex::new(Some(receiver)),
-        });
-        sources.insert(kind, source);
-        events.insert(kind, sender);
-    }
-    let informers = SharedInformerFactory::from_sources(move |kind, _, _| sources[&*kind.kind].clone());
-    let calls = Calls::new();
-    let script = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
-    let mut builder = ControllerBuilder::new(
-        "test".to_owned(),
-        Scripted {
+/// A controller of Deployments with ReplicaSets and ConfigMaps, and what the API server sends. One Deployment is in the first list.
+struct Sources {
+    informers: SharedInformerFactory,
+    events: HashMap<&'static str, mpsc::UnboundedSender<Value>>,
+    builder: ControllerBuilder,
+    calls: Calls,
+}
+
+impl Sources {
+    fn new() -> Self {
+        let mut events = HashMap::new();
+        let mut sources = HashMap::new();
+        for (kind, api_version) in [
+            ("Deployment", "apps/v1"),
+            ("ReplicaSet", "apps/v1"),
+            ("ConfigMap", "v1"),
+        ] {
+            let (sender, receiver) = mpsc::unbounded_channel();
+            let items = if kind == "Deployment" {
+                vec![deployment("listed")]
+            } else {
+                Vec::new()
+            };
+            let list = json!({"apiVersion": api_version, "kind": format!("{kind}List"),
+                              "metadata": {"resourceVersion": "10"}, "items": items});
+            let source: Arc<dyn ListerWatcher> = Arc::new(ScriptedListWatch {
+                list,
+                watch: Mutex::new(Some(receiver)),
+            });
+            sources.insert(kind, source);
+            events.insert(kind, sender);
+        }
+        let informers = SharedInformerFactory::from_sources(move |kind, _, _| sources[&*kind.kind].clone());
+        let calls = Calls::new();
+        let script = |_: String, _: usize| async { Ok(Action::await_change()) }.boxed();
+        let scripted = Scripted {
             calls: calls.clone(),
             script,
-        },
-    );
-    builder
-        .reconciles(&informers.of::<Deployment>())
-        .owns(&informers.of::<ReplicaSet>())
-        .watches(&informers.of::<ConfigMap>(), |change| {
-            vec![change.name().sibling("mapped")]
-        });
+        };
+        let mut builder = ControllerBuilder::new("test".to_owned(), scripted);
+        builder
+            .reconciles(&informers.of::<Deployment>())
+            .owns(&informers.of::<ReplicaSet>())
+            .watches(&informers.of::<ConfigMap>(), |change| {
+                vec![change.name().sibling("mapped")]
+            });
+        Self {
+            informers,
+            events,
+            builder,
+            calls,
+        }
+    }
+}
+
+fn send(events: &HashMap<&str, mpsc::UnboundedSender<Value>>, kind: &str, event: &str, object: &Value) {
+    events[kind]
+        .send(json!({"type": event, "object": object}))
+        .unwrap();
+}
+
+/// A Deployment that was changed to a version.
+fn changed(name: &str, version: &str) -> Value {
+    let mut changed = deployment(name);
+    changed["metadata"]["resourceVersion"] = json!(version);
+    changed
+}
+
+/// A ReplicaSet of the Deployment `owner`.
+fn owned_replica_set(version: &str) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {
+        "name": "r", "namespace": "default", "uid": "2", "resourceVersion": version, "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "Deployment", "name": "owner", "uid": "3", "controller": true}]}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_of_all_sources_enqueue_the_primary_key() {
+    let Sources {
+        informers,
+        events,
+        builder,
+        calls,
+    } = Sources::new();
     let runner = ControllerRunner::new(builder, Arc::new(NoMetrics)).unwrap();
     informers.start();
     let stop = CancellationToken::new();
@@ -191,31 +234,70 @@ async fn changes_of_all_sources_enqueue_the_primary_key() {
     sleep(millis(100)).await;
     assert_eq!(calls.of("default/listed").len(), 1);
 
-    let send = |kind: &str, event: &str, object: Value| {
-        events[kind]
-            .send(json!({"type": event, "object": object}))
-            .unwrap();
-    };
-    let mut changed = deployment("listed");
-    changed["metadata"]["resourceVersion"] = json!("11");
-    send("Deployment", "DELETED", changed);
+    send(&events, "Deployment", "DELETED", &changed("listed", "11"));
+    send(&events, "ReplicaSet", "ADDED", &owned_replica_set("12"));
     send(
-        "ReplicaSet",
-        "ADDED",
-        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {
-        "name": "r", "namespace": "default", "uid": "2", "resourceVersion": "12", "ownerReferences": [
-            {"apiVersion": "apps/v1", "kind": "Deployment", "name": "owner", "uid": "3", "controller": true}]}}),
-    );
-    send(
+        &events,
         "ConfigMap",
         "ADDED",
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+        &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {
         "name": "c", "namespace": "shop", "uid": "4", "resourceVersion": "13"}}),
     );
     sleep(millis(100)).await;
     assert_eq!(calls.of("default/listed").len(), 2, "a deletion enqueues the key");
     assert_eq!(calls.of("default/owner").len(), 1);
     assert_eq!(calls.of("shop/mapped").len(), 1);
+    stop.cancel();
+    run.await.unwrap();
+    informers.shutdown().await;
+}
+
+/// A replica that waits for the lease must not collect the keys of objects that come and go.
+#[tokio::test(start_paused = true)]
+async fn standby_enqueues_nothing_and_then_what_exists() {
+    let Sources {
+        informers,
+        events,
+        builder,
+        calls,
+    } = Sources::new();
+    let runner = ControllerRunner::standby(builder, Arc::new(NoMetrics)).unwrap();
+    informers.start();
+    for number in 0..100 {
+        let name = format!("gone-{number}");
+        send(
+            &events,
+            "Deployment",
+            "ADDED",
+            &changed(&name, &format!("{}", 20 + 2 * number)),
+        );
+        send(
+            &events,
+            "Deployment",
+            "DELETED",
+            &changed(&name, &format!("{}", 21 + 2 * number)),
+        );
+    }
+    send(&events, "Deployment", "ADDED", &changed("new", "300"));
+    send(&events, "ReplicaSet", "ADDED", &owned_replica_set("301"));
+    sleep(millis(100)).await;
+    assert!(runner.not_synced().is_empty());
+    assert_eq!(runner.queue().len(), 0);
+
+    let stop = CancellationToken::new();
+    let run = tokio::spawn(runner.run(stop.clone(), millis(0)));
+    sleep(millis(100)).await;
+    for key in ["default/listed", "default/new", "default/owner"] {
+        assert_eq!(calls.of(key).len(), 1, "{key}");
+    }
+    assert!(calls.of("default/gone-1").is_empty());
+    send(&events, "Deployment", "DELETED", &changed("new", "302"));
+    sleep(millis(100)).await;
+    assert_eq!(
+        calls.of("default/new").len(),
+        2,
+        "changes are enqueued from then on"
+    );
     stop.cancel();
     run.await.unwrap();
     informers.shutdown().await;

@@ -7,7 +7,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use tokio::{sync::mpsc, time::sleep};
 
 use super::{super::*, Nothing, Running, deployment, millis, name, seeded, start_with};
-use crate::{cache::Change, client::Connection, events::Recorder};
+use crate::{NamespacedName, cache::Change, client::Connection, events::Recorder, workqueue::RateLimiter};
 
 fn start<F>(script: F, options: impl FnOnce(&mut ControllerBuilder)) -> Running
 where
@@ -116,6 +116,31 @@ async fn keys_of_watched_streams_are_enqueued() {
     }
     assert!(running.stop().await.cancelled.is_empty());
     assert!(sender.is_closed(), "the stream was dropped");
+}
+
+/// With fewer workers, or none, the controller would stall while health checks pass.
+#[tokio::test(start_paused = true)]
+async fn panic_of_a_rate_limiter_ends_the_controller() {
+    struct Panics;
+    impl RateLimiter<NamespacedName> for Panics {
+        fn when(&self, _: &NamespacedName) -> Duration {
+            panic!("no time to lose")
+        }
+        fn forget(&self, _: &NamespacedName) {}
+        fn num_requeues(&self, _: &NamespacedName) -> usize {
+            0
+        }
+    }
+    let fails =
+        |_: String, _: usize| async { Err(ReconcileError::from(std::io::Error::other("broken"))) }.boxed();
+    let running = start(fails, |builder| {
+        builder.rate_limiter(Panics);
+    });
+    running.add("default/a");
+    let ended = tokio::time::timeout(Duration::from_secs(1), running.run)
+        .await
+        .unwrap();
+    assert!(ended.unwrap_err().is_panic());
 }
 
 #[tokio::test]

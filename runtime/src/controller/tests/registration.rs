@@ -295,7 +295,7 @@ async fn informer_that_the_consistency_store_does_not_know_is_an_error() {
         options: HandlerOptions::default(),
         factory: None,
     };
-    let handler = enqueue::EnqueueHandler::connect(source, &target);
+    let handler = enqueue::EnqueueHandler::new(source, &target);
     assert_eq!(
         handler.err().map(|error| error.to_string()).as_deref(),
         Some(

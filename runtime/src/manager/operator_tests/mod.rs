@@ -24,6 +24,7 @@ use tokio::{
 use super::*;
 use crate::{
     Manager, NamespacedName,
+    cache::list_watch::{Backoff, ReflectorOptions},
     client::Create,
     controller::{Action, ReconcileError, Reconciler},
     events::EventType,
@@ -39,6 +40,8 @@ struct TestApiServer {
     version: u64,
     /// How many requests still fail with connection refused.
     unreachable: usize,
+    /// Whether watches fail.
+    has_broken_watches: bool,
     /// Number of Deployments besides `web`.
     more: usize,
 }
@@ -133,6 +136,12 @@ impl TestApiServer {
                     return Ok(Response::builder()
                         .status(422)
                         .body(Full::from(refusal).boxed_unsync())?);
+                }
+                if asks_for("watch=") && server.lock().has_broken_watches {
+                    let failure = serde_json::to_vec(&failure(500, "InternalError"))?;
+                    return Ok(Response::builder()
+                        .status(500)
+                        .body(Full::from(failure).boxed_unsync())?);
                 }
                 if asks_for("watch=") {
                     let silence = futures::stream::pending::<Result<http_body::Frame<Bytes>, Infallible>>();

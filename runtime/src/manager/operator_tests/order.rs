@@ -224,6 +224,34 @@ async fn non_leader_is_ready_and_writes_nothing() {
     assert_eq!(journal(&server), ["version", "list"]);
 }
 
+/// A leader with a cache that is no longer updated must not keep the lease.
+#[tokio::test(start_paused = true)]
+async fn panic_of_an_informer_ends_the_operator_and_releases_the_lease() {
+    struct Panics;
+    impl Backoff for Panics {
+        fn next(&mut self) -> Duration {
+            panic!("no time to lose")
+        }
+    }
+    let (server, stop) = (Shared::default(), CancellationToken::new());
+    server.lock().has_broken_watches = true;
+    let args = "--leader-elect --leader-election-namespace=default --health-bind-address=0";
+    let manager = operator(&server, args, Duration::ZERO, &stop).register(|setup| {
+        setup.informers().set_reflector_options(ReflectorOptions {
+            backoff: Arc::new(|| Box::new(Panics)),
+            ..ReflectorOptions::default()
+        });
+    });
+    let error = manager.run().await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Informer(reason) if reason.contains("Deployment panicked: no time to lose")),
+        "{error}"
+    );
+    let journal = journal(&server);
+    let count = |entry: &str| journal.iter().filter(|found| *found == entry).count();
+    assert_eq!(count("acquire"), count("release"), "{journal:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn reconcile_that_exceeds_the_grace_period_is_cancelled_and_named() {
     let (server, stop) = (Shared::default(), CancellationToken::new());

@@ -108,10 +108,20 @@ pub(super) fn usable_leaf(state: &State, now: Timestamp) -> Result<&LeafState, S
             leaf.validity.not_after
         ));
     }
+    if leaf.validity.is_far_ahead(now) {
+        return Err(format!(
+            "the serving certificate is not valid before {}",
+            leaf.validity.not_before
+        ));
+    }
     match state.authorities.get(leaf.authority) {
         Some(authority) if authority.validity.has_ended(now) => Err(format!(
             "the CA of the serving certificate expired at {}",
             authority.validity.not_after
+        )),
+        Some(authority) if authority.validity.is_far_ahead(now) => Err(format!(
+            "the CA of the serving certificate is not valid before {}",
+            authority.validity.not_before
         )),
         Some(_) => Ok(leaf),
         None => Err("the CA of the serving certificate is missing".to_owned()),
@@ -148,7 +158,7 @@ fn keep(plan: &mut Plan, state: &State, leaf: &LeafState, now: Timestamp, is_pub
 
 fn can_sign(state: &State, index: usize, now: Timestamp) -> bool {
     let authority = &state.authorities[index];
-    authority.has_key && !authority.validity.has_ended(now)
+    authority.has_key && !authority.validity.has_ended(now) && !authority.validity.is_far_ahead(now)
 }
 
 /// Returns the CAs that sign no more, and whose certificates nobody can serve any more.

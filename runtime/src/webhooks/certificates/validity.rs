@@ -7,6 +7,9 @@ const UTC_TIME_TAG: u8 = 0x17;
 const GENERALIZED_TIME_TAG: u8 = 0x18;
 const VERSION_TAG: u8 = 0xa0;
 
+/// How much the clocks of nodes may differ.
+const MAX_CLOCK_DIFFERENCE: SignedDuration = SignedDuration::from_hours(24);
+
 /// The period in which a certificate is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Validity {
@@ -36,9 +39,14 @@ impl Validity {
         })
     }
 
-    /// Whether it has ended. A period that has not begun counts as valid: clocks of nodes differ.
+    /// Whether it has ended.
     pub(super) fn has_ended(&self, now: Timestamp) -> bool {
         self.not_after <= now
+    }
+
+    /// Whether it begins so far in the future that a wrong clock made it. One that begins sooner counts as valid: clocks of nodes differ.
+    pub(super) fn is_far_ahead(&self, now: Timestamp) -> bool {
+        self.not_before > add(now, MAX_CLOCK_DIFFERENCE)
     }
 
     /// When the certificate is to be renewed: after two thirds of the period.
@@ -149,5 +157,13 @@ mod tests {
         };
         assert_eq!(validity.renewal(), at(200));
         assert!(!validity.has_ended(at(299)) && validity.has_ended(at(300)));
+        let (day, later) = (
+            24 * 3600,
+            Validity {
+                not_before: at(200_000),
+                not_after: at(300_000),
+            },
+        );
+        assert!(later.is_far_ahead(at(199_999 - day)) && !later.is_far_ahead(at(200_000 - day)));
     }
 }
