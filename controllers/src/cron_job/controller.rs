@@ -23,6 +23,7 @@ use super::{
     job::{job, reference},
     missed::until_next,
     plan::{Decision, Note, decide},
+    seen_schedules::SeenSchedules,
     status::{is_active, remove_active, settle, surplus_history},
 };
 use crate::{
@@ -44,6 +45,9 @@ struct CronJobController {
     job_client: TypedClient<Job, (Get, Create, Delete)>,
     recorder: Recorder,
     clock: Clock,
+    /// The zone of schedules without one, as upstream.
+    local_zone: TimeZone,
+    seen_schedules: SeenSchedules,
     creation_skew: Histogram,
     invalid: InvalidObjects,
 }
@@ -72,6 +76,8 @@ pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidOb
         job_client: setup.client(),
         recorder: setup.recorder(),
         clock: setup.clock(),
+        local_zone: TimeZone::system(),
+        seen_schedules: SeenSchedules::default(),
         creation_skew,
         invalid: invalid.clone(),
     };
@@ -85,7 +91,10 @@ pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidOb
 impl Reconciler for CronJobController {
     async fn reconcile(&self, key: &NamespacedName) -> Result<Action, ReconcileError> {
         let cron_job = match self.cron_jobs.get(key) {
-            Err(LookupError::NotFound { .. }) => return Ok(Action::await_change()),
+            Err(LookupError::NotFound { .. }) => {
+                self.seen_schedules.forget(key);
+                return Ok(Action::await_change());
+            }
             cached => cached?,
         };
         let jobs: Result<Vec<_>, _> = self.jobs.owned_by(&*cron_job)?.collect();
@@ -130,7 +139,18 @@ impl CronJobController {
         }
         self.settle(key, draft, jobs).await?;
         let now = self.clock.now();
-        match decide(&draft.cron_job, now, &mut draft.notes) {
+        let has_new_schedule = self.seen_schedules.has_changed(key, &draft.cron_job);
+        let mut notes = Vec::new();
+        let mut decision = decide(&draft.cron_job, now, &self.local_zone, &mut notes);
+        if has_new_schedule {
+            notes.retain(|note| INVALID.contains(&note.reason));
+            if let Decision::Start { schedule, .. } = &decision {
+                let wait = until_next(&draft.cron_job, schedule, now);
+                decision = wait.map_or(Decision::AwaitChange, Decision::Wait);
+            }
+        }
+        draft.notes.append(&mut notes);
+        match decision {
             Decision::AwaitChange => Ok(Action::await_change()),
             Decision::Wait(time) => Ok(Action::requeue_after(time)),
             Decision::Start {

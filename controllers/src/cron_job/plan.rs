@@ -30,7 +30,7 @@ pub(super) enum Decision {
     AwaitChange,
     /// Nothing, until the next scheduled time.
     Wait(Duration),
-    /// Delete these Jobs, and start one.
+    /// Delete these Jobs, and start one, whose annotation has the time in the zone.
     Start {
         time: Timestamp,
         replaced: Vec<ObjectReference>,
@@ -57,16 +57,20 @@ impl Note {
     }
 }
 
-/// Decides. The status names the Jobs that run.
-pub(super) fn decide(cron_job: &CronJob, now: Timestamp, notes: &mut Vec<Note>) -> Decision {
+/// Decides. The status names the Jobs that run. A schedule without a time zone is in the local one.
+pub(super) fn decide(
+    cron_job: &CronJob,
+    now: Timestamp,
+    local: &TimeZone,
+    notes: &mut Vec<Note>,
+) -> Decision {
     let spec = &cron_job.spec;
     if cron_job.metadata.deletion_timestamp.is_some() {
         return Decision::AwaitChange;
     }
-    let zone = match spec.time_zone.as_deref().map(TimeZone::get) {
-        None => TimeZone::UTC,
-        Some(Ok(zone)) => zone,
-        Some(Err(error)) => {
+    let zone = match spec.time_zone.as_deref().map(TimeZone::get).transpose() {
+        Ok(zone) => zone,
+        Err(error) => {
             let name = spec.time_zone.as_deref().unwrap_or_default();
             notes.push(Note::warning(
                 "UnknownTimeZone",
@@ -85,7 +89,7 @@ pub(super) fn decide(cron_job: &CronJob, now: Timestamp, notes: &mut Vec<Note>) 
         );
         notes.push(Note::warning("UnsupportedSchedule", text));
     }
-    let schedule = match Schedule::parse(&spec.schedule, &zone) {
+    let schedule = match Schedule::parse(&spec.schedule, zone.as_ref().unwrap_or(local)) {
         Ok(schedule) => schedule,
         Err(error) => {
             let text = format!("unparseable schedule: {:?} : {error}", spec.schedule);
@@ -143,7 +147,7 @@ pub(super) fn decide(cron_job: &CronJob, now: Timestamp, notes: &mut Vec<Note>) 
     Decision::Start {
         time,
         replaced,
-        zone,
+        zone: zone.unwrap_or(TimeZone::UTC),
         schedule,
     }
 }

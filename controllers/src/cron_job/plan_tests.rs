@@ -20,7 +20,7 @@ fn cron_job(change: &Value, status: &Value) -> CronJob {
 fn decided(cron_job: &CronJob, time: &str) -> (String, Vec<&'static str>) {
     let mut notes = Vec::new();
     let now = format!("2026-01-01T{time}Z").parse().unwrap();
-    let decision = match decide(cron_job, now, &mut notes) {
+    let decision = match decide(cron_job, now, &TimeZone::UTC, &mut notes) {
         Decision::AwaitChange => "await a change".to_owned(),
         Decision::Wait(wait) => format!("wait {}", wait.as_secs()),
         Decision::Start { time, replaced, .. } => {
@@ -117,4 +117,25 @@ fn many_missed_times_are_reported_and_the_latest_starts() {
         (&*decision, reasons),
         ("start 12:00, replace 0", vec!["TooManyMissedTimes"])
     );
+}
+
+#[test]
+fn schedule_without_a_zone_is_in_the_local_one_and_its_annotation_in_utc() {
+    let created = |zone: Value| cron_job(&json!({"schedule": "0 11 * * *", "timeZone": zone}), &json!({}));
+    let berlin = TimeZone::get("Europe/Berlin").unwrap();
+    let started = |cron_job: &CronJob, local: &TimeZone| {
+        let now = "2026-01-01T10:30:00Z".parse().unwrap();
+        match decide(cron_job, now, local, &mut Vec::new()) {
+            Decision::Start { time, zone, .. } => Some((time.to_string(), zone)),
+            _ => None,
+        }
+    };
+    let at_ten = "2026-01-01T10:00:00Z".to_owned();
+    assert_eq!(started(&created(Value::Null), &TimeZone::UTC), None);
+    assert_eq!(
+        started(&created(Value::Null), &berlin),
+        Some((at_ten.clone(), TimeZone::UTC))
+    );
+    let zoned = created(json!("Europe/Berlin"));
+    assert_eq!(started(&zoned, &TimeZone::UTC), Some((at_ten, berlin)));
 }

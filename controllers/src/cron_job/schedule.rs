@@ -136,8 +136,12 @@ impl Schedule {
 fn descriptor(text: &str) -> Result<Times, InvalidSchedule> {
     let unrecognized = || InvalidSchedule::Descriptor(text.to_owned());
     if let Some(period) = text.strip_prefix("@every ") {
-        let period = go_duration::parse(period).map_err(|_| unrecognized())?;
         // At least a second, and whole ones.
+        let period = match period.strip_prefix('-') {
+            Some(negative) => go_duration::parse(negative).map(|_| Duration::ZERO),
+            None => go_duration::parse(period),
+        };
+        let period = period.map_err(|_| unrecognized())?;
         return Ok(Times::Every(Duration::from_secs(period.as_secs().max(1))));
     }
     let fields = match text {
@@ -160,7 +164,6 @@ impl Fields {
                 text: texts.join(" "),
             });
         };
-        let is_open = |text: &str| text.split(',').any(|part| part.starts_with(['*', '?']));
         let [minute, hour, day, month, weekday] = &FIELDS;
         Ok(Self {
             minutes: minute.parse(minutes)?,
@@ -212,13 +215,27 @@ impl Fields {
     }
 }
 
+/// Whether a field does not restrict: it contains `*` or `?` without a step above 1. So `*/2` restricts.
+fn is_open(field: &str) -> bool {
+    field.split(',').any(|part| {
+        let (range, step) = part.split_once('/').unwrap_or((part, "1"));
+        range.starts_with(['*', '?']) && number(step) == Some(1)
+    })
+}
+
+/// Parses a number, which may have a sign.
+fn number(text: &str) -> Option<u32> {
+    text.parse::<i64>().ok()?.try_into().ok()
+}
+
 fn has(bits: u64, value: i8) -> bool {
     u32::try_from(value).is_ok_and(|value| bits & (1 << value) != 0)
 }
 
 impl FieldKind {
     fn parse(&self, text: &str) -> Result<u64, InvalidSchedule> {
-        let mut parts = text.split(',').map(|part| self.part(part));
+        let parts = text.split(',').filter(|part| !part.is_empty());
+        let mut parts = parts.map(|part| self.part(part));
         let bits: Option<u64> = parts.try_fold(0, |bits, part| Some(bits | part?));
         bits.ok_or_else(|| InvalidSchedule::Field {
             field: self.name,
@@ -228,13 +245,14 @@ impl FieldKind {
         })
     }
 
-    /// `*`, `?`, `5`, `1-5`, each with a step: `*/10`, `1-30/2`, `5/15` (from 5 on).
+    /// `*`, `?`, `5`, `1-5`, each with a step: `*/10`, `1-30/2`, `5/15` (from 5 on). An end after `*` is ignored.
     fn part(&self, text: &str) -> Option<u64> {
         let (range, step) = match text.split_once('/') {
-            Some((range, step)) => (range, Some(step.parse::<u32>().ok().filter(|step| *step > 0)?)),
+            Some((range, step)) => (range, Some(number(step).filter(|step| *step > 0)?)),
             None => (text, None),
         };
         let (first, last) = match range.split_once('-') {
+            Some(("*" | "?", _)) => (self.first, self.last),
             Some((first, last)) => (self.value(first)?, self.value(last)?),
             None if range == "*" || range == "?" => (self.first, self.last),
             None => {
@@ -257,8 +275,7 @@ impl FieldKind {
         let is_named = |name: &&str| name.eq_ignore_ascii_case(text);
         match self.names.iter().position(is_named) {
             Some(position) => Some(u32::try_from(position).ok()? + self.first),
-            None if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
-            None => None,
+            None => number(text),
         }
     }
 }

@@ -58,11 +58,38 @@ fn next_time_is_the_first_that_matches_all_fields() {
             "2026-01-10T00:00:00Z",
             "2026-01-15T00:00:00+00:00",
         ),
-        // A step of all is not a restriction.
+        // A step restricts.
         (
             "0 0 */2 * Sun",
             "2026-01-01T00:00:00Z",
-            "2026-01-11T00:00:00+00:00",
+            "2026-01-03T00:00:00+00:00",
+        ),
+        (
+            "0 0 */5 apr,aug,oct Mon",
+            "2012-07-09T00:00:00Z",
+            "2012-08-01T00:00:00+00:00",
+        ),
+        (
+            "0 0 */1 * Sun",
+            "2026-01-01T00:00:00Z",
+            "2026-01-04T00:00:00+00:00",
+        ),
+        (
+            "0 0 5,* * Sun",
+            "2026-01-01T00:00:00Z",
+            "2026-01-04T00:00:00+00:00",
+        ),
+        // What upstream's parser accepts, too: empty parts, signs, an end after a star.
+        (
+            "0,,30 * * * *",
+            "2026-01-01T00:00:00Z",
+            "2026-01-01T00:30:00+00:00",
+        ),
+        ("+5, * * * *", "2026-01-01T00:00:00Z", "2026-01-01T00:05:00+00:00"),
+        (
+            "*-5/+20 * * * *",
+            "2026-01-01T00:20:00Z",
+            "2026-01-01T00:40:00+00:00",
         ),
         ("0 0 ? * ?", "2026-01-01T12:00:00Z", "2026-01-02T00:00:00+00:00"),
         ("@hourly", "2026-01-01T00:30:00Z", "2026-01-01T01:00:00+00:00"),
@@ -76,6 +103,7 @@ fn next_time_is_the_first_that_matches_all_fields() {
             "2026-01-01T01:30:01+00:00",
         ),
         ("@every 10ms", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01+00:00"),
+        ("@every -5s", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01+00:00"),
     ] {
         assert_eq!(
             next(schedule, "UTC", after).as_deref(),
@@ -87,7 +115,7 @@ fn next_time_is_the_first_that_matches_all_fields() {
 
 #[test]
 fn times_that_never_come_are_none() {
-    for schedule in ["0 0 30 2 *", "59 23 31 2,4,6,9,11 *"] {
+    for schedule in ["0 0 30 2 *", "59 23 31 2,4,6,9,11 *", ", * * * *"] {
         assert_eq!(next(schedule, "UTC", "2026-01-01T00:00:00Z"), None, "{schedule}");
     }
 }
@@ -178,8 +206,8 @@ fn mistakes_are_named() {
             "\"*/0\" in field minute is no value, range or step of 0 to 59",
         ),
         (
-            "+5 * * * *",
-            "\"+5\" in field minute is no value, range or step of 0 to 59",
+            "-5 * * * *",
+            "\"-5\" in field minute is no value, range or step of 0 to 59",
         ),
         (
             "* * * foo *",

@@ -1,5 +1,7 @@
 //! CronJobs.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::scenario::{Scenario, every_second, job};
@@ -83,6 +85,40 @@ async fn running_job_is_replaced() {
     assert_ne!(next["metadata"]["name"], "running");
     let names_next = |found: &Value| found["status"]["active"][0]["name"] == next["metadata"]["name"];
     scenario.cluster.wait_until(&cron_job, names_next).await;
+}
+
+#[tokio::test]
+async fn changed_schedule_starts_no_job_for_a_time_that_has_passed() {
+    let scenario = Scenario::start("cronjob").await;
+    let never = json!({"schedule": "0 0 30 2 *", "suspend": true});
+    let cron_job = scenario.cluster.apply(&every_second("backup", &never)).unwrap();
+    let last = json!({"lastScheduleTime": "2026-01-01T00:00:00Z"});
+    scenario.cluster.patch_status(&cron_job, &last).unwrap();
+    scenario
+        .cluster
+        .merge_patch(&cron_job, &json!({"spec": {"suspend": false}}))
+        .unwrap();
+    // The controller has seen the schedule.
+    scenario.event("InvalidSchedule", 1).await;
+    scenario
+        .cluster
+        .merge_patch(&cron_job, &json!({"spec": {"schedule": "@every 8760h"}}))
+        .unwrap();
+    let jobs = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"namespace": "shop"}});
+    for _ in 0..10 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(scenario.cluster.list(&jobs).unwrap(), Vec::<Value>::new());
+    }
+    // Any other change starts it.
+    scenario
+        .cluster
+        .merge_patch(&cron_job, &json!({"spec": {"schedule": "* * * * *"}}))
+        .unwrap();
+    scenario
+        .cluster
+        .merge_patch(&cron_job, &json!({"metadata": {"labels": {"a": "b"}}}))
+        .unwrap();
+    scenario.jobs(1).await;
 }
 
 #[tokio::test]

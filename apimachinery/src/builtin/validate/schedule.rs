@@ -92,10 +92,11 @@ fn schedule_error(schedule: &str) -> Option<String> {
             fields.0, fields.1
         ));
     }
-    let mut ranges = fields
-        .into_iter()
-        .zip(&CRON_FIELDS)
-        .flat_map(|(text, field)| text.split(',').map(move |range| (range, field)));
+    let mut ranges = fields.into_iter().zip(&CRON_FIELDS).flat_map(|(text, field)| {
+        text.split(',')
+            .filter(|range| !range.is_empty())
+            .map(move |range| (range, field))
+    });
     ranges.find_map(|(range, field)| check_range(range, field).err())
 }
 
@@ -178,6 +179,7 @@ mod tests {
             "@daily",
             "@every 1h",
             "0 0 ? * 0/2",
+            "0,,30 +5 *-3 * *",
         ] {
             assert_eq!(schedule_error(good), None, "{good}");
         }
