@@ -330,7 +330,7 @@ impl StatefulSetController {
 
     fn claim_state(&self, set: &NamespacedName, name: &str) -> Option<ClaimState> {
         let name = NamespacedName::namespaced(set.namespace().unwrap_or_default(), name);
-        let claim = self.writer.claims.object(&name)?;
+        let claim = self.writer.claims.lister.object(&name)?;
         let metadata = claim.metadata();
         let owners = match metadata.owner_references() {
             [] => Vec::new(),
