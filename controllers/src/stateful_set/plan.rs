@@ -304,7 +304,7 @@ impl ObservedSet<'_> {
     }
 
     /// Counts missing replicas, too.
-    fn unavailable_replicas(&self) -> i64 {
+    pub(super) fn unavailable_replicas(&self) -> i64 {
         let existing = self.pods.range(self.desired.ordinals());
         let available = existing.filter(|(_, pod)| !self.is_unavailable(pod)).count();
         self.desired.replicas - i64::try_from(available).unwrap_or(i64::MAX)
