@@ -241,7 +241,7 @@ impl StatefulSetController {
         check_adopter(owner, &fresh.metadata)
     }
 
-    /// Counts the pods of a set that is being deleted. Its revisions stay as they are.
+    /// Counts the pods of a set that is being deleted. Its revisions stay as they are; upstream creates one of a changed template even then.
     async fn report_deletion(
         &self,
         set: &StatefulSet,
