@@ -48,6 +48,16 @@ pub enum InvalidGates {
         /// The emulated version.
         version: String,
     },
+    /// The gate has no effect without another one.
+    #[error(
+        "cannot enable feature gate {gate}: it depends on {dependency}, which is off: enable that one as well"
+    )]
+    Dependency {
+        /// Its name.
+        gate: String,
+        /// The name of the other one.
+        dependency: String,
+    },
 }
 
 /// Major and minor.
@@ -86,6 +96,9 @@ pub(crate) enum Gate {
 const CURRENT_VERSION: Version = (1, 36);
 /// The oldest version that kube-controller-manager emulates.
 const OLDEST_VERSION: Version = (1, 33);
+
+/// The gate of other components, off by default, without which kube-controller-manager refuses [`Gate::WorkloadWithJob`].
+const GENERIC_WORKLOAD: &str = "GenericWorkload";
 
 /// The version of what no version does by itself.
 const NEVER: Version = (u32::MAX, 0);
@@ -241,7 +254,7 @@ impl FeatureGates {
     /// # Errors
     ///
     /// [`InvalidGates::Version`] if the version is not emulated; [`InvalidGates::Locked`] or [`InvalidGates::TooNew`] if it does not let a gate
-    /// be set.
+    /// be set; [`InvalidGates::Dependency`] if a gate is on without the one that it depends on.
     pub fn validate(&self) -> Result<(), InvalidGates> {
         let version = version_text(self.version);
         if !(OLDEST_VERSION..=CURRENT_VERSION).contains(&self.version) {
@@ -259,12 +272,21 @@ impl FeatureGates {
                 _ => {}
             }
         }
+        // `AllAlpha` switches the dependency on, too.
+        let dependency = self.set.get(GENERIC_WORKLOAD).or(self.set.get("AllAlpha"));
+        if self.is_on(Gate::WorkloadWithJob) && dependency != Some(&true) {
+            return Err(InvalidGates::Dependency {
+                gate: "WorkloadWithJob".to_owned(),
+                dependency: GENERIC_WORKLOAD.to_owned(),
+            });
+        }
         Ok(())
     }
 
     /// Returns the gates that are set and that no controller asks for.
     pub fn ignored(&self) -> Vec<&str> {
-        let is_known = |name: &String| GATES.iter().any(|known| known.name == name);
+        let is_known =
+            |name: &String| name == GENERIC_WORKLOAD || GATES.iter().any(|known| known.name == name);
         let names = self.set.keys().filter(|name| !is_known(name));
         names.map(String::as_str).collect()
     }

@@ -31,7 +31,10 @@ fn alpha_gates_are_off_unless_they_are_set() {
 
 #[test]
 fn other_gates_are_ignored_by_name() {
-    let gates = FeatureGates::parse_with_version("1.36;PodDeletionCost=false,SomethingElse=true").unwrap();
+    let gates = FeatureGates::parse_with_version(
+        "1.36;PodDeletionCost=false,GenericWorkload=true,SomethingElse=true",
+    )
+    .unwrap();
     assert_eq!(gates.ignored(), ["SomethingElse"]);
     assert!(!gates.is_on(Gate::PodDeletionCost));
 }
@@ -53,12 +56,19 @@ fn gates_that_the_version_does_not_let_be_set_are_refused_as_flags() {
     let locked =
         "cannot set feature gate JobManagedBy to false: it is locked to true in Kubernetes 1.36: remove it";
     let too_new = "cannot set feature gate WorkloadWithJob: Kubernetes 1.35 does not have it: remove it, or emulate a later version";
+    let dependency = "cannot enable feature gate WorkloadWithJob: it depends on GenericWorkload, which is off: enable that one as well";
     for (text, expected) in [
         ("JobManagedBy=false", Some(locked)),
         ("JobManagedBy=true", None),
         ("1.34;JobManagedBy=false", None),
         ("1.35;WorkloadWithJob=false", Some(too_new)),
-        ("WorkloadWithJob=true", None),
+        ("WorkloadWithJob=true", Some(dependency)),
+        (
+            "WorkloadWithJob=true,GenericWorkload=false,AllAlpha=true",
+            Some(dependency),
+        ),
+        ("WorkloadWithJob=true,GenericWorkload=true", None),
+        ("WorkloadWithJob=true,AllAlpha=true", None),
         ("PodDeletionCost=false,SomethingElse=false", None),
     ] {
         let gates = FeatureGates::parse_with_version(text).unwrap();

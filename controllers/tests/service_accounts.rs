@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kubewright::testing::TestOperator;
 use kubewright_controllers::{Options, register};
-use kubewright_testkit::{Cluster, Identity};
+use kubewright_testkit::{Cluster, Failure, Fault, Identity, RequestMatcher};
 use serde_json::{Value, json};
 
 fn options() -> Options {
@@ -124,7 +124,7 @@ async fn secret_of_a_missing_or_recreated_account_is_deleted() {
 }
 
 #[tokio::test]
-async fn unused_token_is_marked_and_a_mounted_one_is_not() {
+async fn unused_token_is_marked_unless_it_is_mounted_or_the_pods_are_not_known() {
     let (cluster, _identity, operator) = start().await;
     drop(operator);
     cluster.create_namespace("shop").unwrap();
@@ -141,6 +141,20 @@ async fn unused_token_is_marked_and_a_mounted_one_is_not() {
     pod["spec"] = json!({"containers": [{"name": "main", "image": "a"}],
         "volumes": [{"name": "token", "secret": {"secretName": "mounted"}}]});
     cluster.apply(&pod).unwrap();
+    // Their pods cannot be listed, before those of "shop" and after.
+    let mut unknown = Vec::new();
+    for namespace in ["a", "z"] {
+        cluster.create_namespace(namespace).unwrap();
+        let mut secret = token_secret("unused", "robot");
+        for object in [&mut account, &mut secret] {
+            object["metadata"]["namespace"] = json!(namespace);
+            cluster.apply(&*object).unwrap();
+        }
+        unknown.push(secret);
+        let pods = RequestMatcher::any().resource("pods").namespace(namespace);
+        let refusal = Failure::new(403, "Forbidden", "pods is forbidden: on purpose");
+        cluster.faults().always(pods, Fault::Respond(refusal));
+    }
 
     // Unused for a millisecond, and looked at every 20 ms.
     let quick = Options {
@@ -160,4 +174,8 @@ async fn unused_token_is_marked_and_a_mounted_one_is_not() {
         .unwrap()
         .unwrap();
     assert!(!marked(&mounted), "{mounted}");
+    for secret in &unknown {
+        let secret = cluster.get(secret).unwrap().unwrap();
+        assert!(!marked(&secret), "{secret}");
+    }
 }

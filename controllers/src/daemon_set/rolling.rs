@@ -59,7 +59,8 @@ pub(super) fn replace<'o>(plan: &mut Plan<'o>, observed: &Observed<'o>, limits: 
 }
 
 /// Creates new pods beside old ones, and deletes an old pod when the new one is available. An old pod that is not available gets a new one
-/// at once, available ones as long as no more nodes than allowed have a new pod that is not available.
+/// at once, available ones as long as no more nodes than allowed have a new pod that is not available. A node that is gone counts as one that does
+/// not fit any more, where upstream's rollout fails until its old pod is gone, too.
 pub(super) fn surge<'o>(plan: &mut Plan<'o>, observed: &Observed<'o>, limits: RolloutLimits) {
     let (mut surging, mut available) = (0, 0);
     // Nodes with an available old pod; available old pods on nodes that do not fit any more.

@@ -53,7 +53,7 @@ fn with_revision(
     let former_number = match former.map(|former| former.parse::<i64>()) {
         Some(Ok(number)) => number,
         None => 0,
-        // Another program wrote it. It stays.
+        // Another program wrote it. It stays; upstream leaves the other annotations as they are, too.
         Some(Err(_)) => return annotations,
     };
     if former_number < revision {

@@ -6,7 +6,7 @@
 //! [`controller`] reads the caches, [`carry_out`] does what the plan says; [`pods`] looks for pods of a Deployment.
 //!
 //! A reconcile differs from upstream's in what it sends: one update of each changed ReplicaSet, and one of the Deployment's status, instead
-//! of a request after each step.
+//! of a request after each step. A reconcile that fails is retried without end; upstream gives up after 15 retries.
 
 mod annotations;
 mod carry_out;

@@ -3,6 +3,7 @@
 use futures::{TryStreamExt as _, stream};
 use kube::api::{DeleteParams, Preconditions, PropagationPolicy};
 use kubewright::{
+    Scope,
     cache::{Metadata, OwnerRef},
     events::{EventType, ObjectRef, Recorder},
 };
@@ -103,6 +104,7 @@ impl Collector {
             // It cannot be found out, and a retry would not find out either.
             Err(error @ UnknownOwner::Namespaced(_)) => {
                 self.report(key, object, &error);
+                self.report_other_namespaces(key, object, object.owner_references());
                 return Ok(());
             }
             Err(error) => {
@@ -111,7 +113,7 @@ impl Collector {
             }
             Ok(owners) => owners,
         };
-        self.report_other_namespaces(key, object, &owners);
+        self.report_other_namespaces(key, object, owners.dangling.iter().copied());
         if owners.solid > 0 {
             let removed = owners.dangling.iter().chain(&owners.waiting);
             let removed: Vec<_> = removed.map(|owner| &*owner.uid).collect();
@@ -215,10 +217,17 @@ impl Collector {
         }
     }
 
-    /// Records an event for each owner that exists in another namespace, where a reference does not reach.
-    fn report_other_namespaces(&self, key: &ObjectKey, object: &Metadata, owners: &Owners<'_>) {
-        for owner in &owners.dangling {
-            let Some(kind) = self.monitors.kind(&owner.api_version, &owner.kind) else {
+    /// Records an event for each of these owners that exists in another namespace, where a reference does not reach. No namespaced owner is in
+    /// reach of a cluster-scoped object.
+    fn report_other_namespaces<'a>(
+        &self,
+        key: &ObjectKey,
+        object: &Metadata,
+        owners: impl IntoIterator<Item = &'a OwnerRef>,
+    ) {
+        for owner in owners {
+            let kind = self.monitors.kind(&owner.api_version, &owner.kind);
+            let Some(kind) = kind.filter(|kind| kind.scope == Scope::Namespaced) else {
                 continue;
             };
             if !self.monitors.has_uid(&kind, &owner.uid) {
@@ -229,8 +238,11 @@ impl Collector {
                 "ownerRef [{}/{}, namespace: {namespace}, name: {}, uid: {}] does not exist in namespace {namespace:?}",
                 owner.api_version, owner.kind, owner.name, owner.uid
             );
-            let invalid = InvalidObject::of(&key.kind.kind, object);
-            self.invalid.report(NAME, invalid, "OwnerInOtherNamespace", &note);
+            // A cluster-scoped object has been reported.
+            if !namespace.is_empty() {
+                let invalid = InvalidObject::of(&key.kind.kind, object);
+                self.invalid.report(NAME, invalid, "OwnerInOtherNamespace", &note);
+            }
             let regarding = ObjectRef {
                 info: (*key.kind).clone(),
                 name: key.name.clone(),

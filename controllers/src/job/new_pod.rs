@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::{
-    api::{
-        batch::v1::Job,
-        core::v1::{Container, EnvVar, EnvVarSource, ObjectFieldSelector, Pod, PodSchedulingGroup},
-        scheduling::v1alpha2::PodGroup,
-    },
-    apimachinery::pkg::apis::meta::v1::OwnerReference,
+use k8s_openapi::api::{
+    batch::v1::Job,
+    core::v1::{Container, EnvVar, EnvVarSource, ObjectFieldSelector, Pod, PodSchedulingGroup},
+    scheduling::v1alpha2::PodGroup,
 };
 use kubewright::controller::controller_reference;
 
@@ -50,7 +47,10 @@ impl NewPods {
             finalizers.push(TRACKING_FINALIZER.to_owned());
         }
         if let Some(group) = group {
-            join(&mut pod, group);
+            // As upstream, the group does not own them.
+            pod.spec.get_or_insert_default().scheduling_group = Some(PodSchedulingGroup {
+                pod_group_name: group.metadata.name.clone(),
+            });
         }
         let job = job.metadata.name.clone().unwrap_or_default();
         Ok(Self { pod, job })
@@ -80,25 +80,6 @@ impl NewPods {
         }
         pod
     }
-}
-
-/// Makes the pod part of a pod group, which goes without waiting for it.
-fn join(pod: &mut Pod, group: &PodGroup) {
-    let name = group.metadata.name.clone().unwrap_or_default();
-    pod.metadata
-        .owner_references
-        .get_or_insert_default()
-        .push(OwnerReference {
-            api_version: "scheduling.k8s.io/v1alpha2".to_owned(),
-            kind: "PodGroup".to_owned(),
-            name: name.clone(),
-            uid: group.metadata.uid.clone().unwrap_or_default(),
-            controller: None,
-            block_owner_deletion: None,
-        });
-    pod.spec.get_or_insert_default().scheduling_group = Some(PodSchedulingGroup {
-        pod_group_name: Some(name),
-    });
 }
 
 fn add_index_variable(container: &mut Container) {

@@ -59,12 +59,14 @@ impl<'p> Tracking<'p> {
                 continue;
             }
             let (result, action) = result(assessment, verdict, pod);
+            let was_listed = uncounted.known.contains(&*pod.uid);
             if !uncounted.add(pod, result, limit) {
                 tracking.is_limited = true;
                 continue;
             }
             tracking.finished.push(pod);
-            if let Some(action) = action {
+            // The removal of the finalizer of a listed pod is retried: its action was counted before.
+            if let Some(action) = action.filter(|_| !was_listed) {
                 *tracking.policy_actions.entry(action.as_str()).or_default() += 1;
             }
         }

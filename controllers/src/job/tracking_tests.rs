@@ -105,6 +105,13 @@ fn failures_that_do_not_count_are_not_listed() {
         let actions = BTreeMap::from([("Ignore", 1), ("Count", 1)]);
         assert_eq!(tracking.policy_actions, actions);
     });
+    let listed = json!({"uncountedTerminatedPods": {"failed": ["2"]}});
+    with_tracking(&spec, &listed, &pods, 500, "", |tracking, _| {
+        let [_, failed] = uncounted(&tracking.status);
+        assert_eq!(failed, ["2", "3"]);
+        assert_eq!(tracking.finished.len(), 3);
+        assert_eq!(tracking.policy_actions, BTreeMap::from([("Ignore", 1)]));
+    });
 }
 
 #[test]

@@ -105,7 +105,8 @@ impl Cleaner {
         let Some(period) = Period::new(self.clock.now(), self.tracked_since().await?, self.clean_up) else {
             return Ok(());
         };
-        let mut mounted: HashMap<String, HashSet<String>> = HashMap::new();
+        // By namespace; none where the pods could not be listed.
+        let mut mounted: HashMap<String, Option<HashSet<String>>> = HashMap::new();
         for secret in self.secrets.list().objects() {
             let decision = match secret.decode() {
                 Ok(view) => decide(&self.facts(secret.metadata(), &view), &period),
@@ -119,9 +120,13 @@ impl Cleaner {
             }
             let namespace = secret.name().namespace().unwrap_or_default();
             if !mounted.contains_key(namespace) {
-                mounted.insert(namespace.to_owned(), self.mounted_in(namespace).await?);
+                let names = self.mounted_in(namespace).await.inspect_err(|error| {
+                    tracing::warn!(controller = NAME, %error, namespace, "secrets of the namespace are skipped: its pods are not known");
+                });
+                mounted.insert(namespace.to_owned(), names.ok());
             }
-            if mounted[namespace].contains(secret.name().name()) {
+            let names = mounted[namespace].as_ref();
+            if names.is_none_or(|names| names.contains(secret.name().name())) {
                 continue;
             }
             if let Err(error) = self.carry_out(&secret, &decision, &period).await {

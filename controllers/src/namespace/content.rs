@@ -9,7 +9,7 @@ use kube::{
 };
 use kubewright::NamespacedName;
 
-use super::plan::Remaining;
+use super::plan::{Remaining, is_pods};
 use crate::shared::{
     discovery::ServedResource,
     metadata_client::{MetadataClient, ObjectMetadata, has_code, is_not_found},
@@ -32,7 +32,7 @@ impl ContentDeleter {
         deleted_at: Timestamp,
         now: Timestamp,
     ) -> Result<Remaining, kube::Error> {
-        let grace = if is_pods(resource) {
+        let grace = if is_pods(&resource.kind) {
             let grace = self.longest_grace_period(namespace).await?;
             let Some(grace) = grace else {
                 return Ok(Remaining::default());
@@ -137,11 +137,6 @@ impl ContentDeleter {
         }
         Ok(())
     }
-}
-
-/// Whether the resource is core's pods.
-pub(super) fn is_pods(resource: &ServedResource) -> bool {
-    resource.kind.group.is_empty() && resource.kind.plural == "pods"
 }
 
 /// Not found, or method not allowed: discovery was older than the resource's end, or promised too much.

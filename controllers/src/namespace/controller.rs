@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{
-    content::{ContentDeleter, is_pods},
-    plan::Outcome,
+    content::ContentDeleter,
+    plan::{Outcome, is_pods},
 };
 use crate::{
     Options,
@@ -27,7 +27,7 @@ use crate::{
     shared::{
         discovery::{Discovered, discover},
         discovery_failures::DiscoveryFailures,
-        metadata_client::{MetadataClient, is_not_found},
+        metadata_client::{MetadataClient, is_not_found, message},
         namespace::NamespaceView,
     },
 };
@@ -170,22 +170,19 @@ impl NamespaceController {
         let discovered = match self.discover().await {
             Ok(discovered) => discovered,
             Err(error) => {
-                outcome.discovery_failed(error.to_string());
+                outcome.discovery_failed(message(&error));
                 Arc::default()
             }
         };
         if !discovered.stale.is_empty() {
-            let (count, names) = (discovered.stale.len(), discovered.stale.join(", "));
-            outcome.discovery_failed(format!(
-                "Discovery failed for some groups, {count} failing: {names}"
-            ));
+            outcome.discovery_failed_for(&discovered.stale);
         }
         let deletable = discovered.preferred(&["delete"]);
         let mut resources: Vec<_> = deletable
             .filter(|resource| resource.kind.scope == Scope::Namespaced)
             .collect();
         if self.deletes_pods_first {
-            resources.sort_by_key(|resource| !is_pods(resource));
+            resources.sort_by_key(|resource| !is_pods(&resource.kind));
         }
         let now = self.clock.now();
         let deleted_at = namespace
@@ -194,17 +191,12 @@ impl NamespaceController {
             .as_ref()
             .map_or(now, |time| time.0);
         for resource in resources {
-            let name = format!("{}.{}", resource.kind.plural, resource.kind.group);
+            let kind = &resource.kind;
             match self.content.delete(resource, key.name(), deleted_at, now).await {
-                Ok(remaining) => outcome.add(key.name(), &name, remaining),
-                Err(error) if is_pods(resource) => {
-                    outcome.failed(format!(
-                        "failed to delete pods for namespace: {key}, err: {error}"
-                    ));
-                }
-                Err(error) => outcome.failed(error.to_string()),
+                Ok(remaining) => outcome.add(key.name(), kind, remaining),
+                Err(error) => outcome.failed(key.name(), kind, message(&error)),
             }
-            if self.deletes_pods_first && is_pods(resource) && outcome.has_remaining() {
+            if self.deletes_pods_first && is_pods(kind) && outcome.has_remaining() {
                 outcome.wait_for_pods();
                 break;
             }

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use k8s_openapi::{
     api::core::v1::NamespaceCondition, apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp,
 };
+use kubewright::ApiResource;
 
 /// How long objects with finalizers are given until the next look.
 const FINALIZER_ESTIMATE: Duration = Duration::from_secs(15);
@@ -57,7 +58,10 @@ pub(super) struct Outcome {
     finalizers: BTreeMap<String, usize>,
     estimate: Duration,
     discovery_problem: Option<String>,
+    /// The messages of failed deletions, for the condition.
     failures: Vec<String>,
+    /// The same, for the returned error.
+    errors: Vec<String>,
     /// Whether the totals are left out of the conditions: pods remain, and other resources were not looked at.
     waits_for_pods: bool,
 }
@@ -75,26 +79,55 @@ impl Remaining {
 }
 
 impl Outcome {
-    /// Discovery failed for all groups, or for some.
+    /// Discovery failed for all groups.
     pub(super) fn discovery_failed(&mut self, problem: String) {
         self.discovery_problem = Some(problem);
     }
 
-    /// The deletion of a resource's objects failed.
-    pub(super) fn failed(&mut self, problem: String) {
-        self.failures.push(problem);
+    /// Discovery failed for these group versions.
+    pub(super) fn discovery_failed_for(&mut self, group_versions: &[String]) {
+        let mut causes: Vec<_> = group_versions
+            .iter()
+            .map(|name| format!("{name}: stale GroupVersion discovery: {name}"))
+            .collect();
+        causes.sort_unstable();
+        self.discovery_failed(format!(
+            "Discovery failed for some groups, {} failing: unable to retrieve the complete list of server APIs: {}",
+            causes.len(),
+            causes.join(", ")
+        ));
     }
 
-    /// Adds what is left of a resource, named `plural.group`.
-    pub(super) fn add(&mut self, namespace: &str, resource: &str, remaining: Remaining) {
+    /// The deletion of a resource's objects failed. As upstream's, only the returned error names pods.
+    pub(super) fn failed(&mut self, namespace: &str, resource: &ApiResource, message: String) {
+        self.errors.push(if is_pods(resource) {
+            format!("failed to delete pods for namespace: {namespace}, err: {message}")
+        } else {
+            message.clone()
+        });
+        self.failures.push(message);
+    }
+
+    /// Adds what is left of a resource.
+    pub(super) fn add(&mut self, namespace: &str, resource: &ApiResource, remaining: Remaining) {
+        let ApiResource {
+            group,
+            version,
+            plural,
+            ..
+        } = resource;
         match remaining.estimate() {
             Ok(estimate) => self.estimate = self.estimate.max(estimate),
-            Err(()) => self.failures.push(format!(
-                "unexpected items still remain in namespace: {namespace} for gvr: {resource}"
-            )),
+            Err(()) => {
+                let message = format!(
+                    "unexpected items still remain in namespace: {namespace} for gvr: {group}/{version}, Resource={plural}"
+                );
+                self.failed(namespace, resource, message);
+            }
         }
         if remaining.objects > 0 {
-            self.objects.insert(resource.to_owned(), remaining.objects);
+            self.objects
+                .insert(format!("{plural}.{group}"), remaining.objects);
         }
         for (finalizer, count) in remaining.finalizers {
             *self.finalizers.entry(finalizer).or_default() += count;
@@ -116,7 +149,7 @@ impl Outcome {
         let problems: Vec<_> = self
             .discovery_problem
             .iter()
-            .chain(&self.failures)
+            .chain(&self.errors)
             .cloned()
             .collect();
         (!problems.is_empty()).then(|| problems.join(", "))
@@ -204,6 +237,11 @@ impl Outcome {
             _ => None,
         }
     }
+}
+
+/// Whether the resource is core's pods.
+pub(super) fn is_pods(resource: &ApiResource) -> bool {
+    resource.group.is_empty() && resource.plural == "pods"
 }
 
 #[cfg(test)]

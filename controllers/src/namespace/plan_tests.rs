@@ -1,3 +1,5 @@
+use kubewright::Scope;
+
 use super::*;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -13,10 +15,22 @@ fn remaining(objects: usize, finalizers: &[(&str, usize)], grace: u64) -> Remain
     }
 }
 
+/// A resource in version v1, by `plural.group`.
+fn kind(name: &str) -> ApiResource {
+    let (plural, group) = name.split_once('.').unwrap();
+    ApiResource {
+        group: group.to_owned().into(),
+        version: "v1".into(),
+        kind: "Any".into(),
+        plural: plural.to_owned().into(),
+        scope: Scope::Namespaced,
+    }
+}
+
 fn outcome(parts: &[(&str, Remaining)]) -> Outcome {
     let mut outcome = Outcome::default();
     for (resource, remaining) in parts {
-        outcome.add("shop", resource, remaining.clone());
+        outcome.add("shop", &kind(resource), remaining.clone());
     }
     outcome
 }
@@ -111,9 +125,27 @@ fn totals_are_left_out_while_pods_are_waited_for() {
 #[test]
 fn objects_that_should_be_gone_are_a_failure() {
     let mut outcome = outcome(&[("foos.demo.dev", remaining(1, &[], 0))]);
-    outcome.failed("delete refused".to_owned());
-    let unexpected = "unexpected items still remain in namespace: shop for gvr: foos.demo.dev";
+    outcome.failed("shop", &kind("bars.demo.dev"), "delete refused".to_owned());
+    let unexpected = "unexpected items still remain in namespace: shop for gvr: demo.dev/v1, Resource=foos";
     assert_eq!(outcome.problem(), Some(format!("{unexpected}, delete refused")));
+    assert_eq!(
+        conditions(&outcome)[2],
+        format!(
+            "DeletionContentFailure True ContentDeletionFailed: Failed to delete all resource types, 2 remaining: delete refused, {unexpected}"
+        )
+    );
+}
+
+#[test]
+fn only_the_returned_error_names_pods() {
+    let mut outcome = outcome(&[("pods.", remaining(1, &[], 0))]);
+    outcome.failed("shop", &kind("pods."), "delete refused".to_owned());
+    let unexpected = "unexpected items still remain in namespace: shop for gvr: /v1, Resource=pods";
+    let pods = "failed to delete pods for namespace: shop, err:";
+    assert_eq!(
+        outcome.problem(),
+        Some(format!("{pods} {unexpected}, {pods} delete refused"))
+    );
     assert_eq!(
         conditions(&outcome)[2],
         format!(
@@ -125,12 +157,13 @@ fn objects_that_should_be_gone_are_a_failure() {
 #[test]
 fn failed_discovery_is_a_condition_and_an_error() {
     let mut outcome = Outcome::default();
-    outcome
-        .discovery_failed("Discovery failed for some groups, 1 failing: metrics.k8s.io/v1beta1".to_owned());
+    outcome.discovery_failed_for(&["metrics.k8s.io/v1beta1".to_owned(), "demo.dev/v1".to_owned()]);
     assert!(outcome.problem().is_some());
     assert_eq!(
         conditions(&outcome)[0],
-        "DeletionDiscoveryFailure True DiscoveryFailed: Discovery failed for some groups, 1 failing: metrics.k8s.io/v1beta1"
+        "DeletionDiscoveryFailure True DiscoveryFailed: Discovery failed for some groups, 2 failing: \
+         unable to retrieve the complete list of server APIs: demo.dev/v1: stale GroupVersion discovery: demo.dev/v1, \
+         metrics.k8s.io/v1beta1: stale GroupVersion discovery: metrics.k8s.io/v1beta1"
     );
 }
 

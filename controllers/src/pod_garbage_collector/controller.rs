@@ -7,10 +7,13 @@ use std::{
 };
 
 use futures::{StreamExt as _, stream};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::{
+    api::core::v1::{Node, Pod},
+    jiff::Timestamp,
+};
 use kubewright::{
     NamespacedName,
-    cache::{Object, SharedInformer},
+    cache::{Metadata, Object, SharedInformer},
     client::{ClientError, Delete, DeleteParams, Get, PatchBody, PatchStatus, TypedClient},
     controller::Setup,
 };
@@ -25,7 +28,10 @@ use super::{
 };
 use crate::{
     Options,
-    shared::{node::NodeView, pod::PodView},
+    shared::{
+        node::NodeView,
+        pod::{ConditionStatus, ConditionType, PodView, known_time},
+    },
 };
 
 const NAME: &str = "pod-garbage-collector-controller";
@@ -33,6 +39,8 @@ const CHECK_PERIOD: Duration = Duration::from_secs(20);
 /// How long a node is missing from the cache before the API server is asked for it.
 const QUARANTINE_TIME: Duration = Duration::from_secs(40);
 const DELETED_AT_ONCE: usize = 20;
+/// The condition of pods that end for another reason than their own.
+const DISRUPTION_TARGET: &str = "DisruptionTarget";
 
 struct PodGarbageCollector {
     pods: SharedInformer<PodView>,
@@ -46,15 +54,7 @@ struct PodGarbageCollector {
 
 /// Registers the collector.
 pub(crate) fn register(setup: &mut Setup, options: &Options) {
-    let collector = PodGarbageCollector {
-        pods: setup.informers().projected::<PodView>(),
-        nodes: setup.informers().projected::<NodeView>(),
-        writer: setup.client(),
-        node_client: setup.client(),
-        threshold: options.terminated_pod_gc_threshold,
-        metrics: PodGcMetrics::register(setup.metrics()),
-        quarantine_time: options.knobs.duration("podgc.quarantineTime", QUARANTINE_TIME),
-    };
+    let collector = PodGarbageCollector::new(setup, options);
     let period = options.knobs.duration("podgc.gcCheckPeriod", CHECK_PERIOD);
     let run = async move |stop: CancellationToken| {
         let work = async {
@@ -73,6 +73,18 @@ pub(crate) fn register(setup: &mut Setup, options: &Options) {
 }
 
 impl PodGarbageCollector {
+    fn new(setup: &mut Setup, options: &Options) -> Self {
+        Self {
+            pods: setup.informers().projected::<PodView>(),
+            nodes: setup.informers().projected::<NodeView>(),
+            writer: setup.client(),
+            node_client: setup.client(),
+            threshold: options.terminated_pod_gc_threshold,
+            metrics: PodGcMetrics::register(setup.metrics()),
+            quarantine_time: options.knobs.duration("podgc.quarantineTime", QUARANTINE_TIME),
+        }
+    }
+
     async fn collect(&self, quarantine: &mut Quarantine) {
         let decoded = self.pods.lister().list().objects().filter_map(|object| {
             let view = object.decode().ok()?;
@@ -125,15 +137,14 @@ impl PodGarbageCollector {
         let pod = object.name();
         let deletion = async {
             if !view.is_terminal() {
-                let patch = PatchBody::Strategic(failed_status(object, reason));
+                let patch = PatchBody::Strategic(failed_status(object.metadata(), view, reason));
                 self.writer.patch_status(pod, &patch).await?;
             }
             let at_once = DeleteParams::default().grace_period(0);
             self.writer.delete(pod, &at_once).await
         };
         let deleted = deletion.await;
-        let is_success = deleted.as_ref().err().is_none_or(is_gone);
-        self.metrics.deleted(pod, reason, is_success);
+        self.metrics.deleted(pod, reason, deleted.is_ok());
         match deleted {
             Ok(()) => {
                 tracing::info!(controller = NAME, %pod, reason = reason.name(), "pod was deleted by force");
@@ -146,16 +157,16 @@ impl PodGarbageCollector {
     }
 }
 
-fn failed_status(object: &Object<PodView>, reason: Reason) -> Value {
-    let metadata = object.metadata();
+fn failed_status(metadata: &Metadata, view: &PodView, reason: Reason) -> Value {
     let mut status = json!({"phase": "Failed"});
     if let Some(generation) = metadata.generation() {
         status["observedGeneration"] = generation.into();
     }
     if reason == Reason::Orphaned {
+        let since = disrupted_since(view).unwrap_or_else(Timestamp::now);
         let mut condition = json!({
-            "type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC", "message": "PodGC: node no longer exists",
-            "lastTransitionTime": k8s_openapi::jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            "type": DISRUPTION_TARGET, "status": "True", "reason": "DeletionByPodGC", "message": "PodGC: node no longer exists",
+            "lastTransitionTime": since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         });
         if let Some(generation) = metadata.generation() {
             condition["observedGeneration"] = generation.into();
@@ -165,7 +176,88 @@ fn failed_status(object: &Object<PodView>, reason: Reason) -> Value {
     json!({"metadata": {"uid": metadata.uid()}, "status": status})
 }
 
+/// Returns the time of the condition if it is true already: it keeps it.
+fn disrupted_since(view: &PodView) -> Option<Timestamp> {
+    let is_disruption = |kind: &Option<ConditionType>| {
+        kind.as_ref()
+            .is_some_and(|kind| kind.as_str() == DISRUPTION_TARGET)
+    };
+    let position = view.condition_types.iter().position(is_disruption)?;
+    let status = view.condition_statuses.get(position).copied().flatten();
+    let time = view.condition_times.get(position).and_then(Option::as_ref);
+    known_time(time).filter(|_| status == Some(ConditionStatus::True))
+}
+
 /// The pod is gone, or another one has its name.
 fn is_gone(error: &ClientError) -> bool {
     error.is_not_found() || error.is_conflict()
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use kubewright::testing::{Harness, Reply};
+
+    use super::*;
+
+    fn collector() -> (Harness, PodGarbageCollector) {
+        let mut collector = None;
+        let test = Harness::new(|setup| {
+            collector = Some(PodGarbageCollector::new(setup, &Options::default()));
+        });
+        (test, collector.unwrap())
+    }
+
+    /// Deletes a running pod whose node is gone.
+    async fn delete(test: &Harness, collector: &PodGarbageCollector, conditions: &Value) {
+        test.seed(&json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "shop", "name": "lost", "uid": "1"},
+            "status": {"phase": "Running", "conditions": conditions},
+        }));
+        let name = NamespacedName::namespaced("shop", "lost");
+        let pod = collector.pods.lister().object(&name).unwrap();
+        let view = pod.decode().unwrap();
+        collector.delete(&pod, &view, Reason::Orphaned).await;
+    }
+
+    #[tokio::test]
+    async fn condition_that_is_true_already_keeps_its_time() {
+        let since = "2026-05-01T11:00:00Z";
+        for (kind, status, is_kept) in [
+            (DISRUPTION_TARGET, "True", true),
+            (DISRUPTION_TARGET, "False", false),
+            ("Ready", "True", false),
+        ] {
+            let (test, collector) = collector();
+            let conditions = json!([{"type": kind, "status": status, "lastTransitionTime": since}]);
+            delete(&test, &collector, &conditions).await;
+            let requests = test.requests();
+            assert_eq!(requests.len(), 2, "{requests:?}");
+            let condition = &requests[0].body["status"]["conditions"][0];
+            assert_eq!(condition["reason"], "DeletionByPodGC");
+            assert_eq!(
+                condition["lastTransitionTime"] == since,
+                is_kept,
+                "{kind} {status}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn every_failure_is_counted_also_of_pods_that_are_gone() {
+        for (reason, code, count) in [("NotFound", 404, 1), ("Conflict", 409, 1), ("", 200, 0)] {
+            let (test, collector) = collector();
+            if count > 0 {
+                let refused = Status::failure("on purpose", reason).with_code(code);
+                test.reply_with(|request| request.verb == "delete", Reply::status(&refused));
+            }
+            delete(&test, &collector, &json!([])).await;
+            let labels = vec![
+                ("namespace", "shop".to_owned()),
+                ("reason", "orphaned".to_owned()),
+            ];
+            let found = collector.metrics.errors.get_or_create(&labels).get();
+            assert_eq!(found, count, "{reason}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::shared::metrics::Labels;
 
 pub(super) struct PodGcMetrics {
     deletions: Family<Labels, Counter>,
-    errors: Family<Labels, Counter>,
+    pub(super) errors: Family<Labels, Counter>,
 }
 
 impl PodGcMetrics {
@@ -32,7 +32,7 @@ impl PodGcMetrics {
         metrics
     }
 
-    /// Counts an attempt to delete a pod.
+    /// Counts an attempt to delete a pod. As upstream, one that is gone is an error.
     pub(super) fn deleted(&self, pod: &NamespacedName, reason: Reason, is_success: bool) {
         let labels = vec![
             ("namespace", pod.namespace().unwrap_or_default().to_owned()),

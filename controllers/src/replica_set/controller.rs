@@ -54,7 +54,7 @@ pub(crate) fn register_replication_controllers(
 
 pub(super) struct ReplicaController<O: ReplicaOwner> {
     pub(super) owners: Lister<O>,
-    selectors: Arc<Selectors<O>>,
+    pub(super) selectors: Arc<Selectors<O>>,
     pub(super) pods: Lister<PodView>,
     orphans: Orphans<PodView>,
     owner_client: TypedClient<O, (Get, UpdateStatus)>,

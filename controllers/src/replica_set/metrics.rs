@@ -44,13 +44,14 @@ fn ratios<'p>(
 ) -> Vec<f64> {
     let age = |pod: &PodView| {
         let created = pod.created_at().filter(|_| pod.is_ready())?;
-        Some(now.duration_since(created).as_secs_f64())
+        Some(now.duration_since(created).as_millis())
     };
-    let youngest = pods.filter_map(age).fold(f64::INFINITY, f64::min);
-    if youngest <= 0.0 {
+    let Some(youngest) = pods.filter_map(age).min().filter(|youngest| *youngest > 0) else {
         return Vec::new();
-    }
-    chosen.filter_map(age).map(|age| age / youngest).collect()
+    };
+    // As upstream, a ratio of whole milliseconds without its fraction.
+    let ratio = |age: i128| f64::from(i32::try_from(age / youngest).unwrap_or(i32::MAX));
+    chosen.filter_map(age).map(ratio).collect()
 }
 
 #[cfg(test)]
@@ -78,9 +79,9 @@ mod tests {
     #[test]
     fn ratio_is_that_of_ready_pods_to_the_youngest() {
         let pods = [pod(0, true), pod(60, true), pod(80, true), pod(90, false)];
-        let now = Timestamp::from_second(100).unwrap();
+        let now = Timestamp::from_second(101).unwrap();
         let of = |chosen: &[usize]| ratios(pods.iter(), chosen.iter().map(|index| &pods[*index]), now);
-        assert_eq!(of(&[1, 2, 3]), [2.0, 1.0]);
+        assert_eq!(of(&[0, 1, 2, 3]), [4.0, 1.0, 1.0]);
         assert_eq!(of(&[]), [0.0; 0]);
         let just_created = Timestamp::from_second(80).unwrap();
         assert_eq!(ratios(pods.iter(), pods.iter(), just_created), [0.0; 0]);

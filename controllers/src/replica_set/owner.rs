@@ -24,7 +24,7 @@ pub(super) trait ReplicaOwner:
 {
     /// The controller's name.
     const CONTROLLER: &'static str;
-    /// The first part of upstream's names of its metrics.
+    /// The first part of the names of its metrics. Upstream has those of ReplicaSets alone, which count ReplicationControllers, too.
     const SUBSYSTEM: &'static str;
     /// Whether the status has a count of terminating replicas.
     const COUNTS_TERMINATING: bool;

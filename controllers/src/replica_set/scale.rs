@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use kubewright::{
     NamespacedName,
-    cache::{Items, Owner},
+    cache::{Items, Metadata, Owner},
     controller::{ReconcileError, controller_reference},
 };
 
@@ -12,7 +12,7 @@ use super::{
     controller::ReplicaController,
     owner::ReplicaOwner,
     plan::{Deletable as _, Scaling, pods_to_delete, scaling},
-    replica_pod::ReplicaPod,
+    replica_pod::{ReplicaPod, is_selected},
     status::Failure,
 };
 use crate::shared::{
@@ -48,11 +48,16 @@ impl<O: ReplicaOwner> ReplicaController<O> {
             Scaling::Create(count) => self.create_pods(key, owner, count).await,
             Scaling::Delete(count) => {
                 // If all go, their order does not matter.
-                let siblings = (count < active.len()).then(|| self.siblings_pods(owner));
-                let related = siblings.iter().flatten().map(|pod| &**pod);
+                let is_ordered = count < active.len();
+                let related = if is_ordered {
+                    self.related_pods(owner)
+                } else {
+                    Vec::new()
+                };
+                let related = related.iter().map(|pod| &**pod);
                 let now = self.clock.now();
                 let chosen = pods_to_delete(active, related, count, self.uses_deletion_cost, now);
-                if siblings.is_some() {
+                if is_ordered {
                     let views = active.iter().map(|pod| &*pod.view);
                     self.age_ratio
                         .observe(views, chosen.iter().map(|pod| &*pod.view), now);
@@ -112,8 +117,9 @@ impl<O: ReplicaOwner> ReplicaController<O> {
         })
     }
 
-    /// Returns the pods of all owners with the same controller, as of all ReplicaSets of a Deployment. Empty for owners without a controller.
-    fn siblings_pods(&self, owner: &O) -> Vec<Arc<PodView>> {
+    /// Returns the pods that match the selector of any owner with the same controller, as of any ReplicaSet of a Deployment. Empty for owners
+    /// without a controller.
+    fn related_pods(&self, owner: &O) -> Vec<Arc<PodView>> {
         let Some(controller) = ControllerOf::of(owner).filter(|_| O::HAS_SIBLINGS) else {
             return Vec::new();
         };
@@ -122,8 +128,14 @@ impl<O: ReplicaOwner> ReplicaController<O> {
             .owned_by(&controller)
             .into_iter()
             .flat_map(Items::objects);
-        let pods = siblings.filter_map(|sibling| self.pods.owned_by(&sibling).ok());
-        pods.flatten().filter_map(Result::ok).collect()
+        let selectors: Vec<_> = siblings
+            .filter_map(|sibling| self.selectors.of_cached(&sibling))
+            .collect();
+        let is_related = |pod: &Metadata| selectors.iter().any(|selector| is_selected(selector, pod));
+        let namespace = controller.name.namespace().unwrap_or_default();
+        let pods = self.pods.namespace(namespace).list().objects();
+        let related = pods.filter(|pod| is_related(pod.metadata()));
+        related.filter_map(|pod| pod.decode().ok()).collect()
     }
 }
 

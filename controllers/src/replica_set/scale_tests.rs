@@ -186,25 +186,36 @@ async fn burst_limits_creations() {
 }
 
 #[tokio::test]
-async fn siblings_of_a_deployment_decide_about_the_node() {
-    let test = harness();
+async fn pods_that_match_siblings_of_a_deployment_decide_about_the_node() {
     let deployment = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "deployment", "controller": true}]);
     let mut owner = replica_set(1);
     owner["metadata"]["ownerReferences"] = deployment.clone();
-    test.seed(&owner);
     let mut sibling = replica_set(1);
     sibling["metadata"] =
         json!({"name": "old", "namespace": "default", "uid": "sibling", "ownerReferences": deployment});
-    test.seed(&sibling);
-    for (name, owner, node) in [
-        ("a", "owner", "node-1"),
-        ("b", "owner", "node-2"),
-        ("c", "sibling", "node-2"),
+    let own = [("a", "web", "owner", "node-1"), ("b", "web", "owner", "node-2")];
+    for (others, expected) in [
+        (&[("c", "web", "sibling", "node-2")][..], "delete pods default/b"),
+        // A selector decides, not the owner.
+        (&[("c", "web", "foreign", "node-2")], "delete pods default/b"),
+        (
+            &[
+                ("c", "other", "sibling", "node-2"),
+                ("d", "other", "sibling", "node-2"),
+                ("e", "web", "sibling", "node-1"),
+            ],
+            "delete pods default/a",
+        ),
     ] {
-        let mut pod = pod(name, "web", Some(owner));
-        pod["spec"] = json!({"nodeName": node});
-        test.seed(&pod);
+        let test = harness();
+        test.seed(&owner);
+        test.seed(&sibling);
+        for &(name, app, owner, node) in own.iter().chain(others) {
+            let mut pod = pod(name, app, Some(owner));
+            pod["spec"] = json!({"nodeName": node});
+            test.seed(&pod);
+        }
+        reconcile(&test).await;
+        assert_eq!(sent(&test)[0], expected, "{others:?}");
     }
-    reconcile(&test).await;
-    assert_eq!(sent(&test)[0], "delete pods default/b");
 }

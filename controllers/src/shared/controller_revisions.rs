@@ -255,6 +255,9 @@ fn template_json(revision: &ControllerRevision) -> Option<&Value> {
 }
 
 /// Returns what a revision keeps of its owner: a strategic merge patch that replaces the template.
+///
+/// Go escapes `<`, `>`, `&`, U+2028 and U+2029 in what it sends. The client serializes a [`Value`], whose texts cannot be kept escaped. So a
+/// template with these characters may get another revision when kube-controller-manager, which compares bytes, takes over.
 fn data(template: &PodTemplateSpec) -> RawExtension {
     // Types of Kubernetes serialize.
     let mut template = serde_json::to_value(template).unwrap_or_default();

@@ -25,6 +25,14 @@ pub(crate) fn has_code(error: &kube::Error, code: u16) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == code)
 }
 
+/// Returns the API server's message of an error, as upstream quotes it in conditions.
+pub(crate) fn message(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) if !status.message.is_empty() => status.message.clone(),
+        _ => error.to_string(),
+    }
+}
+
 impl MetadataClient {
     pub(crate) fn new(client: kube::Client) -> Self {
         Self(client)

@@ -90,7 +90,8 @@ impl<O: Selects> Selectors<O> {
         self.look_up(object, || self.compile(owner, object))
     }
 
-    fn of_cached(&self, owner: &Object<O>) -> Option<Arc<LabelMatcher>> {
+    /// [`of`](Self::of) for an owner that is not decoded yet.
+    pub(crate) fn of_cached(&self, owner: &Object<O>) -> Option<Arc<LabelMatcher>> {
         let info = O::info();
         let object = InvalidObject::of(&info.kind, owner.metadata());
         // The reconcile reports owners that do not decode.

@@ -1,4 +1,4 @@
-//! Carries a plan out: writes pods and claims, and records events.
+//! Carries a plan out: writes pods, with their claims, and records events.
 
 use std::fmt;
 
@@ -16,9 +16,10 @@ use kubewright::{
 };
 
 use super::{
+    claim_writer::{ClaimError, ClaimWriter},
     claims::ClaimChange,
     identity::pod_name,
-    objects::{claim_templates, correct_pod, new_claim, new_pod},
+    objects::{correct_pod, new_pod},
     plan::{PodRevision, SetPlan, Step},
 };
 use crate::shared::pod_control::message;
@@ -28,9 +29,8 @@ const MAX_BATCH: usize = 500;
 
 /// Writes the pods and claims of sets.
 pub(super) struct PodWriter {
-    pub(super) claims: Lister<PersistentVolumeClaim>,
+    pub(super) claims: ClaimWriter,
     pods: TypedClient<Pod, (Get, Create, Update, Delete)>,
-    claim_client: TypedClient<PersistentVolumeClaim, (Create, Update)>,
     events: Recorder,
 }
 
@@ -45,26 +45,11 @@ pub(super) struct SetTemplates<'s> {
     pub(super) is_parallel: bool,
 }
 
-/// A claim that could not be written.
-#[derive(Debug, thiserror::Error)]
-enum ClaimError {
-    #[error("failed to create PVC {name}: {}", message(source))]
-    Create { name: String, source: ClientError },
-    #[error("pvc {name} is being deleted")]
-    Deleting { name: String },
-    #[error(
-        "could not update claim {name} for delete policy ownerRefs: {}",
-        message(source)
-    )]
-    Update { name: String, source: ClientError },
-}
-
 impl PodWriter {
     pub(super) fn new(setup: &mut Setup, claims: Lister<PersistentVolumeClaim>) -> Self {
         Self {
-            claims,
+            claims: ClaimWriter::new(setup, claims),
             pods: setup.client(),
-            claim_client: setup.client(),
             events: setup.recorder(),
         }
     }
@@ -115,7 +100,14 @@ impl PodWriter {
                 changes_pod,
                 claims,
             } => self.update(set, *ordinal, *changes_pod, claims).await,
-            Step::ChangeClaims { ordinal, claims } => Ok(self.change_claims(set, *ordinal, claims).await?),
+            Step::CompleteClaims { ordinal, claims } => {
+                self.claims.create(set.set, set.key, *ordinal, claims).await?;
+                Ok(self.update_owners(set, *ordinal, claims).await?)
+            }
+            // As upstream, without an event.
+            Step::CorrectOwners { claims, .. } => {
+                Ok(self.claims.update_owners(set.set, set.key, claims).await?)
+            }
             Step::Delete { ordinal } => Ok(self.delete(set, *ordinal).await?),
         }
     }
@@ -131,25 +123,23 @@ impl PodWriter {
             PodRevision::Current => set.current,
             PodRevision::Update => set.update,
         };
-        if let Err(error) = self.change_claims(set, ordinal, claims).await {
+        if let Err(error) = self.claims.create(set.set, set.key, ordinal, claims).await {
             self.failed(set, "Create", ordinal, &error);
             return Err(error.into());
         }
-        match self
-            .pods
-            .create(&new_pod(set.set, template, revision, ordinal)?)
-            .await
-        {
-            Ok(_) => self.succeeded(set, "Create", ordinal),
-            Err(error) => {
-                // An orphan has the name, or the cache does not show the pod yet.
-                if !error.is_already_exists() {
-                    self.failed(set, "Create", ordinal, &message(&error));
-                }
-                return Err(error.into());
-            }
+        let pod = new_pod(set.set, template, revision, ordinal)?;
+        let created = self.pods.create(&pod).await.map(drop);
+        // An orphan has the name, or the cache does not show the pod yet.
+        if created.as_ref().is_err_and(ClientError::is_already_exists) {
+            return Ok(created?);
         }
-        Ok(())
+        // As upstream: the pod is created even if the owners cannot be updated.
+        self.update_owners(set, ordinal, claims).await?;
+        match &created {
+            Ok(()) => self.succeeded(set, "Create", ordinal),
+            Err(error) => self.failed(set, "Create", ordinal, &message(error)),
+        }
+        Ok(created?)
     }
 
     async fn update(
@@ -159,16 +149,31 @@ impl PodWriter {
         changes_pod: bool,
         claims: &[ClaimChange],
     ) -> Result<(), ReconcileError> {
-        if let Err(error) = self.change_claims(set, ordinal, claims).await {
+        if let Err(error) = self.claims.create(set.set, set.key, ordinal, claims).await {
             self.failed(set, "Update", ordinal, &error);
             return Err(error.into());
         }
+        self.update_owners(set, ordinal, claims).await?;
         if changes_pod && let Err(error) = self.correct(set, ordinal).await {
             self.failed(set, "Update", ordinal, &message(&error));
             return Err(error.into());
         }
         self.succeeded(set, "Update", ordinal);
         Ok(())
+    }
+
+    /// Updates the owners of the claims of a replica.
+    async fn update_owners(
+        &self,
+        set: &SetTemplates<'_>,
+        ordinal: i64,
+        claims: &[ClaimChange],
+    ) -> Result<(), ClaimError> {
+        let updated = self.claims.update_owners(set.set, set.key, claims).await;
+        if let Err(error) = &updated {
+            self.failed(set, "Update", ordinal, error);
+        }
+        updated
     }
 
     /// The cache has a part of the pod: the API server has all of it.
@@ -196,86 +201,6 @@ impl PodWriter {
         }
     }
 
-    /// Changes claims. A failure does not stop the others; the first one is returned.
-    async fn change_claims(
-        &self,
-        set: &SetTemplates<'_>,
-        ordinal: i64,
-        changes: &[ClaimChange],
-    ) -> Result<(), ClaimError> {
-        let mut result = Ok(());
-        for change in changes {
-            let outcome = self.change_claim(set, ordinal, change).await;
-            result = result.and(outcome);
-        }
-        result
-    }
-
-    async fn change_claim(
-        &self,
-        set: &SetTemplates<'_>,
-        ordinal: i64,
-        change: &ClaimChange,
-    ) -> Result<(), ClaimError> {
-        match change {
-            ClaimChange::Create { template, owners } => {
-                let Some(template) = claim_templates(set.set).get(*template) else {
-                    return Ok(());
-                };
-                let claim = new_claim(set.set, template, ordinal, owners.clone());
-                let name = claim.metadata.name.clone().unwrap_or_default();
-                let created = self.claim_client.create(&claim).await;
-                self.report_claim(set, ordinal, &name, created.as_ref().err());
-                created
-                    .map(drop)
-                    .map_err(|source| ClaimError::Create { name, source })
-            }
-            ClaimChange::AwaitDeletion { name } => Err(ClaimError::Deleting { name: name.clone() }),
-            ClaimChange::ReportConflict { name } => {
-                let note = format!(
-                    "PersistentVolumeClaim {name} has a conflicting OwnerReference that acts as a manging controller, \
-                     the retention policy is ignored for this claim"
-                );
-                self.events
-                    .event(set.set, EventType::Warning, "ConflictingController", note);
-                Ok(())
-            }
-            ClaimChange::SetOwners { name, owners } => {
-                let Ok(claim) = self.claims.get(&set.named(name.clone())) else {
-                    return Ok(());
-                };
-                let mut claim = (*claim).clone();
-                claim.metadata.owner_references = Some(owners.clone());
-                let updated = self.claim_client.update(&claim).await;
-                updated.map(drop).map_err(|source| ClaimError::Update {
-                    name: name.clone(),
-                    source,
-                })
-            }
-        }
-    }
-
-    fn report_claim(&self, set: &SetTemplates<'_>, ordinal: i64, claim: &str, error: Option<&ClientError>) {
-        let (pod, owner) = (set.pod(ordinal), set.key.name());
-        let pod = pod.name();
-        match error {
-            None => {
-                let note = format!("Create Claim {claim} Pod {pod} in StatefulSet {owner} success");
-                self.events
-                    .event(set.set, EventType::Normal, "SuccessfulCreate", note);
-            }
-            Some(error) if error.is_already_exists() => {}
-            Some(error) => {
-                let note = format!(
-                    "Create Claim {claim} for Pod {pod} in StatefulSet {owner} failed error: {}",
-                    message(error)
-                );
-                self.events
-                    .event(set.set, EventType::Warning, "FailedCreate", note);
-            }
-        }
-    }
-
     fn succeeded(&self, set: &SetTemplates<'_>, verb: &str, ordinal: i64) {
         let (pod, owner) = (set.pod(ordinal), set.key.name());
         let note = format!("{verb} Pod {} in StatefulSet {owner} successful", pod.name());
@@ -296,10 +221,7 @@ impl PodWriter {
 
 impl SetTemplates<'_> {
     fn pod(&self, ordinal: i64) -> NamespacedName {
-        self.named(pod_name(self.key.name(), ordinal))
-    }
-
-    fn named(&self, name: String) -> NamespacedName {
-        NamespacedName::namespaced(self.key.namespace().unwrap_or_default(), name)
+        let namespace = self.key.namespace().unwrap_or_default();
+        NamespacedName::namespaced(namespace, pod_name(self.key.name(), ordinal))
     }
 }

@@ -69,7 +69,8 @@ pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidOb
     let claims = setup.informers().of::<PersistentVolumeClaim>();
     let revisions = setup.informers().of::<ControllerRevision>();
     let selectors = Arc::new(Selectors::new(sets.lister(), NAME, invalid));
-    let metrics = SetMetrics::register(setup.metrics());
+    let uses_max_unavailable = options.gates.is_on(Gate::MaxUnavailableStatefulSet);
+    let metrics = SetMetrics::register(setup.metrics(), uses_max_unavailable);
     let stale_syncs = stale_sync_counter(setup, "statefulset_controller");
     let reconciler = StatefulSetController {
         sets: sets.lister(),
@@ -81,7 +82,7 @@ pub(crate) fn register(setup: &mut Setup, options: &Options, invalid: &InvalidOb
         claimer: setup.client(),
         writer: PodWriter::new(setup, claims.lister()),
         clock: setup.clock(),
-        uses_max_unavailable: options.gates.is_on(Gate::MaxUnavailableStatefulSet),
+        uses_max_unavailable,
         compares_semantics: options.gates.is_on(Gate::StatefulSetSemanticRevisionComparison),
         metrics: metrics.clone(),
     };
@@ -240,7 +241,7 @@ impl StatefulSetController {
         check_adopter(owner, &fresh.metadata)
     }
 
-    /// Counts the pods of a set that is being deleted. Its revisions stay as they are.
+    /// Counts the pods of a set that is being deleted. Its revisions stay as they are; upstream creates one of a changed template even then.
     async fn report_deletion(
         &self,
         set: &StatefulSet,
@@ -269,7 +270,6 @@ impl StatefulSetController {
             update: revisions::name(&found.update),
         };
         let mut counts = ReplicaCounts::of(state.pods.values(), revisions, desired.min_ready_seconds, now);
-        self.metrics.observe(state.key, desired, counts.available);
         let (deleted, done) = self.sync_pods(state, &found, revisions, now).await;
         counts.current = counts
             .current
@@ -316,21 +316,25 @@ impl StatefulSetController {
             .collect();
         let status = state.set.status.as_ref();
         let current_replicas = status.and_then(|status| status.current_replicas);
-        plan(&ObservedSet {
+        let claim = |name: &str| self.claim_state(state.key, name);
+        let observed = ObservedSet {
             set: state.reference,
             desired: state.desired,
             templates: &claim_names,
             pods: state.pods,
-            claim: &|name| self.claim_state(state.key, name),
+            claim: &claim,
             update_revision,
             current_replicas: current_replicas.unwrap_or(0).into(),
             now,
-        })
+        };
+        self.metrics
+            .observe(state.key, &state.desired, observed.unavailable_replicas());
+        plan(&observed)
     }
 
     fn claim_state(&self, set: &NamespacedName, name: &str) -> Option<ClaimState> {
         let name = NamespacedName::namespaced(set.namespace().unwrap_or_default(), name);
-        let claim = self.writer.claims.object(&name)?;
+        let claim = self.writer.claims.lister.object(&name)?;
         let metadata = claim.metadata();
         let owners = match metadata.owner_references() {
             [] => Vec::new(),

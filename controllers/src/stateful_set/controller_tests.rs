@@ -285,6 +285,57 @@ async fn failed_creations_are_reported_and_the_status_written() {
 }
 
 #[tokio::test]
+async fn pod_is_created_even_if_the_owners_of_its_claim_cannot_be_updated() {
+    for is_pending in [false, true] {
+        let test = harness();
+        let set = set(
+            1,
+            &json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"}}),
+        );
+        let revision = revision(&set, 1, None);
+        for object in [&set, &revision, &claim(0, &json!([]))] {
+            test.seed(object);
+        }
+        if is_pending {
+            let mut pending = pod(0, name(&revision));
+            pending["status"] = json!({"phase": "Pending"});
+            test.seed(&pending);
+        }
+        test.reply_with(is("update", "persistentvolumeclaims"), refused("Forbidden", 403));
+        test.reconcile(KEY).await.unwrap_err();
+        let expected = [
+            "create pods shop/web-0",
+            "update persistentvolumeclaims shop/data-web-0",
+            "update statefulsets.apps/status shop/web",
+        ];
+        assert_eq!(sent(&test), expected[usize::from(is_pending)..]);
+        assert_eq!(
+            events(&test),
+            ["FailedUpdate: Update Pod web-0 in StatefulSet web failed error: \
+              could not update claim data-web-0 for delete policy ownerRefs: the server said no"]
+        );
+    }
+}
+
+#[tokio::test]
+async fn all_claims_that_cannot_be_created_are_named() {
+    let test = harness();
+    let templates = json!([{"metadata": {"name": "data"}}, {"metadata": {"name": "logs"}}]);
+    let set = set(1, &json!({"volumeClaimTemplates": templates}));
+    test.seed(&set);
+    test.seed(&revision(&set, 1, None));
+    for _ in 0..2 {
+        test.reply_with(is("create", "persistentvolumeclaims"), refused("Forbidden", 403));
+    }
+    test.reconcile(KEY).await.unwrap_err();
+    assert_eq!(
+        events(&test).last().unwrap(),
+        "FailedCreate: Create Pod web-0 in StatefulSet web failed error: [failed to create PVC data-web-0: the server said no, \
+         failed to create PVC logs-web-0: the server said no]"
+    );
+}
+
+#[tokio::test]
 async fn pod_is_not_created_while_its_claim_is_being_deleted() {
     let test = harness();
     let set = set(1, &json!({}));

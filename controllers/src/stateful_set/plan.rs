@@ -55,7 +55,7 @@ pub(super) enum PodRevision {
 /// One thing to do about the pod with this ordinal.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Create the pod, after its claims.
+    /// Create the pod, between its claims' creation and the update of their owners.
     Create {
         ordinal: i64,
         revision: PodRevision,
@@ -68,8 +68,13 @@ pub(super) enum Step {
         changes_pod: bool,
         claims: Vec<ClaimChange>,
     },
-    /// Correct claims alone.
-    ChangeClaims {
+    /// Create and correct claims of a pending pod.
+    CompleteClaims {
+        ordinal: i64,
+        claims: Vec<ClaimChange>,
+    },
+    /// Correct the owners of the claims of a surplus pod.
+    CorrectOwners {
         ordinal: i64,
         claims: Vec<ClaimChange>,
     },
@@ -188,7 +193,7 @@ impl ObservedSet<'_> {
             return None;
         }
         let claims = PodClaims::of(self, ordinal, &pod.uid).complete();
-        (!claims.is_empty()).then_some(Step::ChangeClaims { ordinal, claims })
+        (!claims.is_empty()).then_some(Step::CompleteClaims { ordinal, claims })
     }
 
     fn correct(&self, ordinal: i64, pod: &StatefulPod) -> Option<Step> {
@@ -223,7 +228,7 @@ impl ObservedSet<'_> {
     fn surplus_claims(&self) -> Vec<Step> {
         let steps = self.surplus().rev().filter_map(|(ordinal, pod)| {
             let claims = PodClaims::of(self, ordinal, &pod.uid).correct_owners();
-            (!claims.is_empty()).then_some(Step::ChangeClaims { ordinal, claims })
+            (!claims.is_empty()).then_some(Step::CorrectOwners { ordinal, claims })
         });
         steps.collect()
     }
@@ -299,7 +304,7 @@ impl ObservedSet<'_> {
     }
 
     /// Counts missing replicas, too.
-    fn unavailable_replicas(&self) -> i64 {
+    pub(super) fn unavailable_replicas(&self) -> i64 {
         let existing = self.pods.range(self.desired.ordinals());
         let available = existing.filter(|(_, pod)| !self.is_unavailable(pod)).count();
         self.desired.replicas - i64::try_from(available).unwrap_or(i64::MAX)

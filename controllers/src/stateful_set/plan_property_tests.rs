@@ -87,7 +87,8 @@ fn ordinal_of(step: &Step) -> i64 {
     match step {
         Step::Create { ordinal, .. }
         | Step::Update { ordinal, .. }
-        | Step::ChangeClaims { ordinal, .. }
+        | Step::CompleteClaims { ordinal, .. }
+        | Step::CorrectOwners { ordinal, .. }
         | Step::Delete { ordinal } => *ordinal,
     }
 }

@@ -17,7 +17,7 @@ fn words(plan: &SetPlan) -> String {
         Step::Create { ordinal, .. } => format!("+{ordinal}O"),
         Step::Delete { ordinal } => format!("-{ordinal}"),
         Step::Update { ordinal, .. } => format!("={ordinal}"),
-        Step::ChangeClaims { ordinal, .. } => format!("c{ordinal}"),
+        Step::CompleteClaims { ordinal, .. } | Step::CorrectOwners { ordinal, .. } => format!("c{ordinal}"),
     };
     let stages = [
         &plan.replicas,
@@ -224,7 +224,7 @@ fn claims_are_created_with_the_pod_and_for_pending_pods() {
     };
     assert_eq!(created, [expected]);
     let pending = plan_with(&spec, &pods("0:pN"), &missing).replicas;
-    let expected = Step::ChangeClaims {
+    let expected = Step::CompleteClaims {
         ordinal: 0,
         claims: vec![create],
     };
@@ -253,7 +253,7 @@ fn owners_of_claims_follow_the_policy() {
     let plan = plan_with(&spec, &pods("0:rN 1:rN"), &kept);
     assert_eq!(words(&plan), "=0/c1/-1");
     let owners = |step: &Step| match step {
-        Step::Update { claims, .. } | Step::ChangeClaims { claims, .. } => claims.clone(),
+        Step::Update { claims, .. } | Step::CorrectOwners { claims, .. } => claims.clone(),
         _ => Vec::new(),
     };
     let set_owners = |name: &str, owner| ClaimChange::SetOwners {

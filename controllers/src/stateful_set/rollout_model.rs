@@ -227,7 +227,9 @@ impl Model {
                     self.create(*ordinal, revision, &desired);
                 }
                 Step::Delete { ordinal } => self.delete(*ordinal, &desired),
-                Step::Update { .. } | Step::ChangeClaims { .. } => panic!("no pod is wrong: {step:?}"),
+                Step::Update { .. } | Step::CompleteClaims { .. } | Step::CorrectOwners { .. } => {
+                    panic!("no pod is wrong: {step:?}")
+                }
             }
         }
         let before_update = plan.replicas.len() + plan.scale_down.len();

@@ -86,6 +86,7 @@ pub(super) fn next(
         current_revision: Some(current_revision.to_owned()),
         update_revision: Some(revisions.update.to_owned()),
         collision_count: Some(collision_count),
+        // Others wrote them: upstream writes none, and drops those of others.
         conditions: old.and_then(|status| status.conditions.clone()),
     }
 }

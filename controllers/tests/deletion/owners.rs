@@ -164,14 +164,42 @@ async fn owner_in_another_namespace_does_not_count_and_is_reported() {
     let child = scenario.apply(&owned("child", &[&far]));
     scenario.gone(&child).await;
     assert!(scenario.cluster.get(&far).unwrap().is_some());
-    let any = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"namespace": "shop", "name": "any"}});
+    event_about_the_namespace_of_an_owner(&scenario, "shop").await;
+}
+
+#[tokio::test]
+async fn namespaced_owner_of_a_cluster_scoped_object_is_reported() {
+    let scenario = start(Collector::Controllers).await;
+    let root = scenario.apply(&config_map("root"));
+    let other = scenario.apply(&config_map("other"));
+    let child = scenario.apply(&owned("child", &[&other]));
+    scenario.cluster.delete(&other).unwrap();
+    // The cache that has the child has the root, too.
+    scenario.gone(&child).await;
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node", "ownerReferences": [reference(&root)]}});
+    scenario.apply(&node);
+    let event = event_about_the_namespace_of_an_owner(&scenario, "default").await;
+    assert_eq!(
+        (&event["regarding"]["kind"], &event["regarding"]["name"]),
+        (&json!("Node"), &json!("node"))
+    );
+    let uid = root["metadata"]["uid"].as_str().unwrap();
+    assert_eq!(
+        event["note"],
+        format!(
+            "ownerRef [v1/ConfigMap, namespace: , name: root, uid: {uid}] does not exist in namespace \"\""
+        )
+    );
+    scenario.assert_nothing_forbidden();
+}
+
+async fn event_about_the_namespace_of_an_owner(scenario: &Scenario, namespace: &str) -> Value {
+    let any = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"namespace": namespace, "name": "any"}});
     for _ in 0..1000 {
         let events = scenario.cluster.list(&any).unwrap();
-        if events
-            .iter()
-            .any(|event| event["reason"] == "OwnerRefInvalidNamespace")
-        {
-            return;
+        let mut events = events.into_iter();
+        if let Some(event) = events.find(|event| event["reason"] == "OwnerRefInvalidNamespace") {
+            return event;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }

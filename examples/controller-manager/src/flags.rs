@@ -4,9 +4,10 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::{Parser, builder::RangedU64ValueParser};
 use kubewright::kube::{
     Config,
@@ -103,9 +104,14 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "DURATION", default_value = "8760h0m0s")]
     legacy_service_account_token_clean_up_period: String,
 
-    /// How many pods that have ended are kept; 0: all
-    #[arg(long, value_name = "COUNT", default_value_t = 12_500)]
-    terminated_pod_gc_threshold: usize,
+    /// How many pods that have ended are kept; 0 or less: all
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 12_500,
+        allow_negative_numbers = true
+    )]
+    terminated_pod_gc_threshold: i32,
 
     /// Feature gates: `Gate=true,Other=false`. Repeated: the lists are joined
     #[arg(long, value_name = "GATES")]
@@ -170,17 +176,41 @@ impl Flags {
             concurrent_namespace_syncs: self.concurrent_namespace_syncs,
             concurrent_gc_syncs: self.concurrent_gc_syncs,
             concurrent_serviceaccount_token_syncs: self.concurrent_serviceaccount_token_syncs,
-            terminated_pod_gc_threshold: self.terminated_pod_gc_threshold,
+            terminated_pod_gc_threshold: usize::try_from(self.terminated_pod_gc_threshold).unwrap_or(0),
             service_account_private_key: read(
                 "--service-account-private-key-file",
                 self.service_account_private_key_file.as_deref(),
             )?,
-            root_ca: read("--root-ca-file", self.root_ca_file.as_deref())?,
-            legacy_token_clean_up_period: parse_duration(&self.legacy_service_account_token_clean_up_period)
-                .context("--legacy-service-account-token-clean-up-period")?,
+            root_ca: self.root_ca()?,
+            legacy_token_clean_up_period: self.legacy_token_clean_up_period()?,
             ..Options::default()
         };
-        options.select(&self.selected()).context("--controllers")
+        let mut options = options.select(&self.selected()).context("--controllers")?;
+        if options.service_account_private_key.is_some() {
+            select_token_controller(&mut options);
+        }
+        Ok(options)
+    }
+
+    fn root_ca(&self) -> anyhow::Result<Option<Arc<[u8]>>> {
+        const FLAG: &str = "--root-ca-file";
+        let content = read(FLAG, self.root_ca_file.as_deref())?;
+        if let (Some(content), Some(path)) = (&content, &self.root_ca_file) {
+            let has_certificate = String::from_utf8_lossy(content).contains("-----BEGIN CERTIFICATE-----");
+            ensure!(
+                has_certificate,
+                "{FLAG}: no certificate in {}: name a PEM file of the CA's certificates",
+                path.display()
+            );
+        }
+        Ok(content)
+    }
+
+    fn legacy_token_clean_up_period(&self) -> anyhow::Result<Duration> {
+        const FLAG: &str = "--legacy-service-account-token-clean-up-period";
+        let period = parse_duration(&self.legacy_service_account_token_clean_up_period).context(FLAG)?;
+        ensure!(!period.is_zero(), "{FLAG}: it must be longer than zero");
+        Ok(period)
     }
 
     /// Returns the feature gates of the command line.
@@ -284,6 +314,17 @@ impl Flags {
         }
         args
     }
+}
+
+/// As upstream, the token controller runs whatever `--controllers` says: others may need its tokens.
+fn select_token_controller(options: &mut Options) {
+    const NAME: &str = "serviceaccount-token-controller";
+    let selected = &mut options.controllers;
+    if selected.iter().any(|controller| controller.name == NAME) {
+        return;
+    }
+    let found = catalog::CONTROLLERS.iter().find(|known| known.name == NAME);
+    selected.extend(found.copied());
 }
 
 /// Without workers a controller would do nothing.

@@ -47,6 +47,7 @@ fn flags_set_the_options_of_the_controllers() {
         "--controllers=*,-replicationcontroller",
         "--concurrent-replicaset-syncs=7",
         "--legacy-service-account-token-clean-up-period=1h0m0s",
+        "--terminated-pod-gc-threshold=-1",
         "--feature-gates=PodDeletionCost=false",
         "--emulated-version=kube=1.34",
     ]);
@@ -56,6 +57,7 @@ fn flags_set_the_options_of_the_controllers() {
         options.legacy_token_clean_up_period,
         std::time::Duration::from_hours(1)
     );
+    assert_eq!(options.terminated_pod_gc_threshold, 0);
     let names: Vec<_> = options
         .controllers
         .iter()
@@ -66,6 +68,34 @@ fn flags_set_the_options_of_the_controllers() {
         options.gates,
         FeatureGates::parse_with_version("1.34;PodDeletionCost=false").unwrap()
     );
+}
+
+#[test]
+fn token_controller_runs_with_a_key_whatever_is_selected() {
+    let key = concat!(
+        "--service-account-private-key-file=",
+        env!("CARGO_MANIFEST_DIR"),
+        "/Cargo.toml"
+    );
+    for (args, expected) in [
+        (
+            &["--controllers=deployment", key][..],
+            &["deployment-controller", "serviceaccount-token-controller"][..],
+        ),
+        (
+            &["--controllers=serviceaccount-token", key],
+            &["serviceaccount-token-controller"],
+        ),
+        (&["--controllers=deployment"], &["deployment-controller"]),
+    ] {
+        let options = parse(args).options().unwrap();
+        let names: Vec<_> = options
+            .controllers
+            .iter()
+            .map(|controller| controller.name)
+            .collect();
+        assert_eq!(names, expected);
+    }
 }
 
 #[test]
@@ -109,6 +139,22 @@ fn mistakes_name_the_flag() {
         (
             &["--legacy-service-account-token-clean-up-period=1d"],
             "--legacy-service-account-token-clean-up-period: \"1d\" is no duration",
+        ),
+        (
+            &["--legacy-service-account-token-clean-up-period=0"],
+            "--legacy-service-account-token-clean-up-period: it must be longer than zero",
+        ),
+        (
+            &[concat!(
+                "--root-ca-file=",
+                env!("CARGO_MANIFEST_DIR"),
+                "/Cargo.toml"
+            )],
+            "--root-ca-file: no certificate in ",
+        ),
+        (
+            &["--feature-gates=WorkloadWithJob=true"],
+            "--feature-gates: cannot enable feature gate WorkloadWithJob: it depends on GenericWorkload, which is off: enable that one as well",
         ),
     ] {
         let error = parse(args).options().unwrap_err();
