@@ -116,14 +116,13 @@ impl Outcome {
             plural,
             ..
         } = resource;
-        match remaining.estimate() {
-            Ok(estimate) => self.estimate = self.estimate.max(estimate),
-            Err(()) => {
-                let message = format!(
-                    "unexpected items still remain in namespace: {namespace} for gvr: {group}/{version}, Resource={plural}"
-                );
-                self.failed(namespace, resource, message);
-            }
+        if let Ok(estimate) = remaining.estimate() {
+            self.estimate = self.estimate.max(estimate);
+        } else {
+            let message = format!(
+                "unexpected items still remain in namespace: {namespace} for gvr: {group}/{version}, Resource={plural}"
+            );
+            self.failed(namespace, resource, message);
         }
         if remaining.objects > 0 {
             self.objects
