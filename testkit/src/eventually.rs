@@ -1,6 +1,7 @@
 //! Polling for asynchronous effects, such as those of controllers.
 
 use std::fmt::Display;
+use std::panic::Location;
 use std::time::{Duration, Instant};
 
 /// Interval between two probes.
@@ -10,7 +11,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const ASYNC_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Timeout of async tests.
-const ASYNC_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const ASYNC_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The result of a probe: the awaited value, or a description of the current state.
 pub trait Probe {
@@ -67,15 +68,30 @@ pub fn eventually<P: Probe>(what: &str, timeout: Duration, mut probe: impl FnMut
 ///
 /// # Panics
 ///
-/// Panics after the timeout, with `what` and the last state.
-pub async fn until<P: Probe, F: Future<Output = P>>(what: &str, mut probe: impl FnMut() -> F) -> P::Value {
+/// Panics after the timeout, with the caller's place, `what` and the last state.
+#[track_caller]
+pub fn until<P: Probe, F: Future<Output = P>>(
+    what: &str,
+    probe: impl FnMut() -> F,
+) -> impl Future<Output = P::Value> {
+    let caller = Location::caller();
+    async move {
+        let awaited = poll_until(probe).await;
+        awaited.unwrap_or_else(|state| {
+            panic!("timeout after {ASYNC_TIMEOUT:?} at {caller}: {what}; last state: {state}")
+        })
+    }
+}
+
+/// Calls the probe until it returns a value, and returns the last state after the timeout.
+pub(crate) async fn poll_until<P: Probe, F: Future<Output = P>>(
+    mut probe: impl FnMut() -> F,
+) -> Result<P::Value, String> {
     let start = Instant::now();
     loop {
         match probe().await.outcome() {
-            Ok(value) => return value,
-            Err(state) if start.elapsed() >= ASYNC_TIMEOUT => {
-                panic!("timeout after {ASYNC_TIMEOUT:?}: {what}; last state: {state}")
-            }
+            Ok(value) => return Ok(value),
+            Err(state) if start.elapsed() >= ASYNC_TIMEOUT => return Err(state),
             Err(_) => tokio::time::sleep(ASYNC_POLL_INTERVAL).await,
         }
     }

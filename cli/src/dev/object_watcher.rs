@@ -71,7 +71,8 @@ impl ObjectWatcher {
         for (group, plurals) in wanted {
             let served = discovery::group(&self.client, &group).await;
             let served = served.map_err(|source| discovery_error(&group, source))?;
-            for (resource, _) in served.recommended_resources() {
+            // Each in one version: the preferred version of the group may lack a kind.
+            for (resource, _) in served.resources_by_stability() {
                 if plurals.contains(&resource.plural) {
                     let names = self.names(&resource).await?;
                     found.push((resource, names));

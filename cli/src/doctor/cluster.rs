@@ -99,7 +99,7 @@ impl ClusterCheck<'_> {
             let mut found = found.data;
             crds::clean(&mut found);
             let code = self.project.settings.descriptions.apply(code);
-            if let Some(step) = storage_step(&found, &code, kind) {
+            if let Some(step) = storage_step(name, &found, &code, kind) {
                 report.problem("crds", step)?;
                 continue;
             }
@@ -278,8 +278,9 @@ fn description(resource: &str, group: &str, name: &str, namespace: &str) -> Stri
     format!("{plural}{group}{subresource}{name} {place}")
 }
 
-/// Returns the next step of a storage migration, if the cluster and the code store different versions of a kind that has a hub.
-fn storage_step(cluster: &Value, code: &Value, kind: &KindManifest) -> Option<String> {
+/// Returns the next step of a storage migration, if the cluster and the code store different versions of a kind that has a hub. `name` is that of its
+/// definition.
+fn storage_step(name: &str, cluster: &Value, code: &Value, kind: &KindManifest) -> Option<String> {
     let hub = &kind.conversion.as_ref()?.hub;
     let (was, is) = (stored(cluster), stored(code));
     if was == is {
@@ -291,7 +292,6 @@ fn storage_step(cluster: &Value, code: &Value, kind: &KindManifest) -> Option<St
     } else {
         format!("run `{command} --cluster CONTEXT` before you apply the manifests")
     };
-    let name = &cluster["metadata"]["name"].as_str().unwrap_or_default();
     Some(format!(
         "{name} is stored in {was} in the cluster, and in {is} in the code: {step}"
     ))
@@ -307,12 +307,12 @@ mod tests {
     fn next_step_of_a_storage_migration_is_named() {
         let crd = |stored: &str| {
             let version = |name: &str| json!({"name": name, "storage": name == stored});
-            json!({"metadata": {"name": "foos.demo.dev"}, "spec": {"versions": [version("v1"), version("v1alpha1")]}})
+            json!({"spec": {"versions": [version("v1"), version("v1alpha1")]}})
         };
         let mut kind = json!({"group": "demo.dev", "kind": "Foo", "plural": "foos", "namespaced": true});
         let step = |cluster: &str, code: &str, kind: &Value| {
             let kind: KindManifest = from_value(kind.clone()).unwrap();
-            storage_step(&crd(cluster), &crd(code), &kind)
+            storage_step("foos.demo.dev", &crd(cluster), &crd(code), &kind)
         };
         assert_eq!(step("v1alpha1", "v1", &kind), None);
         kind["conversion"] = json!({"hub": "v1", "rules": {"v1alpha1": []}});

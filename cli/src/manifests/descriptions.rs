@@ -55,9 +55,9 @@ impl Descriptions {
 }
 
 /// Returns the first sentence, without line breaks. A word alone, such as "Required.", is not a sentence, and none ends before a small
-/// letter or with "e.g.". Lists and code after the first paragraph's text are left out.
+/// letter or with "e.g.". Lists and blocks of code after the first paragraph's text are left out.
 pub(crate) fn first_sentence(text: &str) -> String {
-    let is_text = |line: &&str| !line.is_empty() && !line.starts_with(['-', '*', '`']);
+    let is_text = |line: &&str| !line.is_empty() && !line.starts_with(['-', '*']) && !line.starts_with("```");
     let mut words = String::new();
     for line in text.lines().map(str::trim).take_while(is_text) {
         if !words.is_empty() {
@@ -115,6 +115,8 @@ mod tests {
             ("A size, e.g. 5 or more. End.", "A size, e.g. 5 or more."),
             ("One of, i.e. any of. End.", "One of, i.e. any of."),
             ("One of:\n- a. b\n- c", "One of:"),
+            ("`Ready` is true. End.", "`Ready` is true."),
+            ("Code:\n```yaml\na: b\n```", "Code:"),
             ("Fällt weg. Ä", "Fällt weg."),
             ("Required.", "Required."),
             ("\nlater", ""),

@@ -117,17 +117,24 @@ pub fn plan(plan: &mut Plan, project: &Project, manifests: &Manifests) -> Result
         if is_of_removed_kind(project, manifests, &document.value) {
             let line = document.line("kind");
             let kind = document.value["kind"].as_str().unwrap_or_default();
-            let mut known = manifests.kinds.iter().map(|kind| &*kind.kind);
-            report
-                .warnings
-                .push(match known.find(|known| is_similar(known, kind)) {
-                    Some(known) => {
+            let mut known = manifests.kinds.iter();
+            let same = manifests.kinds.iter().find(|known| known.kind == kind);
+            report.warnings.push(
+                match same.or_else(|| known.find(|known| is_similar(&known.kind, kind))) {
+                    Some(known) if known.kind == kind => {
+                        format!(
+                            "{path}:{line}: kind {kind} is in group {}: correct apiVersion",
+                            known.group
+                        )
+                    }
+                    Some(KindManifest { kind: known, .. }) => {
                         format!("{path}:{line}: kind {kind} is unknown: did you mean {known}?")
                     }
                     None => {
                         format!("{path}:{line}: kind {kind} is gone: delete the sample, or register the kind")
                     }
-                });
+                },
+            );
         }
     }
     if has_unreadable {

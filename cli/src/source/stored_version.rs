@@ -40,11 +40,48 @@ pub fn stored_version(text: &str, kind: &str) -> Result<StoredVersion, InsertErr
     let start = source.range(&*call.receiver).end;
     let end = source.range(call).end;
     let without = [&text[..start], &text[end..]].concat();
-    syn::parse_file(without.trim_start_matches('\u{feff}')).map_err(|_| InsertError::NoInsertionPoint {
+    let without = join_short_chain(&without, kind).map_err(|_| InsertError::NoInsertionPoint {
         reason: "the call of `stored` cannot be removed",
         line: format!("setup.versions::<…::{kind}>() without `.stored::<…>()`"),
     })?;
     Ok(StoredVersion::Other { without })
+}
+
+/// Puts the calls that register the versions of a kind in one line, if rustfmt would do that.
+fn join_short_chain(text: &str, kind: &str) -> Result<String, InsertError> {
+    /// rustfmt's `chain_width`.
+    const CHAIN_WIDTH: usize = 60;
+    let source = SourceText::parse(text)?;
+    let mut chain = VersionChain {
+        kind,
+        outermost: None,
+    };
+    chain.visit_file(&source.file);
+    let Some(range) = chain.outermost.map(|call| source.range(call)) else {
+        return Ok(text.to_owned());
+    };
+    let lines = &text[range.clone()];
+    let joined: String = lines.lines().map(str::trim).collect();
+    if lines.contains("//") || lines.contains("/*") || joined.len() > CHAIN_WIDTH {
+        return Ok(text.to_owned());
+    }
+    Ok([&text[..range.start], &joined, &text[range.end..]].concat())
+}
+
+/// Finds the outermost call of the chain that begins with `versions::<…::Kind>()`.
+struct VersionChain<'a, 'ast> {
+    kind: &'a str,
+    outermost: Option<&'ast ExprMethodCall>,
+}
+
+impl<'ast> Visit<'ast> for VersionChain<'_, 'ast> {
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        if is_of_versions(call, self.kind) {
+            self.outermost = Some(call);
+        } else {
+            visit::visit_expr_method_call(self, call);
+        }
+    }
 }
 
 struct VersionCalls<'a, 'ast> {
@@ -107,7 +144,23 @@ mod tests {
             without(
                 "fn f(s: &mut Setup) {\r\n    s.versions::<Foo>()\r\n        .stored::<old::Foo>()\r\n        .other::<old::Foo>();\r\n}\r\n"
             ),
-            "fn f(s: &mut Setup) {\r\n    s.versions::<Foo>()\r\n        .other::<old::Foo>();\r\n}\r\n"
+            "fn f(s: &mut Setup) {\r\n    s.versions::<Foo>().other::<old::Foo>();\r\n}\r\n"
+        );
+    }
+
+    #[test]
+    fn chain_that_stays_long_keeps_its_lines() {
+        let long = "averylongnameofaversion";
+        let text = format!(
+            "fn f(setup: &mut Setup) {{\n    setup\n        .versions::<{long}::Foo>()\n        .other::<old::Foo>()\n        // Why.\n        \
+             .stored::<old::Foo>();\n}}\n"
+        );
+        let expected = text.replace("\n        // Why.\n        .stored::<old::Foo>()", "");
+        assert_eq!(without(&text), expected);
+        let short = text.replace(long, "v1");
+        assert_eq!(
+            without(&short),
+            "fn f(setup: &mut Setup) {\n    setup.versions::<v1::Foo>().other::<old::Foo>();\n}\n"
         );
     }
 

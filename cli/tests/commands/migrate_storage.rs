@@ -39,11 +39,13 @@ next:
   release the operator
 "
     );
-    let call = "\n        // Until all replicas convert.\n        .stored::<v1alpha1::Foo>()";
-    assert_eq!(
-        project.read("src/api/foo.rs"),
-        before + &REGISTERED.replace(call, "")
-    );
+    // As rustfmt would have it.
+    let registered = "
+pub fn register_versions(setup: &mut kubewright::controller::Setup) {
+    setup.versions::<v1::Foo>().other::<v1alpha1::Foo>();
+}
+";
+    assert_eq!(project.read("src/api/foo.rs"), before + registered);
     project
         .kubewright("migrate storage Foo")
         .expect(0)

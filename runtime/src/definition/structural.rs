@@ -67,10 +67,26 @@ fn visit(schema: &mut Value, around: Place<'_>, is_variant: bool) -> Result<(), 
         }
     }
     finish::set_known_format(fields);
-    // The API server refuses it: comparing all elements would take quadratic time.
-    fields.remove("uniqueItems");
+    set_list_type(fields);
     sort_required(fields);
     variants::lift(fields, place)
+}
+
+/// A list of unique scalars, such as of a `BTreeSet`, is a set, in which the API server refuses duplicates. It refuses `uniqueItems`, because to
+/// compare all elements would take quadratic time: for others it is dropped.
+fn set_list_type(fields: &mut Fields) {
+    let is_unique = fields.remove("uniqueItems") == Some(Value::Bool(true));
+    let is_scalar = fields.get("items").is_some_and(|items| {
+        // An item of a set may not be null.
+        matches!(
+            items["type"].as_str(),
+            Some("string" | "integer" | "number" | "boolean")
+        ) && items["nullable"] != true
+    });
+    if is_unique && is_scalar {
+        let list_type = fields.entry("x-kubernetes-list-type");
+        list_type.or_insert_with(|| "set".into());
+    }
 }
 
 fn visit_element(elements: &mut [Value], place: Place<'_>) -> Result<(), String> {

@@ -1,4 +1,4 @@
-use std::panic::catch_unwind;
+use std::{collections::BTreeSet, panic::catch_unwind};
 
 use k8s_openapi::{
     api::{
@@ -322,4 +322,31 @@ struct Chosen {
 #[should_panic(expected = "enum Choice has variants with and without data")]
 fn enum_with_and_without_data_is_an_error_with_its_name() {
     schema::<Chosen>();
+}
+
+/// What to label.
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "demo.dev", version = "v1", kind = "Tagged", namespaced)]
+struct TaggedSpec {
+    tags: BTreeSet<String>,
+    sizes: BTreeSet<i32>,
+    lists: BTreeSet<Vec<String>>,
+    #[schemars(extend("uniqueItems" = true, "x-kubernetes-list-type" = "atomic"))]
+    atomic: Vec<String>,
+    optional: BTreeSet<Option<String>>,
+}
+
+#[test]
+fn sets_of_scalars_are_lists_without_duplicates() {
+    let definition = json!(definition::<Tagged>(Tagged::crd));
+    let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+    let list_type = |field: &str| schema["properties"][field]["x-kubernetes-list-type"].clone();
+    assert_eq!(
+        (list_type("tags"), list_type("sizes")),
+        (json!("set"), json!("set"))
+    );
+    assert_eq!(list_type("lists"), Value::Null);
+    assert_eq!(list_type("atomic"), "atomic");
+    assert_eq!(list_type("optional"), Value::Null);
+    assert!(!schema.to_string().contains("uniqueItems"), "{schema}");
 }

@@ -1,14 +1,19 @@
 //! Requests as the cluster's administrator.
 
 use super::{Cluster, ClusterError};
-use crate::eventually::{eventually, until};
+use crate::eventually::{ASYNC_TIMEOUT, eventually, poll_until};
 use http::{Method, Request, header::CONTENT_TYPE};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::panic::Location;
 use std::time::Duration;
 
 /// How long to wait until the kind of an installed definition is served.
 const CRD_SERVED_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Forbidden requests in the message of a test that fails.
+const MAX_LISTED_REQUESTS: usize = 10;
 
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
@@ -101,20 +106,49 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Panics after 30 seconds, with the object.
-    pub async fn wait_until(&self, object: &impl Serialize, condition: impl Fn(&Value) -> bool) -> Value {
+    /// Panics after 30 seconds, with the caller's place, the object, and the requests that the API server has forbidden.
+    #[track_caller]
+    pub fn wait_until(
+        &self,
+        object: &impl Serialize,
+        condition: impl Fn(&Value) -> bool,
+    ) -> impl Future<Output = Value> {
+        let caller = Location::caller();
         let wanted = json(object).unwrap_or_default();
-        let (kind, name) = (&wanted["kind"], &wanted["metadata"]["name"]);
-        until(&format!("{kind} {name} meets the condition"), async || {
-            let found = self.get(&wanted).map_err(|error| error.to_string())?;
-            let found = found.unwrap_or_default();
-            if condition(&found) {
-                Ok(found)
-            } else {
-                Err(found.to_string())
-            }
-        })
-        .await
+        async move {
+            let probe = async || {
+                let found = self.get(&wanted).map_err(|error| error.to_string())?;
+                let found = found.unwrap_or_default();
+                if condition(&found) {
+                    Ok(found)
+                } else {
+                    Err(found.to_string())
+                }
+            };
+            poll_until(probe).await.unwrap_or_else(|state| {
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let (kind, metadata) = (text(&wanted["kind"]), &wanted["metadata"]);
+                let name = [&metadata["namespace"], &metadata["name"]].map(text).join("/");
+                panic!(
+                    "timeout after {ASYNC_TIMEOUT:?} at {caller}: {kind} {name} does not meet the condition; last state: {state}{}",
+                    self.forbidden_requests()
+                )
+            })
+        }
+    }
+
+    /// Lists the requests that were forbidden, for the message of a test that fails: a missing permission is the usual reason.
+    fn forbidden_requests(&self) -> String {
+        let forbidden = self.audit().map(|log| log.forbidden());
+        let requests: BTreeSet<String> = forbidden
+            .iter()
+            .flat_map(|log| log.iter().map(ToString::to_string))
+            .collect();
+        if requests.is_empty() {
+            return String::new();
+        }
+        let requests: Vec<_> = requests.into_iter().take(MAX_LISTED_REQUESTS).collect();
+        format!("; forbidden: {}", requests.join(", "))
     }
 
     /// Installs a CustomResourceDefinition and waits until its kind is served in the stored version, found in discovery and accepted in owner

@@ -167,14 +167,11 @@ fn desired_deployment(name: &NamespacedName, backup_plan: &BackupPlan) -> Deploy
     }
 }
 
-/// Returns the condition `Ready`: whether all desired replicas are available.
+/// Returns the condition `Ready`: whether all desired replicas are available. A rollout may have more of them.
 fn ready(backup_plan: &BackupPlan, available: i32) -> Condition {
     let desired = backup_plan.spec.replicas;
-    let reason = if available == desired {
-        "Available"
-    } else {
-        "Progressing"
-    };
+    let is_ready = available >= desired;
+    let reason = if is_ready { "Available" } else { "Progressing" };
     let message = format!("{available} of {desired} replicas are available");
-    condition(backup_plan, "Ready", available == desired, reason, message)
+    condition(backup_plan, "Ready", is_ready, reason, message)
 }

@@ -168,14 +168,11 @@ fn desired_deployment(name: &NamespacedName, dns_policy: &DNSPolicy) -> Deployme
     }
 }
 
-/// Returns the condition `Ready`: whether all desired replicas are available.
+/// Returns the condition `Ready`: whether all desired replicas are available. A rollout may have more of them.
 fn ready(dns_policy: &DNSPolicy, available: i32) -> Condition {
     let desired = dns_policy.spec.replicas;
-    let reason = if available == desired {
-        "Available"
-    } else {
-        "Progressing"
-    };
+    let is_ready = available >= desired;
+    let reason = if is_ready { "Available" } else { "Progressing" };
     let message = format!("{available} of {desired} replicas are available");
-    condition(dns_policy, "Ready", available == desired, reason, message)
+    condition(dns_policy, "Ready", is_ready, reason, message)
 }

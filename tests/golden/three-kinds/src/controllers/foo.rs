@@ -157,14 +157,11 @@ fn desired_deployment(name: &NamespacedName, foo: &Foo) -> Deployment {
     }
 }
 
-/// Returns the condition `Ready`: whether all desired replicas are available.
+/// Returns the condition `Ready`: whether all desired replicas are available. A rollout may have more of them.
 fn ready(foo: &Foo, available: i32) -> Condition {
     let desired = foo.spec.replicas;
-    let reason = if available == desired {
-        "Available"
-    } else {
-        "Progressing"
-    };
+    let is_ready = available >= desired;
+    let reason = if is_ready { "Available" } else { "Progressing" };
     let message = format!("{available} of {desired} replicas are available");
-    condition(foo, "Ready", available == desired, reason, message)
+    condition(foo, "Ready", is_ready, reason, message)
 }
