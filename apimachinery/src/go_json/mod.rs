@@ -1,6 +1,7 @@
 //! JSON as kube-apiserver's encoder writes it: the fields of built-in kinds in the order of their Go structs, all others by name, and
 //! characters of HTML escaped.
 
+mod field_set_order;
 mod scalars;
 
 use crate::types::{self, Field, List, ListKind, Map, Scalar, Type};
@@ -157,10 +158,30 @@ impl Encoder<'_> {
     }
 
     fn field(&mut self, name: &str, value: &Value, ty: Option<&Type>) {
+        self.name(name);
+        match value {
+            Value::Object(set) if name == "fieldsV1" => self.field_set(set),
+            _ => self.value(value, ty),
+        }
+    }
+
+    fn name(&mut self, name: &str) {
         write_text(self.out, name);
         let colon: &[u8] = if self.indentation.is_some() { b": " } else { b":" };
         self.out.extend_from_slice(colon);
-        self.value(value, ty);
+    }
+
+    /// Writes a set of fields of `managedFields`, whose entries are not in the order of their texts.
+    fn field_set(&mut self, set: &serde_json::Map<String, Value>) {
+        let mut entries: Vec<_> = set.iter().collect();
+        entries.sort_by(|(a, _), (b, _)| field_set_order::compare(a, b));
+        self.enclosed([b'{', b'}'], entries, |encoder, (name, value)| {
+            encoder.name(name);
+            match value {
+                Value::Object(set) => encoder.field_set(set),
+                value => encoder.value(value, None),
+            }
+        });
     }
 
     /// Writes items between brackets.

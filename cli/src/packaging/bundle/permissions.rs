@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Bundle, ManifestObject};
 use crate::Error;
@@ -107,12 +107,36 @@ impl Permissions {
             }
             None => &mut granted.cluster,
         };
-        for rule in rules {
+        let needed = rules
+            .iter()
+            .filter(|rule| !keeps_certificate(rule, &settings.name));
+        for rule in needed {
             if !list.contains(rule) {
                 list.push(rule.clone());
             }
         }
     }
+}
+
+/// Whether a rule lets the operator keep a certificate of its own, for its webhooks. OLM gives it one in a folder.
+fn keeps_certificate(rule: &Value, operator: &str) -> bool {
+    let resources = rule["resources"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let is_all = |known: &[&str]| {
+        !resources.is_empty()
+            && resources
+                .iter()
+                .all(|resource| known.iter().any(|known| resource == known))
+    };
+    let configured = [
+        "customresourcedefinitions",
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+    ];
+    is_all(&["secrets"]) && rule["resourceNames"] == json!([format!("{operator}-webhooks")])
+        || is_all(&configured) && rule["resourceNames"].is_array() && rule["verbs"] == json!(["get", "patch"])
 }
 
 /// Returns the role of a binding, if the manifests have it.
