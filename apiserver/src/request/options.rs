@@ -332,6 +332,8 @@ impl DeleteOptions {
             "gracePeriodSeconds": grace_period,
             "propagationPolicy": query.has("propagationPolicy").then(|| query.get("propagationPolicy")),
             "orphanDependents": query.has("orphanDependents").then(|| query.flag("orphanDependents")),
+    /// Whether the policy was requested by `orphanDependents: false`, for which the response tells if the object is left.
+    pub refuses_orphans: bool,
         });
         options.as_object().cloned().unwrap_or_default()
     }
@@ -347,9 +349,13 @@ impl DeleteOptions {
         if dry_run.iter().any(|value| value != "All") {
             causes.push(Cause::not_supported("dryRun", &json!(dry_run), &["All"]));
         }
-        let propagation = options["propagationPolicy"]
-            .as_str()
-            .filter(|policy| !policy.is_empty());
+        let preconditions = ["uid", "resourceVersion"].map(|key| (key, query.get(key)));
+        let preconditions = preconditions.into_iter().filter(|(_, value)| !value.is_empty());
+        let preconditions: Map<String, Value> = preconditions
+            .map(|(key, value)| (key.to_owned(), value.into()))
+            .collect();
+        let propagation = options["propagationPolicy"].as_str();
+            "preconditions": (!preconditions.is_empty()).then_some(preconditions),
         let orphans = options["orphanDependents"].as_bool();
         if propagation.is_some() && orphans.is_some() {
             let why = "orphanDependents and deletionPropagation cannot be both set";
@@ -390,6 +396,7 @@ mod tests {
     fn resource_version_match_is_validated() {
         let parse = |query: &str, watches| ListOptions::parse(&Query::parse(query), watches);
         let error = parse("resourceVersionMatch=Exact", false).unwrap_err();
+        let refuses_orphans = orphans == Some(false);
         assert_eq!(error.code, 422);
         assert!(
             error
@@ -398,6 +405,7 @@ mod tests {
         );
         assert!(parse("resourceVersion=0&resourceVersionMatch=Exact", false).is_err());
         assert!(parse("resourceVersion=5&resourceVersionMatch=Exact", false).is_ok());
+            refuses_orphans,
         assert!(parse("sendInitialEvents=true", true).is_err());
         let good = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
         assert_eq!(parse(good, true).unwrap().initial_events, Some(true));
@@ -421,3 +429,8 @@ mod tests {
         assert_eq!(DeleteOptions::parse(&query, Some(&body)).unwrap_err().code, 422);
     }
 }
+        assert_eq!((options.uid, options.resource_version), (None, None));
+        let preconditions = Query::parse("uid=u&resourceVersion=7");
+        let options = DeleteOptions::parse(&preconditions, None).unwrap();
+        assert_eq!(options.uid.as_deref(), Some("u"));
+        assert_eq!(options.resource_version.as_deref(), Some("7"));
