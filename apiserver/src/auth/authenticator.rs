@@ -37,8 +37,10 @@ impl Authenticator {
         let header = headers.get(AUTHORIZATION);
         let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()));
         let token = header.as_deref().and_then(|value| {
-            let (scheme, token) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+            // The token is what is between the first two spaces: a further space before it makes the request anonymous.
+            let mut parts = value.trim().split(' ');
+            let is_bearer = parts.next()?.eq_ignore_ascii_case("bearer");
+            parts.next().filter(|_| is_bearer)
         });
         match token {
             Some(token) if !token.is_empty() => self
