@@ -31,12 +31,6 @@ impl FieldSelector {
         Ok(Self { requirements })
     }
 
-    /// Combines two selectors; an object must match both.
-    pub fn and(mut self, other: Self) -> Self {
-        self.requirements.extend(other.requirements);
-        self
-    }
-
     /// The fields that the selector uses.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.requirements.iter().map(|(field, _, _)| field.as_str())

@@ -148,8 +148,17 @@ pub(crate) fn admit_deletion(
     plugins: &[AdmissionPlugin],
     attributes: &Attributes<'_>,
 ) -> Result<(), ApiError> {
+    admit_virtual_resource(plugins, attributes, &Value::Null)
+}
+
+/// Refuses an object that is not stored, such as an eviction.
+pub(crate) fn admit_virtual_resource(
+    plugins: &[AdmissionPlugin],
+    attributes: &Attributes<'_>,
+    object: &Value,
+) -> Result<(), ApiError> {
     if plugins.contains(&AdmissionPlugin::NamespaceLifecycle) {
-        return namespace_lifecycle::admit(attributes, &Value::Null);
+        return namespace_lifecycle::admit(attributes, object);
     }
     Ok(())
 }

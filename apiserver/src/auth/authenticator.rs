@@ -33,10 +33,14 @@ impl Authenticator {
         if let Some(user) = certificate {
             return Ok(add_authenticated_group(user.clone()));
         }
-        let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = header.and_then(|value| {
-            let (scheme, token) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        // A token that is not ASCII is as unknown as any other.
+        let header = headers.get(AUTHORIZATION);
+        let header = header.map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let token = header.as_deref().and_then(|value| {
+            // The token is what is between the first two spaces: a further space before it makes the request anonymous.
+            let mut parts = value.trim().split(' ');
+            let is_bearer = parts.next()?.eq_ignore_ascii_case("bearer");
+            parts.next().filter(|_| is_bearer)
         });
         match token {
             Some(token) if !token.is_empty() => self

@@ -17,7 +17,13 @@ pub(super) fn delete(context: &RequestContext<'_>, target: &Target) -> Result<Ap
     let deletion = context.state.registry.delete_for(target, &options, write);
     warnings.extend(write.take_webhook_warnings());
     let deletion = deletion.map_err(|error| error.with_warnings(&warnings))?;
-    let mut response = delete_response(context, target, deletion)?;
+    let is_left = matches!(deletion, DeleteResult::Pending(_));
+    let code = if is_left && options.refuses_orphans {
+        202
+    } else {
+        200
+    };
+    let mut response = delete_response(context, target, deletion, code)?;
     respond::add_warnings(&mut response, &warnings);
     Ok(response)
 }
@@ -36,6 +42,7 @@ fn delete_response(
     context: &RequestContext<'_>,
     target: &Target,
     deletion: DeleteResult,
+    code: u16,
 ) -> Result<ApiResponse, ApiError> {
     Ok(match deletion {
         DeleteResult::Deleted(object) if !target.kind.returns_deleted() => {
@@ -44,11 +51,11 @@ fn delete_response(
             let status = json!({
                 "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
             });
-            respond::value(200, context.format, &status)
+            respond::value(code, context.format, &status)
         }
         DeleteResult::Deleted(object) | DeleteResult::Pending(object) => {
             let object = converted(context, target, object)?;
-            respond::object(200, context.format, &target.kind, &object)?
+            respond::object(code, context.format, &target.kind, &object)?
         }
     })
 }

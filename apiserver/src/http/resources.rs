@@ -20,7 +20,7 @@ use crate::status::ApiError;
 use crate::storage::Object;
 use crate::watch;
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, Method};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,11 +73,11 @@ pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, 
         return Ok(respond::page_not_found());
     };
     let scope_mismatch = if kind.namespaced {
-        info.namespace.is_empty() && !info.name.is_empty()
+        info.namespace.is_empty() && !matches!(info.verb.as_str(), "list" | "watch")
     } else {
         !info.namespace.is_empty()
     };
-    if kind.definition.is_some() && scope_mismatch && !matches!(info.verb.as_str(), "list" | "watch") {
+    if kind.definition.is_some() && scope_mismatch {
         return Ok(respond::page_not_found());
     }
     if kind.definition.is_none() {
@@ -117,7 +117,8 @@ async fn handle_kind(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<A
         _ => true,
     };
     // The method OPTIONS has no verb, but is proxied.
-    let is_proxied_options = is_proxied && context.parts.method == http::Method::OPTIONS;
+    let method = &context.parts.method;
+    let is_proxied_options = is_proxied && *method == Method::OPTIONS;
     let is_supported = supports_verb(verbs, &info.verb) || is_proxied_options;
     if kind.definition.is_some() {
         if !is_supported {
@@ -131,7 +132,13 @@ async fn handle_kind(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<A
         }
         return dispatch(context, target, kind).await;
     }
-    if !name_fits || !is_supported {
+    // The paths of watches, and those of objects to read, are routed for GET only.
+    let is_routed = if info.is_watch_path {
+        *method == Method::GET
+    } else {
+        *method != Method::HEAD || is_proxied
+    };
+    if !name_fits || !is_supported || !is_routed {
         return Err(ApiError::method_not_allowed());
     }
     with_deprecation(kind, dispatch(context, target, kind).await)
@@ -242,6 +249,10 @@ fn supports_verb(verbs: &[String], verb: &str) -> bool {
 fn target(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<Target, ApiError> {
     let info = context.info;
     let is_namespace = kind.kind == "Namespace" && kind.group.is_empty();
+    // There are no namespaces within a namespace.
+    if is_namespace && !info.namespace.is_empty() && info.name != info.namespace {
+        return Err(ApiError::no_such_resource());
+    }
     let namespace = if is_namespace { "" } else { info.namespace.as_str() };
     let in_path = context.parts.uri.path().contains(&format!("/{}/", info.resource))
         || context.parts.uri.path().ends_with(&format!("/{}", info.name));
@@ -312,6 +323,10 @@ async fn watch(context: &RequestContext<'_>, target: Target) -> Result<ApiRespon
 }
 
 async fn get(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+    if context.query.flag("export") {
+        let why = "the export parameter, deprecated since v1.14, is no longer supported";
+        return Err(ApiError::bad_request(why));
+    }
     let revision = parse_revision(context.query.get("resourceVersion"))
         .map_err(|cause| unparsable_version_error(&cause))?;
     let store = &context.state.registry.store;
@@ -444,14 +459,26 @@ pub(super) fn write_options(context: &RequestContext<'_>, kind: &str) -> Result<
         && body::media_type(&context.parts.headers) != "application/apply-patch+yaml"
     {
         let agent = context.parts.headers.get(http::header::USER_AGENT);
-        let agent = agent.and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-        let program = agent.split('/').next().unwrap_or_default();
-        options.field_manager = program.chars().take(128).collect();
+        let agent = agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()));
+        options.field_manager = manager_of_agent(&agent.unwrap_or_default());
     }
     if context.webhooks.is_some() {
         options.sent = WriteOptions::sent(context.query);
     }
     Ok(options)
+}
+
+/// Returns the field manager of a client: its program's name, as far as that is printable and short enough.
+fn manager_of_agent(agent: &str) -> String {
+    let program = agent.split('/').next().unwrap_or_default();
+    let mut manager = String::new();
+    for character in program.chars().filter(|character| !character.is_control()) {
+        if manager.len() + character.len_utf8() > 128 {
+            break;
+        }
+        manager.push(character);
+    }
+    manager
 }
 
 pub(super) fn write_context<'a>(context: &RequestContext<'a>, options: &'a WriteOptions) -> WriteContext<'a> {

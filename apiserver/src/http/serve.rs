@@ -120,11 +120,13 @@ struct AuditDraft {
 
 impl AuditDraft {
     fn new(headers: &HeaderMap) -> Self {
-        let user_agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
+        let user_agent = headers
+            .get(USER_AGENT)
+            .map(|agent| String::from_utf8_lossy(agent.as_bytes()));
         Self {
             user: User::anonymous(),
             impersonator: None,
-            user_agent: user_agent.unwrap_or_default().to_owned(),
+            user_agent: user_agent.unwrap_or_default().into_owned(),
             received: Timestamp::now(),
             blocking_owners: vec![],
             annotations: BTreeMap::new(),
@@ -252,24 +254,27 @@ fn adjust_to_routes(
     response: ApiResponse,
 ) -> ApiResponse {
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
-    let is_discovery = matches!(path[0], "api" | "apis" | "version");
     let catalog = state.registry.catalog();
+    let is_built_in = |group: &str| {
+        let mut kinds = catalog.iter();
+        kinds.any(|kind| kind.group == group && kind.definition.is_none())
+    };
+    // The lists of groups, the groups, and the versions of custom kinds have handlers for all methods.
+    let is_routed_for_get = match path.as_slice() {
+        ["api", ..] | ["version"] => true,
+        ["apis", group, _] => is_built_in(group),
+        _ => false,
+    };
     if info.path.starts_with("//") {
         return respond::page_not_found();
     }
     match response.status().as_u16() {
-        200 | 406 if is_discovery && !matches!(*method, Method::GET | Method::HEAD) => {
+        200 | 406 if is_routed_for_get && *method != Method::GET => {
             respond::error(format, &ApiError::method_not_allowed())
         }
         404 => match path.as_slice() {
             ["api", _] => respond::error(format, &ApiError::no_such_resource()),
-            ["apis", group, _]
-                if catalog
-                    .iter()
-                    .any(|kind| kind.group == *group && kind.definition.is_none()) =>
-            {
-                respond::error(format, &ApiError::no_such_resource())
-            }
+            ["apis", group, _] if is_built_in(group) => respond::error(format, &ApiError::no_such_resource()),
             ["openapi", "v3", ..] => {
                 let mut response = respond::bytes(404, "text/plain", "");
                 response.headers_mut().remove(CONTENT_TYPE);

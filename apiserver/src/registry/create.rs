@@ -2,6 +2,7 @@
 
 use super::write::{Write, WriteChange, WriteContext, WriteOutcome};
 use super::{Registry, Target, WriteResult, metadata};
+use crate::kinds::Kind;
 use crate::meta;
 use crate::status::ApiError;
 use crate::types::ExplicitEmptyFields;
@@ -111,17 +112,17 @@ impl Registry {
         check_namespace(target, &mut object)?;
         self.check_rbac_escalation(target, None, &object, context.user)?;
         metadata::fill_system_fields(kind, &mut object);
+        let prefix = meta::text(&object["metadata"], "generateName").to_owned();
         if named {
             let name = meta::name(&object).to_owned();
             return match self.validate_and_store(&write, object)? {
                 WriteOutcome::Written(written) => Ok(written),
                 WriteOutcome::Conflict { warnings } => {
                     let taken = Target::new(kind, &target.namespace, &name);
-                    Err(self.already_exists(&taken).with_warnings(&warnings))
+                    Err(self.already_exists(&taken, &prefix).with_warnings(&warnings))
                 }
             };
         }
-        let prefix = meta::text(&object["metadata"], "generateName").to_owned();
         for _ in 0..MAX_NAME_ATTEMPTS {
             let mut object = object.clone();
             if !prefix.is_empty() {
@@ -132,17 +133,17 @@ impl Registry {
                 return Ok(written);
             }
         }
-        let mut error = ApiError::already_exists(kind, &prefix);
-        error.message = format!(
-            "{} {prefix:?} already exists, the server was not able to generate a unique name for the object",
-            kind.group_resource()
-        );
-        Err(error.with_retry_after(1))
+        Err(no_unique_name(kind, &prefix))
     }
 
-    /// The 409 for a name that is taken; it mentions if the existing object is being deleted.
-    fn already_exists(&self, target: &Target) -> ApiError {
-        let mut error = ApiError::already_exists(&target.kind, &target.name);
+    /// The 409 for a name that is taken; it mentions if the existing object is being deleted. With a `generateName` beside the name, the error
+    /// is that of generated names.
+    fn already_exists(&self, target: &Target, prefix: &str) -> ApiError {
+        let mut error = if prefix.is_empty() {
+            ApiError::already_exists(&target.kind, &target.name)
+        } else {
+            no_unique_name(&target.kind, &target.name)
+        };
         if self
             .find(target)
             .is_some_and(|found| meta::is_being_deleted(found.value()))
@@ -151,6 +152,16 @@ impl Registry {
         }
         error
     }
+}
+
+/// The 409 for a generated name that is taken.
+fn no_unique_name(kind: &Kind, name: &str) -> ApiError {
+    let mut error = ApiError::already_exists(kind, name);
+    error.message = format!(
+        "{} {name:?} already exists, the server was not able to generate a unique name for the object",
+        kind.group_resource()
+    );
+    error.with_retry_after(1)
 }
 
 /// Refuses creation of custom resources of a terminating definition.

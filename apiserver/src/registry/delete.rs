@@ -1,7 +1,7 @@
 //! The delete verb: immediate deletion, or marking an object that finalizers or a grace period hold.
 
 use super::retry::RetryDeadline;
-use super::{Listing, Registry, Target, WriteContext, prepare};
+use super::{Listing, Registry, Target, WriteContext, grace_period, prepare};
 use crate::admission::{self, Attributes, Operation, WebhookContext};
 use crate::auth::User;
 use crate::kinds::{Kind, convert};
@@ -60,6 +60,9 @@ impl Registry {
         loop {
             let old = self.get(target)?;
             check_preconditions(kind, &target.name, old.value(), options)?;
+            if is_decided(kind, old.value(), options) {
+                return Ok(DeleteResult::Pending(old));
+            }
             if let Some(webhooks) = attributes.webhooks {
                 let shown = self.convert_by_webhook(kind, vec![old.clone()])?;
                 let shown = shown.first().unwrap_or(&old).value();
@@ -69,7 +72,7 @@ impl Registry {
                 if is_pod(kind) {
                     sent.insert(
                         "gracePeriodSeconds".to_owned(),
-                        json!(grace_period(shown, options)),
+                        json!(grace_period_for_webhooks(shown, options)),
                     );
                 }
                 let attributes = Attributes {
@@ -195,51 +198,43 @@ impl Registry {
     }
 }
 
+/// True if an earlier deletion decided what becomes of the object: the grace period of a pod is not over, or the finalizers in the spec of a
+/// namespace are still there. Then a repeated deletion changes nothing.
+fn is_decided(kind: &Kind, object: &Value, options: &DeleteOptions) -> bool {
+    is_pod(kind) && grace_period::is_kept(object, options)
+        || is_namespace(kind) && meta::is_being_deleted(object) && prepare::has_namespace_finalizers(object)
+}
+
 /// Returns the object as the deletion request changes it: finalizers, deletionTimestamp, generation.
 fn mark_for_deletion(kind: &Kind, object: &Value, options: &DeleteOptions) -> Value {
     let mut marked = object.clone();
-    match options.propagation.as_deref() {
-        Some("Orphan") => {
-            meta::remove_finalizer(&mut marked, FOREGROUND_FINALIZER);
-            meta::add_finalizer(&mut marked, ORPHAN_FINALIZER);
-        }
-        Some("Foreground") => {
-            meta::remove_finalizer(&mut marked, ORPHAN_FINALIZER);
-            meta::add_finalizer(&mut marked, FOREGROUND_FINALIZER);
-        }
-        Some(_) => {
-            meta::remove_finalizer(&mut marked, ORPHAN_FINALIZER);
-            meta::remove_finalizer(&mut marked, FOREGROUND_FINALIZER);
-        }
-        None if orphans_by_default(kind) && !has_gc_finalizer(object) => {
-            meta::add_finalizer(&mut marked, ORPHAN_FINALIZER);
-        }
-        None => {}
+    // The first deletion of a definition only adds the finalizer of its own.
+    if kind.kind != "CustomResourceDefinition" || meta::is_being_deleted(object) {
+        set_gc_finalizers(kind, &mut marked, options);
     }
-    let grace = if is_pod(kind) {
-        grace_period(object, options)
-    } else {
-        0
-    };
     if meta::is_being_deleted(object) {
-        let before = object["metadata"]["deletionGracePeriodSeconds"]
-            .as_i64()
-            .unwrap_or(0);
-        if grace < before {
-            set_deletion_timestamp(&mut marked, grace);
+        if let Some(seconds) = grace_period::requested(options)
+            && seconds < grace_period::pending(object)
+        {
+            grace_period::shorten(&mut marked, seconds);
         }
         return marked;
     }
-    set_deletion_timestamp(&mut marked, grace);
+    let seconds = if is_pod(kind) {
+        grace_period::of_pod(object, options)
+    } else {
+        0
+    };
+    grace_period::start(&mut marked, seconds);
     let metadata = meta::metadata_mut(&mut marked);
     if kind.kind == "CustomResourceDefinition" {
         metadata.remove("deletionGracePeriodSeconds");
-    } else if kind.kind == "Namespace" && kind.group.is_empty() {
+    } else if is_namespace(kind) {
         // Namespaces have a deletion of their own in kube-apiserver, which does not increment the generation.
     } else if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
         metadata.insert("generation".into(), json!(generation + 1));
     }
-    if kind.kind == "Namespace" && kind.group.is_empty() && prepare::has_namespace_finalizers(object) {
+    if is_namespace(kind) && prepare::has_namespace_finalizers(object) {
         metadata.remove("deletionGracePeriodSeconds");
         meta::entry_mut(&mut marked, "status").insert("phase".into(), json!("Terminating"));
     }
@@ -247,6 +242,34 @@ fn mark_for_deletion(kind: &Kind, object: &Value, options: &DeleteOptions) -> Va
         crate::crd::mark_terminating(&mut marked);
     }
     marked
+}
+
+/// Sets the finalizers of the garbage collector as the propagation policy requests.
+fn set_gc_finalizers(kind: &Kind, object: &mut Value, options: &DeleteOptions) {
+    // Events own nothing.
+    let policy = if is_event(kind) {
+        Some("Background")
+    } else {
+        options.propagation.as_deref()
+    };
+    match policy {
+        Some("Orphan") => {
+            meta::remove_finalizer(object, FOREGROUND_FINALIZER);
+            meta::add_finalizer(object, ORPHAN_FINALIZER);
+        }
+        Some("Foreground") => {
+            meta::remove_finalizer(object, ORPHAN_FINALIZER);
+            meta::add_finalizer(object, FOREGROUND_FINALIZER);
+        }
+        Some(_) => {
+            meta::remove_finalizer(object, ORPHAN_FINALIZER);
+            meta::remove_finalizer(object, FOREGROUND_FINALIZER);
+        }
+        None if orphans_by_default(kind) && !has_gc_finalizer(object) => {
+            meta::add_finalizer(object, ORPHAN_FINALIZER);
+        }
+        None => {}
+    }
 }
 
 /// True for kinds that, for historical reasons, orphan their dependents by default.
@@ -264,27 +287,24 @@ fn has_gc_finalizer(object: &Value) -> bool {
         .any(|finalizer| meta::has_finalizer(object, finalizer))
 }
 
-fn set_deletion_timestamp(object: &mut Value, grace: i64) {
-    let time = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(grace.clamp(0, 1 << 32));
-    let time = time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let metadata = meta::metadata_mut(object);
-    metadata.insert("deletionTimestamp".into(), json!(time));
-    metadata.insert("deletionGracePeriodSeconds".into(), json!(grace));
-}
-
-/// The grace period in seconds. It is 0 for a pod that is not scheduled or has finished.
-fn grace_period(pod: &Value, options: &DeleteOptions) -> i64 {
-    let idle = pod["spec"]["nodeName"].as_str().is_none_or(str::is_empty)
-        || matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-    if idle {
-        return 0;
+/// Returns the grace period that webhooks see.
+fn grace_period_for_webhooks(pod: &Value, options: &DeleteOptions) -> i64 {
+    match grace_period::requested(options) {
+        Some(seconds) if grace_period::pending(pod) > 0 => seconds,
+        _ => grace_period::of_pod(pod, options),
     }
-    let own = pod["spec"]["terminationGracePeriodSeconds"].as_i64();
-    options.grace_period.or(own).unwrap_or(30).max(0)
 }
 
 fn is_pod(kind: &Kind) -> bool {
     kind.kind == "Pod" && kind.group.is_empty()
+}
+
+fn is_namespace(kind: &Kind) -> bool {
+    kind.kind == "Namespace" && kind.group.is_empty()
+}
+
+fn is_event(kind: &Kind) -> bool {
+    kind.kind == "Event" && matches!(kind.group.as_str(), "" | "events.k8s.io")
 }
 
 pub(super) fn check_preconditions(
@@ -307,6 +327,12 @@ pub(super) fn check_preconditions(
     });
     for (what, expected, actual, fate) in [uid, version].into_iter().flatten() {
         if expected != actual {
+            if is_namespace(kind) || kind.kind == "CustomResourceDefinition" {
+                let why = format!(
+                    "Precondition failed: {what} in precondition: {expected}, {what} in object meta: {actual}"
+                );
+                return Err(ApiError::conflict(kind, name, why));
+            }
             let qualified = match kind.group.as_str() {
                 "" => kind.kind.clone(),
                 group => format!("{}.{group}", kind.kind),

@@ -11,6 +11,7 @@ mod decode;
 mod default_account;
 mod delete;
 mod eviction;
+mod grace_period;
 mod managed_fields;
 mod metadata;
 mod object_size;

@@ -44,6 +44,11 @@ pub(super) fn prepare_for_update(
             keep_only_spec_field(object, old, "ephemeralContainers", containers);
         }
         "resize" => keep_only_resize(object, old),
+        // The whole spec: only the subresource `finalize` writes `spec.finalizers`.
+        _ if kind.kind == "Namespace" && kind.group.is_empty() => {
+            copy_field(object, old, "spec");
+            copy_field(object, old, "status");
+        }
         _ if kind.has_status() => copy_field(object, old, "status"),
         _ => {}
     }

@@ -1,7 +1,7 @@
 //! The get and list verbs.
 
 use super::{Registry, Target};
-use crate::request::{ContinueToken, ListOptions, ResourceVersionMatch};
+use crate::request::{ContinueToken, ListOptions};
 use crate::status::{ApiError, Cause};
 use crate::storage::{Object, Page, RevisionError, Store};
 use std::sync::Arc;
@@ -41,9 +41,9 @@ impl Registry {
             let message = "specifying resource version is not allowed when using continue";
             return Err(ApiError::bad_request(message));
         }
-        // resourceVersion=0: kube-apiserver answers from its watch cache and ignores the limit.
+        // resourceVersion=0: kube-apiserver answers from its watch cache, which has no events, and ignores the limit.
         let limit = match options.revision {
-            Some(0) if options.version_match == ResourceVersionMatch::Unset => 0,
+            Some(0) if target.kind.plural != "events" || target.kind.definition.is_some() => 0,
             _ => options.limit,
         };
         let at = match (&token, options.revision) {

@@ -40,7 +40,7 @@ impl Registry {
     }
 
     /// Lets webhooks change and refuse an object that is not stored, such as a review, a binding or the options of a connection. Returns
-    /// their warnings.
+    /// their warnings. Nothing but access reviews is created in a namespace that is missing or terminating.
     pub(crate) fn admit_virtual_resource(
         &self,
         target: &Target,
@@ -49,11 +49,14 @@ impl Registry {
         object: &mut Value,
         context: WriteContext<'_>,
     ) -> Result<Vec<String>, ApiError> {
+        let catalog = self.catalog();
+        let attributes = self.attributes(&catalog, target, subresource, operation, context);
+        if target.kind.group != "authorization.k8s.io" {
+            admission::admit_virtual_resource(&self.admission, &attributes, object)?;
+        }
         if context.webhooks.is_none() {
             return Ok(vec![]);
         }
-        let catalog = self.catalog();
-        let attributes = self.attributes(&catalog, target, subresource, operation, context);
         let admitted = admission::mutate_by_webhooks(&self.admission, &attributes, object)
             .and_then(|()| admission::validate_by_webhooks(&self.admission, &attributes, object));
         let warnings = context.take_webhook_warnings();

@@ -214,7 +214,7 @@ pub(crate) fn check_route(headers: &HeaderMap, media_types: &[&str]) -> Result<(
 pub(crate) fn accept_header(headers: &HeaderMap) -> &str {
     headers
         .get(ACCEPT)
-        .and_then(|value| value.to_str().ok())
+        .and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
         .unwrap_or_default()
 }
 

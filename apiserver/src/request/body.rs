@@ -40,8 +40,15 @@ pub(crate) async fn read(body: Incoming, limit: Duration) -> Result<Bytes, ApiEr
 
 /// Returns the media type of a body without parameters; JSON if the header is missing.
 pub(crate) fn media_type(headers: &HeaderMap) -> String {
-    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let text = text.unwrap_or_default().split(';').next().unwrap_or_default();
+    let text = headers
+        .get(CONTENT_TYPE)
+        .map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let text = text
+        .as_deref()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
     match text.trim() {
         "" => "application/json".to_owned(),
         text => text.to_lowercase(),

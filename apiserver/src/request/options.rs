@@ -6,6 +6,7 @@ use crate::selectors::{FieldSelector, LabelSelector};
 use crate::status::{ApiError, Cause};
 use crate::storage::Object;
 use serde_json::{Map, Value, json};
+use std::num::{IntErrorKind, ParseIntError};
 
 /// Options of a list or a watch.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +23,8 @@ pub struct ListOptions {
     pub limit: usize,
     /// The continue token of the previous page.
     pub continue_token: String,
-    /// The timeout of a watch in seconds.
-    pub timeout: Option<u64>,
+    /// The timeout of a watch in seconds; with a negative one it ends at once.
+    pub timeout: Option<i64>,
     /// Whether a watch sends bookmarks.
     pub bookmarks: bool,
     /// Whether a watch starts with the existing objects (`sendInitialEvents`).
@@ -111,7 +112,7 @@ impl ListOptions {
             },
             limit: usize::try_from(limit.unwrap_or(0)).unwrap_or(0),
             continue_token: query.get("continue").to_owned(),
-            timeout: timeout.and_then(|seconds| u64::try_from(seconds).ok()),
+            timeout,
             bookmarks: query.flag("allowWatchBookmarks"),
             initial_events: query
                 .has("sendInitialEvents")
@@ -145,6 +146,11 @@ impl ListOptions {
                     causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
                 }
             }
+            // A watch from no version sends initial events, which by default sets the match.
+            let is_defaulted = self.initial_events.is_none() && self.revision.unwrap_or(0) == 0;
+            if !text.is_empty() || is_defaulted {
+                causes.extend(self.forbidden_continue());
+            }
             return causes;
         }
         if self.initial_events.is_some() {
@@ -158,10 +164,7 @@ impl ListOptions {
             let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
             causes.push(Cause::forbidden(field, why));
         }
-        if !self.continue_token.is_empty() {
-            let why = "resourceVersionMatch is forbidden when continue is provided";
-            causes.push(Cause::forbidden(field, why));
-        }
+        causes.extend(self.forbidden_continue());
         if self.version_match == ResourceVersionMatch::Unset {
             let known = ["Exact", "NotOlderThan", ""];
             causes.push(Cause::not_supported(field, &json!(text), &known));
@@ -170,6 +173,12 @@ impl ListOptions {
             causes.push(Cause::forbidden(field, why));
         }
         causes
+    }
+
+    /// The error of a continue token beside a `resourceVersionMatch`, if there is one.
+    fn forbidden_continue(&self) -> Option<Cause> {
+        let why = "resourceVersionMatch is forbidden when continue is provided";
+        (!self.continue_token.is_empty()).then(|| Cause::forbidden("resourceVersionMatch", why))
     }
 }
 
@@ -183,18 +192,29 @@ pub(crate) fn parse_revision(text: &str) -> Result<Option<u64>, Cause> {
     if text.is_empty() {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|_| {
-        let why = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+    // Go accepts no sign here.
+    let digits = if text.starts_with('+') { "" } else { text };
+    digits.parse::<u64>().map(Some).map_err(|error| {
+        let why = format!("strconv.ParseUint: parsing {text:?}: {}", go_reason(&error));
         Cause::invalid("resourceVersion", &json!(text), why)
     })
 }
 
 fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
-    match query.get(key) {
-        "" => Ok(None),
-        text => text.parse().map(Some).map_err(|_| {
-            ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-        }),
+    let Some(text) = query.values(key).next() else {
+        return Ok(None);
+    };
+    text.parse::<i64>().map(Some).map_err(|error| {
+        let why = go_reason(&error);
+        ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
+    })
+}
+
+/// Returns why Go does not parse the number.
+fn go_reason(error: &ParseIntError) -> &'static str {
+    match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+        _ => "invalid syntax",
     }
 }
 
@@ -312,6 +332,8 @@ pub struct DeleteOptions {
     pub grace_period: Option<i64>,
     /// The propagation policy: `Background`, `Foreground` or `Orphan`.
     pub propagation: Option<String>,
+    /// Whether the policy was requested by `orphanDependents: false`, for which the response tells if the object is left.
+    pub refuses_orphans: bool,
 }
 
 impl DeleteOptions {
@@ -327,9 +349,15 @@ impl DeleteOptions {
 
     fn query_options(query: &Query) -> Map<String, Value> {
         let grace_period = parse_int(query, "gracePeriodSeconds").ok().flatten();
+        let preconditions = ["uid", "resourceVersion"].map(|key| (key, query.get(key)));
+        let preconditions = preconditions.into_iter().filter(|(_, value)| !value.is_empty());
+        let preconditions: Map<String, Value> = preconditions
+            .map(|(key, value)| (key.to_owned(), value.into()))
+            .collect();
         let options = json!({
             "dryRun": query.values("dryRun").collect::<Vec<_>>(),
             "gracePeriodSeconds": grace_period,
+            "preconditions": (!preconditions.is_empty()).then_some(preconditions),
             "propagationPolicy": query.has("propagationPolicy").then(|| query.get("propagationPolicy")),
             "orphanDependents": query.has("orphanDependents").then(|| query.flag("orphanDependents")),
         });
@@ -347,9 +375,7 @@ impl DeleteOptions {
         if dry_run.iter().any(|value| value != "All") {
             causes.push(Cause::not_supported("dryRun", &json!(dry_run), &["All"]));
         }
-        let propagation = options["propagationPolicy"]
-            .as_str()
-            .filter(|policy| !policy.is_empty());
+        let propagation = options["propagationPolicy"].as_str();
         let orphans = options["orphanDependents"].as_bool();
         if propagation.is_some() && orphans.is_some() {
             let why = "orphanDependents and deletionPropagation cannot be both set";
@@ -370,6 +396,7 @@ impl DeleteOptions {
         if !causes.is_empty() {
             return Err(ApiError::invalid_of("meta.k8s.io", "DeleteOptions", "", &causes));
         }
+        let refuses_orphans = orphans == Some(false);
         let orphans = orphans.map(|orphans| if orphans { "Orphan" } else { "Background" });
         let text = |key: &str| options["preconditions"][key].as_str().map(str::to_owned);
         Ok(Self {
@@ -378,6 +405,7 @@ impl DeleteOptions {
             resource_version: text("resourceVersion"),
             grace_period: options["gracePeriodSeconds"].as_i64(),
             propagation: propagation.or(orphans).map(str::to_owned),
+            refuses_orphans,
         })
     }
 }
@@ -406,6 +434,21 @@ mod tests {
             parse("limit=x", false).unwrap_err().message,
             r#"strconv.ParseInt: parsing "x": invalid syntax"#
         );
+        assert_eq!(parse("limit=", false).unwrap_err().code, 400);
+        let error = parse("limit=9223372036854775808", false).unwrap_err();
+        assert!(error.message.ends_with("value out of range"));
+        assert!(parse("resourceVersion=%2B1", false).is_err());
+        assert_eq!(parse("timeoutSeconds=-1", true).unwrap().timeout, Some(-1));
+    }
+
+    #[test]
+    fn watches_have_no_continue_token() {
+        let parse = |query: &str| ListOptions::parse(&Query::parse(query), true).map(|_| ());
+        for query in ["continue=x", "continue=x&resourceVersion=0"] {
+            assert_eq!(parse(query).unwrap_err().code, 422, "{query}");
+        }
+        assert!(parse("continue=x&resourceVersion=5").is_ok());
+        assert!(parse("sendInitialEvents=true&resourceVersionMatch=NotOlderThan").is_ok());
     }
 
     #[test]
@@ -413,6 +456,11 @@ mod tests {
         let query = Query::parse("propagationPolicy=Orphan&dryRun=All");
         let options = DeleteOptions::parse(&query, None).unwrap();
         assert!(options.dry_run && options.propagation.as_deref() == Some("Orphan"));
+        assert_eq!((options.uid, options.resource_version), (None, None));
+        let preconditions = Query::parse("uid=u&resourceVersion=7");
+        let options = DeleteOptions::parse(&preconditions, None).unwrap();
+        assert_eq!(options.uid.as_deref(), Some("u"));
+        assert_eq!(options.resource_version.as_deref(), Some("7"));
         let body = json!({ "preconditions": { "uid": "1" }, "orphanDependents": true });
         let options = DeleteOptions::parse(&query, Some(&body)).unwrap();
         assert!(!options.dry_run && options.uid.as_deref() == Some("1"));

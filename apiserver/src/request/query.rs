@@ -36,11 +36,11 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns a boolean parameter: true if present, unless the value is `false` or `0`.
+    /// Returns a boolean parameter: true if present, unless the value is `0` or `false` (in any case, as in `False` of Python clients).
     pub fn flag(&self, key: &str) -> bool {
         self.values(key)
             .next()
-            .is_some_and(|value| !matches!(value, "false" | "0"))
+            .is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 }
 
@@ -83,5 +83,7 @@ mod tests {
         assert_eq!(query.values("a").count(), 2);
         assert!(query.has("x") && query.flag("x") && !query.flag("watch") && !query.flag("none"));
         assert_eq!(query.get("bad"), "%zz\u{fffd}");
+        let query = Query::parse("watch=False&force=FALSE&pretty=");
+        assert!(!query.flag("watch") && !query.flag("force") && query.flag("pretty"));
     }
 }

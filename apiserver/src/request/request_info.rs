@@ -56,12 +56,13 @@ impl RequestInfo {
         }
         info.is_resource = true;
         verb_for_method(method.as_str()).clone_into(&mut info.verb);
-        let mut watches = query.flag("watch");
         if let [watch, rest @ ..] = parts
             && watch == "watch"
             && !rest.is_empty()
         {
-            (watches, info.is_watch_path) = (true, true);
+            // Whatever the method.
+            "watch".clone_into(&mut info.verb);
+            info.is_watch_path = true;
             parts = rest;
         }
         if let [namespaces, namespace, rest @ ..] = parts
@@ -80,18 +81,16 @@ impl RequestInfo {
         info.subresource = parts.next().unwrap_or_default();
         info.rest = parts.collect();
         if info.name.is_empty() {
-            info.set_collection_verb(watches, query);
-        } else if info.is_watch_path && info.verb == "get" && info.subresource.is_empty() {
-            "watch".clone_into(&mut info.verb);
+            info.set_collection_verb(query);
         }
         info
     }
 
     /// Without a name, get means list or watch, and delete means deletecollection.
-    fn set_collection_verb(&mut self, watches: bool, query: &Query) {
+    fn set_collection_verb(&mut self, query: &Query) {
         match self.verb.as_str() {
             "get" => {
-                let verb = if watches { "watch" } else { "list" };
+                let verb = if query.flag("watch") { "watch" } else { "list" };
                 verb.clone_into(&mut self.verb);
                 // A field selector on metadata.name is authorized like a name in the path.
                 let selector = FieldSelector::parse(query.get("fieldSelector")).unwrap_or_default();
@@ -166,6 +165,11 @@ mod tests {
             ),
             (
                 Method::GET,
+                "/api/v1/watch/namespaces/a/pods",
+                "watch /v1 a pods  ",
+            ),
+            (
+                Method::DELETE,
                 "/api/v1/watch/namespaces/a/pods",
                 "watch /v1 a pods  ",
             ),

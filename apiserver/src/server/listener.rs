@@ -15,6 +15,8 @@ use tokio::task::JoinSet;
 
 /// The time limit for the TLS handshake, and for the headers of a request.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest headers of a request, as in kube-apiserver.
+const MAX_HEADER_BYTES: u32 = 1 << 20;
 /// The delay after a failed accept, for example because the process has too many open files.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(20);
 
@@ -65,7 +67,8 @@ async fn serve_connection(
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(1000);
+        .max_concurrent_streams(1000)
+        .max_header_list_size(MAX_HEADER_BYTES);
     // Aborted connections are not errors of the server.
     let _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }

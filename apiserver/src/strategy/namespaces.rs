@@ -9,22 +9,14 @@ pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
     let name = json!(meta::name(object));
     let labels = meta::entry_mut(&mut object["metadata"], "labels");
     labels.insert(NAME_LABEL.into(), name);
-    match old {
-        None => {
-            object["status"] = json!({ "phase": "Active" });
-            let spec = meta::entry_mut(object, "spec");
-            let finalizers = spec.entry("finalizers").or_insert_with(|| json!([]));
-            if let Value::Array(finalizers) = finalizers
-                && !finalizers.contains(&json!("kubernetes"))
-            {
-                finalizers.push(json!("kubernetes"));
-            }
-        }
-        // `spec.finalizers` is written by the `finalize` subresource only.
-        Some(old) => {
-            if object["spec"]["finalizers"].is_null() && !meta::is_being_deleted(old) {
-                object["spec"] = old["spec"].clone();
-            }
+    if old.is_none() {
+        object["status"] = json!({ "phase": "Active" });
+        let spec = meta::entry_mut(object, "spec");
+        let finalizers = spec.entry("finalizers").or_insert_with(|| json!([]));
+        if let Value::Array(finalizers) = finalizers
+            && !finalizers.contains(&json!("kubernetes"))
+        {
+            finalizers.push(json!("kubernetes"));
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::kinds::Kind;
 use crate::registry::{Registry, Target, too_large_resource_version};
 use crate::render::{Body, ConnectionAborted, Representation, ResponseFormat};
 use crate::request::ListOptions;
+use crate::selectors::FieldSelector;
 use crate::status::ApiError;
 use crate::storage::{RevisionError, Store};
 use bytes::Bytes;
@@ -33,7 +34,9 @@ const BATCH_DELAY_PER_WATCH: Duration = Duration::from_micros(3);
 /// The shortest delay of a batch.
 const MIN_BATCH_DELAY: Duration = Duration::from_millis(2);
 /// The shortest default timeout of a watch in seconds; the longest is twice that.
-const MIN_DEFAULT_TIMEOUT_SECS: u64 = 1800;
+const MIN_DEFAULT_TIMEOUT_SECS: i64 = 1800;
+/// Longer timeouts are cut: no watch lasts a century.
+const MAX_TIMEOUT_SECS: i64 = 1 << 32;
 
 /// A watch, which becomes the body of its response.
 pub(crate) struct Watcher {
@@ -65,7 +68,7 @@ impl Watcher {
     ///
     /// # Errors
     ///
-    /// 400 for selectors of unknown fields.
+    /// 400 for selectors of unknown fields, and of another name than that of the path.
     pub(crate) fn new(
         registry: Arc<Registry>,
         feeds: &SharedFeeds,
@@ -74,16 +77,21 @@ impl Watcher {
         format: ResponseFormat,
     ) -> Result<Self, ApiError> {
         target.kind.check_field_selector(&options.fields)?;
-        if !target.name.is_empty() {
-            let pinned = crate::selectors::FieldSelector::parse(&format!("metadata.name={}", target.name))?;
-            options.fields = options.fields.and(pinned);
+        if !target.name.is_empty() && options.fields.is_empty() {
+            options.fields = FieldSelector::parse(&format!("metadata.name={}", target.name))?;
+        } else if !target.name.is_empty() && options.fields.exact_name() != Some(target.name.as_str()) {
+            let why = "fieldSelector metadata.name doesn't match requested name";
+            return Err(ApiError::bad_request(why));
         }
         let changed = registry.store.subscribe_table(&target.kind.table());
-        let seconds = options.timeout.filter(|seconds| *seconds > 0).unwrap_or_else(|| {
-            rand::rng().random_range(MIN_DEFAULT_TIMEOUT_SECS..2 * MIN_DEFAULT_TIMEOUT_SECS)
-        });
+        let seconds = options
+            .timeout
+            .filter(|seconds| *seconds != 0)
+            .unwrap_or_else(|| {
+                rand::rng().random_range(MIN_DEFAULT_TIMEOUT_SECS..2 * MIN_DEFAULT_TIMEOUT_SECS)
+            });
         let now = Instant::now();
-        let deadline = now + Duration::from_secs(seconds);
+        let deadline = now + Duration::from_secs(seconds.clamp(0, MAX_TIMEOUT_SECS).unsigned_abs());
         let next_bookmark = options.bookmarks.then(|| next_bookmark(now, deadline)).flatten();
         let prefix = Store::key(&target.namespace, "");
         let mut watcher = Self {
@@ -105,14 +113,19 @@ impl Watcher {
             options,
             serializer: EventSerializer::new(format),
         };
-        if let Err(error) = watcher.start() {
+        let started = if seconds < 0 {
+            Err(ApiError::new(500, "InternalError", "context deadline exceeded"))
+        } else {
+            watcher.start()
+        };
+        if let Err(error) = started {
             watcher.initial = event::error(format, &error);
             watcher.ended = true;
         }
         Ok(watcher)
     }
 
-    /// Without a resource version, or at version 0, a watch starts with the existing objects.
+    /// Without a resource version, or at version 0, a watch starts with the existing objects. With bookmarks, one ends them.
     fn start(&mut self) -> Result<(), ApiError> {
         let (store, revision) = (&self.registry.store, self.options.revision.unwrap_or(0));
         let with_initial_events = self.options.initial_events.unwrap_or(revision == 0);
@@ -137,7 +150,7 @@ impl Watcher {
                 event::append_event("ADDED", kind, &mut self.serializer, object, &mut self.initial);
             }
         }
-        if self.options.initial_events == Some(true) && self.options.bookmarks {
+        if self.options.bookmarks {
             self.initial
                 .extend(event::bookmark(kind, &mut self.serializer, page.revision, true));
         }

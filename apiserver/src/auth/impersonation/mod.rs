@@ -10,7 +10,7 @@ use super::{Authorizer, User};
 use crate::request::{RequestInfo, decode_path};
 use crate::status::ApiError;
 use crate::storage::Store;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use mode::{ImpersonationCheck, ImpersonationMode};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
@@ -82,6 +82,11 @@ pub(crate) fn impersonate(
     Err(first_error.unwrap_or_else(|| ApiError::internal("all impersonation modes failed")))
 }
 
+/// Returns the value of a header. If one were ignored because it is not ASCII, the request would run as the user who sent it.
+fn text_of(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).into_owned()
+}
+
 /// The user that a request asks to impersonate.
 #[derive(Debug, Default)]
 struct RequestedUser {
@@ -97,10 +102,7 @@ impl RequestedUser {
     fn from_headers(headers: &HeaderMap) -> Result<Option<Self>, ApiError> {
         let values = |key: &str| -> Vec<String> {
             let values = headers.get_all(key).iter();
-            values
-                .filter_map(|value| value.to_str().ok())
-                .map(str::to_owned)
-                .collect()
+            values.map(text_of).collect()
         };
         let first = |key: &str| values(key).into_iter().next().unwrap_or_default();
         let mut requested = Self {
@@ -111,8 +113,8 @@ impl RequestedUser {
         };
         for (key, value) in headers {
             let key = key.as_str().strip_prefix(EXTRA_HEADER_PREFIX).map(decode_path);
-            if let (Some(key), Ok(value)) = (key, value.to_str()) {
-                requested.extras.entry(key).or_default().push(value.to_owned());
+            if let Some(key) = key {
+                requested.extras.entry(key).or_default().push(text_of(value));
             }
         }
         match (requested.name.is_empty(), requested.has_only_name()) {
@@ -145,5 +147,23 @@ impl RequestedUser {
             "&user.DefaultInfo{{Name:{:?}, UID:{:?}, Groups:[]string{groups}, Extra:map[string][]string{extras}}}",
             self.name, self.uid
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_that_are_not_ascii_name_a_user() {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            USER_HEADER,
+            HeaderValue::from_bytes("b\u{f6}".as_bytes()).unwrap(),
+        );
+        headers.insert(GROUP_HEADER, HeaderValue::from_bytes(b"g\xff").unwrap());
+        let requested = RequestedUser::from_headers(&headers).unwrap().unwrap();
+        assert_eq!(requested.name, "b\u{f6}");
+        assert_eq!(requested.groups, ["g\u{fffd}"]);
     }
 }
