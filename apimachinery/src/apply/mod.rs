@@ -26,7 +26,8 @@ use managed_fields::{Manager, Managers};
 use ownership::Updater;
 use serde_json::Value;
 
-/// Converts an object of the kind to an API version; none if it has the same fields in both. An error is the conversion webhook's.
+/// Converts an object of the kind to an API version; none if it has the same fields in both, or if managers of the version are dropped. An
+/// error refuses an apply; other writes drop the managed fields.
 pub type Convert<'a> = &'a dyn Fn(&Value, &str) -> Result<Option<Value>, String>;
 
 /// One write: its field manager, its target's kind, and the rules for that kind.
@@ -235,6 +236,11 @@ fn put_managed_fields(object: &mut Value, managers: &Managers) {
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.insert("managedFields".to_owned(), entries);
     }
+}
+
+/// Returns how a value does not match its type, in which sets and map lists have no duplicate items; none if it matches.
+pub fn type_error(value: &Value, ty: &Type) -> Option<String> {
+    validate::validate(value, ty).err()
 }
 
 /// Returns why a list of `managedFields` is invalid; none if it is valid.

@@ -25,20 +25,13 @@ impl<'t> Updater<'_, 't> {
         (self.types)(self.api_version).unwrap_or(&Type::Any)
     }
 
-    /// Drops managers of versions that are no longer served, and adapts the sets to the current types. Returns the live object in the versions
-    /// of the managers.
+    /// Adapts the sets to the current types, and drops managers of versions without a type, unless the live object must be convertible to
+    /// them. Returns the live object in the versions of the managers.
     fn reconcile_with_schema<'v>(
         &self,
         live: &'v Value,
         managers: &mut Managers,
     ) -> Result<LiveObject<'v>, ApplyError> {
-        managers.retain(|_, owned| match (self.types)(&owned.api_version) {
-            None => false,
-            Some(ty) => {
-                owned.set = owned.set.reconcile_with_schema(ty);
-                true
-            }
-        });
         let mut converted = BTreeMap::new();
         for VersionedSet { api_version, .. } in managers.values() {
             if *api_version != self.api_version
@@ -48,6 +41,13 @@ impl<'t> Updater<'_, 't> {
                 converted.insert(api_version.clone(), object);
             }
         }
+        managers.retain(|_, owned| match (self.types)(&owned.api_version) {
+            None => false,
+            Some(ty) => {
+                owned.set = owned.set.reconcile_with_schema(ty);
+                true
+            }
+        });
         Ok(LiveObject {
             object: live,
             converted,

@@ -24,11 +24,6 @@ impl Registry {
             manager => manager,
         };
         convert::round_trip(kind, object);
-        if comparison_error(kind, object).is_some() {
-            // Ownership can no longer be computed.
-            crate::meta::metadata_mut(object).remove("managedFields");
-            return;
-        }
         self.with_field_write(kind, subresource, manager, |write| {
             apply::track(before, object, write);
         });
@@ -43,9 +38,6 @@ impl Registry {
         subresource: &str,
         context: WriteContext<'_>,
     ) -> Result<Value, ApiError> {
-        if let Some(why) = live.and_then(|live| comparison_error(&target.kind, live)) {
-            return Err(ApiError::new(500, "", why));
-        }
         let (manager, force) = (
             context.options.field_manager.as_str(),
             context.options.force == Some(true),
@@ -96,12 +88,34 @@ impl Registry {
             subresource,
             time: &now(),
             types: &types,
-            convert: &|object, version| match convert::between_versions(kind, object, version) {
-                None => self.convert_for_managers(kind, object, version),
-                converted => Ok(converted),
-            },
+            convert: &|object, version| self.convert_and_check(kind, object, version, types(version)),
             reset: &FieldSet::of_fields(reset),
         })
+    }
+
+    /// Returns an object of the kind in another version for the comparison of managers; None for a built-in kind with the same fields in both.
+    /// A custom resource must match the type that it has there.
+    fn convert_and_check(
+        &self,
+        kind: &Kind,
+        object: &Value,
+        version: &str,
+        ty: Option<&Type>,
+    ) -> Result<Option<Value>, String> {
+        if kind.definition.is_none() {
+            return Ok(convert::between_versions(kind, object, version));
+        }
+        let ty = ty.ok_or_else(|| format!("request to convert CR to an invalid group/version: {version}"))?;
+        let converted = self.convert_for_managers(kind, object, version)?;
+        let converted = converted.unwrap_or_else(|| {
+            let mut object = object.clone();
+            object["apiVersion"] = version.into();
+            object
+        });
+        if let Some(why) = apply::type_error(&converted, ty) {
+            return Err(why);
+        }
+        Ok(Some(converted))
     }
 }
 
@@ -118,35 +132,6 @@ pub(super) fn restore_invalid_managers(object: &mut Value, tracked: Value) -> Op
         ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; \
          please fix your requests: {why}"
     ))
-}
-
-/// Returns why the owners of fields of a custom resource cannot be compared, which happens in all versions of managedFields: one is not in the
-/// definition any more, or does not declare a field.
-fn comparison_error(kind: &Kind, object: &Value) -> Option<String> {
-    let definition = kind.definition.as_ref()?;
-    let entries = object["metadata"]["managedFields"].as_array()?;
-    let versions = entries
-        .iter()
-        .filter_map(|entry| entry["apiVersion"].as_str())
-        .filter(|api_version| *api_version != kind.api_version());
-    for api_version in versions {
-        let version = api_version
-            .rsplit_once('/')
-            .filter(|(group, _)| *group == kind.group)
-            .and_then(|(_, version)| definition.version(version));
-        let Some(version) = version else {
-            return Some(format!(
-                "request to convert CR to an invalid group/version: {api_version}"
-            ));
-        };
-        // A webhook converts what another version does not declare.
-        if definition.conversion.is_none()
-            && let Some(field) = version.schema.prune(&mut object.clone()).into_iter().next()
-        {
-            return Some(format!(".{field}: field not declared in schema"));
-        }
-    }
-    None
 }
 
 /// Tracks the managers of a scale that was written, or applies a configuration to it.

@@ -125,6 +125,17 @@ fn failed_conversion_refuses_an_apply_at_once() {
 }
 
 #[test]
+fn manager_of_a_version_without_conversion_refuses_an_apply() {
+    let mut object = object_of_both_versions();
+    object["metadata"]["managedFields"][0]["apiVersion"] = json!("x.io/v0");
+    let error = apply_spec(Some(&object), V2, "two", &json!({ "n": 1 }), &convert).unwrap_err();
+    assert_eq!(
+        (error.code(), error.to_string().as_str()),
+        (500, "no version x.io/v0")
+    );
+}
+
+#[test]
 fn failed_conversion_of_a_pruned_object_is_named() {
     let object = object_of_both_versions();
     let object = apply_spec(Some(&object), V2, "two", &json!({ "b": "x", "n": 1 }), &convert).unwrap();
