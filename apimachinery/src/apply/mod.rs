@@ -125,8 +125,8 @@ pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
 ///
 /// # Errors
 ///
-/// 400 for a configuration of another kind or with managed fields, 409 for conflicts, 500 for invalid managed fields, a configuration that does
-/// not match its type, and failed conversions; each with kube-apiserver's message.
+/// 400 for a configuration of another kind or with managed fields, 409 for conflicts, 500 for invalid managed fields, a configuration or a
+/// live object that does not match its type, and failed conversions; each with kube-apiserver's message.
 pub fn apply(
     live: Option<&Value>,
     config: &Value,
@@ -150,14 +150,8 @@ pub fn apply(
     let entries = take_managed_fields(&mut live).unwrap_or_default();
     let mut managers = managed_fields::decode(&entries)
         .map_err(|message| ApplyError::Internal(format!("failed to decode managed fields: {message}")))?;
-    if let Some(Err(message)) = (write.types)(write.api_version).map(|ty| validate::validate(config, ty)) {
-        let name = |name: &str| config["metadata"][name].as_str().unwrap_or_default();
-        return Err(ApplyError::Internal(format!(
-            "failed to create typed patch object ({}/{}; {}): {message}",
-            name("namespace"),
-            name("name"),
-            gvk(sent_version, sent_kind)
-        )));
+    if let Some(ty) = (write.types)(write.api_version) {
+        check_types(&live, config, ty, managers.is_empty())?;
     }
     let updater = write.updater();
     if managers.is_empty() {
@@ -191,6 +185,39 @@ pub fn apply(
     }
     put_managed_fields(&mut object, &managers);
     Ok(object)
+}
+
+/// Checks that the configuration matches the type, and that the live object still does.
+fn check_types(live: &Value, config: &Value, ty: &Type, unmanaged: bool) -> Result<(), ApplyError> {
+    let refuse = |what: &str, object: &Value, why: &str| {
+        let metadata = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
+        let kind = gvk(
+            object["apiVersion"].as_str().unwrap_or_default(),
+            object["kind"].as_str().unwrap_or_default(),
+        );
+        let named = format!("{}/{}; {kind}", metadata("namespace"), metadata("name"));
+        ApplyError::Internal(format!("{what} ({named}){why}"))
+    };
+    let live_error = validate::validate_live(live, ty).err();
+    if let (true, Some(why)) = (unmanaged, &live_error) {
+        let what = "failed to create manager for existing fields: failed to convert new object";
+        return Err(refuse(what, live, &format!(" to smd typed: {why}")));
+    }
+    if let Err(why) = validate::validate(config, ty) {
+        return Err(refuse(
+            "failed to create typed patch object",
+            config,
+            &format!(": {why}"),
+        ));
+    }
+    match live_error {
+        Some(why) => Err(refuse(
+            "failed to create typed live object",
+            live,
+            &format!(": {why}"),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn try_apply(

@@ -306,6 +306,30 @@ fn objects_that_do_not_match_their_type_have_no_managed_fields() {
     assert_eq!(first["metadata"]["managedFields"], Value::Null);
 }
 
+#[test]
+fn applies_to_objects_that_do_not_match_their_type_are_refused() {
+    let types = |_: &str| Some(&*TABLE_TYPE);
+    let no_fields = FieldSet::default();
+    let write = typed_write("m", &types, &no_fields);
+    let config = json!({ "apiVersion": "x.io/v1", "kind": "Typed", "metadata": { "name": "a" } });
+    let mut live = config.clone();
+    live["metadata"]["namespace"] = json!("n");
+    live["spec"] = json!({ "m": "x" });
+    let error = |live: &Value| apply(Some(live), &config, true, write).unwrap_err().to_string();
+    let why = ".spec.m: expected list, got &{x}";
+    assert_eq!(
+        error(&live),
+        format!(
+            "failed to create manager for existing fields: failed to convert new object (n/a; x.io/v1, Kind=Typed) to smd typed: {why}"
+        )
+    );
+    live["metadata"]["managedFields"] = json!([{ "manager": "m", "operation": "Apply", "apiVersion": "x.io/v1", "fieldsType": "FieldsV1", "fieldsV1": { "f:spec": {} } }]);
+    assert_eq!(
+        error(&live),
+        format!("failed to create typed live object (n/a; x.io/v1, Kind=Typed): {why}")
+    );
+}
+
 static TABLE_TYPE: LazyLock<Type> = LazyLock::new(|| {
     let table: Value = serde_json::from_str(include_str!("tests/custom.json")).unwrap();
     type_of(&table["schema"])
