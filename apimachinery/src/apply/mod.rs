@@ -52,6 +52,8 @@ pub struct Write<'a, 't> {
     /// The fields that this request cannot change (upstream's reset fields): `status` on the main resource of a kind with a status
     /// subresource; `spec` and `metadata` on the status subresource of a custom resource. Writing them gives no ownership.
     pub reset: &'a FieldSet,
+    /// Whether managers that wrote in an API version keep these fields. The version of the request is one of them.
+    pub resets_in: &'a dyn Fn(&str) -> bool,
 }
 
 impl<'a, 't> Write<'a, 't> {
@@ -61,6 +63,7 @@ impl<'a, 't> Write<'a, 't> {
             types: self.types,
             convert: self.convert,
             reset: self.reset,
+            resets_in: self.resets_in,
         }
     }
 

@@ -95,6 +95,7 @@ fn compare_sequences(table: &str) {
                 } else {
                     &status
                 },
+                resets_in: &|_| true,
             };
             let outcome = if step["op"] == "apply" {
                 apply(live.as_ref(), &step["config"], step["force"] == true, write)
@@ -197,6 +198,7 @@ fn managed_fields_of_built_in_kinds_match_the_real_server() {
                 types: &types,
                 convert: &|_, _| Ok(None),
                 reset,
+                resets_in: &|_| true,
             };
             let outcome = if step["op"] == "apply" {
                 apply(live.as_ref(), &step["config"], step["force"] == true, write)
@@ -270,6 +272,7 @@ fn managed_fields_of_scale_and_parent_match_the_real_server() {
             types: &types,
             convert: &|_, _| Ok(None),
             reset: &status,
+            resets_in: &|_| true,
         };
         if after["op"] == "scale-apply" {
             let config = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "sc"}, "spec": new["spec"]});
@@ -351,6 +354,7 @@ fn typed_write<'a, 't>(
         types,
         convert: &|_, _| Ok(None),
         reset,
+        resets_in: &|_| true,
     }
 }
 

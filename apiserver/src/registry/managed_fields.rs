@@ -2,6 +2,7 @@
 
 use super::{Registry, Target, WriteContext};
 use crate::apply::{self, ApplyError, FieldSet, Write};
+use crate::crd::{CrdVersion, CustomResourceDefinition};
 use crate::kinds::{Kind, convert};
 use crate::meta::now;
 use crate::request::WriteOptions;
@@ -55,16 +56,11 @@ impl Registry {
         manager: &str,
         act: impl FnOnce(Write<'_, '_>) -> T,
     ) -> T {
-        let group = &kind.group;
         let types = |api_version: &str| -> Option<&Type> {
             match &kind.definition {
                 None => types::builtin(api_version, &kind.kind),
                 Some(definition) => {
-                    let (of, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-                    definition
-                        .version(version)
-                        .filter(|_| of == group)
-                        .map(|version| version.schema.ty())
+                    version_of(kind, definition, api_version).map(|version| version.schema.ty())
                 }
             }
         };
@@ -90,6 +86,14 @@ impl Registry {
             types: &types,
             convert: &|object, version| self.convert_and_check(kind, object, version, types(version)),
             reset: &FieldSet::of_fields(reset),
+            // A write of a whole custom resource takes a status that it sends from managers of other versions, although it does not change it.
+            resets_in: &|version| match &kind.definition {
+                Some(_) if subresource.is_empty() => version == kind.api_version(),
+                Some(definition) => {
+                    version_of(kind, definition, version).is_some_and(|version| version.status)
+                }
+                None => true,
+            },
         })
     }
 
@@ -174,6 +178,7 @@ pub(super) fn track_scale(
         types: &types,
         convert: &|_, _| Ok(None),
         reset: &FieldSet::of_fields(&[]),
+        resets_in: &|_| true,
     };
     if options.applied {
         let force = options.force == Some(true);
@@ -190,6 +195,16 @@ pub(super) fn track_scale(
         apply::track(Some(live), scale, write);
     }
     Ok(())
+}
+
+/// Returns the version of a custom resource by its API version.
+fn version_of<'d>(
+    kind: &Kind,
+    definition: &'d CustomResourceDefinition,
+    api_version: &str,
+) -> Option<&'d CrdVersion> {
+    let (group, version) = api_version.rsplit_once('/')?;
+    definition.version(version).filter(|_| group == kind.group)
 }
 
 /// The fields of a CertificateSigningRequest that a write cannot change.

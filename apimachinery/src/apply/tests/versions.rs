@@ -149,6 +149,29 @@ fn failed_conversion_of_a_pruned_object_is_named() {
 }
 
 #[test]
+fn fields_that_a_request_cannot_change_are_kept_by_managers_of_versions_with_this_rule() {
+    let mut live = apply_spec(None, V1, "one", &json!({ "a": "x", "n": 1 }), &convert).unwrap();
+    live["metadata"]["uid"] = json!("u");
+    let live = convert(&live, V2).unwrap().unwrap();
+    let reset = FieldSet::of_fields(&[&["spec", "n"]]);
+    let owned = |resets_in: &dyn Fn(&str) -> bool| {
+        let mut new = live.clone();
+        new["spec"]["n"] = json!(2);
+        let write = Write {
+            resets_in,
+            ..write(V2, "two", &convert, &reset)
+        };
+        track(Some(&live), &mut new, write);
+        new["metadata"]["managedFields"][0]["fieldsV1"].clone()
+    };
+    assert_eq!(owned(&|_| true), json!({ "f:spec": { "f:a": {}, "f:n": {} } }));
+    assert_eq!(
+        owned(&|version| version == V2),
+        json!({ "f:spec": { "f:a": {} } })
+    );
+}
+
+#[test]
 fn other_writes_drop_managed_fields_if_a_conversion_fails() {
     let live = object_of_both_versions();
     let changed = |convert: Convert<'_>| {
