@@ -57,7 +57,10 @@ impl Registry {
         act: impl FnOnce(Write<'_, '_>) -> T,
     ) -> T {
         let types = |api_version: &str| -> Option<&Type> {
+            let (group, _) = api_version.rsplit_once('/').unwrap_or_default();
             match &kind.definition {
+                // Managers of an event in its other group are dropped.
+                None if group != kind.group => None,
                 None => types::builtin(api_version, &kind.kind),
                 Some(definition) => {
                     version_of(kind, definition, api_version).map(|version| version.schema.ty())
