@@ -160,7 +160,8 @@ pub(super) fn track_scale(
         crate::meta::metadata_mut(scale).remove("managedFields");
         return Ok(());
     }
-    if custom && !owned {
+    let is_scale = scale["apiVersion"] == VERSION && scale["kind"] == "Scale";
+    if custom && !owned && is_scale {
         let why = format!(
             "failed to create manager for existing fields: failed to convert live object (/; {VERSION}, Kind=Scale) to proper \
              version: {NO_VERSION}"
@@ -168,8 +169,10 @@ pub(super) fn track_scale(
         return Err(ApiError::new(500, "", why));
     }
     let manager = options.field_manager.as_str();
-    scale["apiVersion"] = json!(VERSION);
-    scale["kind"] = json!("Scale");
+    if !options.applied {
+        scale["apiVersion"] = json!(VERSION);
+        scale["kind"] = json!("Scale");
+    }
     let types = |version: &str| types::builtin(version, "Scale");
     let write = Write {
         manager: if manager.is_empty() { "unknown" } else { manager },

@@ -1,6 +1,7 @@
 //! The scale subresource: the number of replicas, in the same form for every kind.
 
 use super::managed_fields::track_scale;
+use super::update::{check_target, check_uid};
 use super::{Registry, Target, WriteContext};
 use crate::apply;
 use crate::crd::ScalePaths;
@@ -54,8 +55,20 @@ impl Registry {
         Ok(scale)
     }
 
-    /// Returns the object with the replicas of a scale.
+    /// Returns the object with the replicas of a scale that replaces the current one.
     pub fn with_scale(
+        &self,
+        target: &Target,
+        object: &Value,
+        scale: Value,
+        context: WriteContext<'_>,
+    ) -> Result<Value, ApiError> {
+        check_uid(target, &scale, Some(object), context.options.dry_run)?;
+        self.with_patched_scale(target, object, scale, context)
+    }
+
+    /// Returns the object with the replicas of its patched scale, or of an applied one.
+    pub(super) fn with_patched_scale(
         &self,
         target: &Target,
         object: &Value,
@@ -64,6 +77,7 @@ impl Registry {
     ) -> Result<Value, ApiError> {
         let path = scale_paths(&target.kind)?.spec;
         let managed_fields = self.managed_fields_after_scale(target, object, &mut scale, &path, context)?;
+        check_target(target, &mut scale)?;
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or(0);
         // Validation of the custom resource refuses negative numbers itself.
         if replicas < 0 && target.kind.definition.is_none() {
@@ -75,6 +89,14 @@ impl Registry {
                 &target.name,
                 &[cause],
             ));
+        }
+        let (uid, existing) = (meta::uid(&scale), meta::uid(object));
+        if !uid.is_empty() && uid != existing && target.kind.definition.is_none() {
+            let mut kind = Kind::clone(&target.kind);
+            kind.plural += "/scale";
+            let why =
+                format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {existing}");
+            return Err(ApiError::conflict(&kind, &target.name, why));
         }
         let mut object = object.clone();
         let mut field = &mut object;

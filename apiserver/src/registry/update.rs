@@ -187,7 +187,12 @@ fn check_name(target: &Target, object: &Value) -> Result<(), ApiError> {
 }
 
 /// Checks the uid precondition of the body against the existing object; without an object any uid is refused.
-fn check_uid(target: &Target, new: &Value, old: Option<&Value>, dry_run: bool) -> Result<(), ApiError> {
+pub(super) fn check_uid(
+    target: &Target,
+    new: &Value,
+    old: Option<&Value>,
+    dry_run: bool,
+) -> Result<(), ApiError> {
     let (uid, existing) = (meta::uid(new), old.map_or("", meta::uid));
     if !uid.is_empty() && uid != existing {
         // A dry run's storage in kube-apiserver has no key prefix.
