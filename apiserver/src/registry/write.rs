@@ -244,8 +244,15 @@ impl Registry {
             let object = convert::to_stored_version(kind, object);
             return Ok(Ok(Arc::new(Object::never_stored(object))));
         }
-        let object = self.convert_to_stored(kind, object)?;
-        check_size(&object)?;
+        let mut object = self.convert_to_stored(kind, object)?;
+        if let Err(too_large) = check_size(&object) {
+            if write.context.options.applied || write.subresource == "scale" {
+                return Err(too_large);
+            }
+            // It may fit without its field managers.
+            meta::metadata_mut(&mut object).remove("managedFields");
+            check_size(&object)?;
+        }
         let (table, key) = (kind.table(), target.key());
         let is_update = matches!(write.change, WriteChange::Update { .. });
         // The update removed the last finalizer.
