@@ -333,6 +333,28 @@ fn applies_to_objects_that_do_not_match_their_type_are_refused() {
     );
 }
 
+#[test]
+fn conflicts_are_in_the_order_of_the_identifiers_of_managers() {
+    let set = FieldSet::of_fields(&[&["spec", "replicas"]]);
+    let conflicts =
+        ["", "scale"].map(|subresource| (Manager::new("one", true, "", subresource), set.clone()));
+    let error = ApplyError::conflicts(&conflicts.into());
+    let expected = "Apply failed with 2 conflicts: conflicts with \"one\" with subresource \"scale\":\n- .spec.replicas\n\
+                    conflicts with \"one\":\n- .spec.replicas";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn the_annotation_of_the_last_apply_escapes_html() {
+    const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    let mut object = json!({ "metadata": { "annotations": { ANNOTATION: "{}" } } });
+    last_applied::update_annotation(&mut object, &json!({ "data": { "x": "<&>" } }));
+    assert_eq!(
+        object["metadata"]["annotations"][ANNOTATION],
+        "{\"data\":{\"x\":\"\\u003c\\u0026\\u003e\"}}\n"
+    );
+}
+
 static TABLE_TYPE: LazyLock<Type> = LazyLock::new(|| {
     let table: Value = serde_json::from_str(include_str!("tests/custom.json")).unwrap();
     type_of(&table["schema"])
