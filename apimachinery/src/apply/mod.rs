@@ -19,7 +19,7 @@ mod validate;
 pub use error::{ApplyError, ConflictCause};
 pub use field_set::FieldSet;
 pub use path_element::PathElement;
-pub use scale::{parent_managed_fields, scale_managed_fields};
+pub use scale::{ReplicasPath, parent_managed_fields, scale_managed_fields};
 
 use crate::types::Type;
 use managed_fields::{Manager, Managers};

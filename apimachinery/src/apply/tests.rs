@@ -243,7 +243,7 @@ fn managed_fields_of_scale_and_parent_match_the_real_server() {
     let table: Value = serde_json::from_str(include_str!("tests/scale.json")).unwrap();
     let types = |version: &str| crate::types::builtin(version, "Scale");
     let status = FieldSet::of_fields(&[&["status"]]);
-    let replicas = ["spec", "replicas"];
+    let replicas = |_: &str| Some(["spec", "replicas"].map(str::to_owned).to_vec());
     let steps = table["steps"].as_array().unwrap();
     for pair in steps.windows(2) {
         let [before, after] = pair else { unreachable!() };
@@ -289,6 +289,23 @@ fn managed_fields_of_scale_and_parent_match_the_real_server() {
         assert_eq!(parent, Some(after["parent"].clone()), "{after}");
     }
     assert_eq!(steps.len(), 7);
+}
+
+#[test]
+fn replicas_are_those_of_the_managers_version_and_kept_with_an_empty_scale() {
+    let replicas = |version: &str| {
+        let name = if version == "x.io/v1" { "replicas" } else { "size" };
+        Some(["spec", name].map(str::to_owned).to_vec())
+    };
+    let entries = |version: &str, spec: Value| json!([{ "manager": "m", "operation": "Apply", "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": { "f:spec": spec } }]);
+    let owner = entries("x.io/v1", json!({ "f:replicas": {} }));
+    let other = entries("x.io/v2", json!({ "f:replicas": {} }));
+    assert!(scale_managed_fields(&owner, &replicas).is_some());
+    assert_eq!(scale_managed_fields(&other, &replicas), None);
+    let empty = entries("autoscaling/v1", json!({}));
+    let after = |scale: &Value| parent_managed_fields(&owner, scale, "x.io/v2", &replicas);
+    assert_eq!(after(&empty), Some(owner.clone()));
+    assert_eq!(after(&Value::Null), None);
 }
 
 #[test]

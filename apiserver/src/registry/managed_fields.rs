@@ -204,7 +204,7 @@ pub(super) fn track_scale(
 }
 
 /// Returns the version of a custom resource by its API version.
-fn version_of<'d>(
+pub(super) fn version_of<'d>(
     kind: &Kind,
     definition: &'d CustomResourceDefinition,
     api_version: &str,
