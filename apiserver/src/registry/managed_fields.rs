@@ -73,6 +73,11 @@ impl Registry {
             ("status", false) if kind.keeps_labels_in_status_updates() => {
                 &[&["spec"], &["metadata", "labels"]]
             }
+            ("status", false) if kind.kind == "Pod" => &[
+                &["spec"],
+                &["metadata", "deletionTimestamp"],
+                &["metadata", "ownerReferences"],
+            ],
             ("status", false) => &[&["spec"]],
             // The managers of these writes keep fields that the server drops afterwards.
             ("ephemeralcontainers" | "resize", false) => &[],
