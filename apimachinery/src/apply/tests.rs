@@ -351,6 +351,17 @@ fn applies_to_objects_that_do_not_match_their_type_are_refused() {
 }
 
 #[test]
+fn path_elements_of_unknown_types_are_left_out() {
+    let decoded = |fields: Value| FieldSet::decode(&fields).map(|set| set.encode());
+    let fields = json!({ "f:a": { "f:b": {}, "x:y": {} }, "f:c": { "x:y": {} }, "f:d": null });
+    let known = json!({ "f:a": { "f:b": {} }, "f:c": {}, "f:d": {} });
+    assert_eq!(decoded(fields), Some(known));
+    for invalid in ["f", "fx", "v:x", "i:x"] {
+        assert_eq!(decoded(json!({ invalid: {} })), None, "{invalid}");
+    }
+}
+
+#[test]
 fn conflicts_are_in_the_order_of_the_identifiers_of_managers() {
     let set = FieldSet::of_fields(&[&["spec", "replicas"]]);
     let conflicts =
