@@ -51,33 +51,32 @@ impl ApplyError {
         }
     }
 
-    /// Builds the error from the conflicting fields of at least one manager, ordered by manager.
+    /// Builds the error from the conflicting fields of at least one manager.
     pub(super) fn conflicts(conflicts: &BTreeMap<Manager, FieldSet>) -> Self {
-        let shown = |path: &[super::path_element::PathElement]| {
-            path.iter().map(ToString::to_string).collect::<String>()
-        };
-        let by_manager: Vec<(String, Vec<String>)> = conflicts
-            .iter()
-            .map(|(manager, set)| {
-                (
-                    manager.to_string(),
-                    set.paths().iter().map(|path| shown(path)).collect(),
-                )
-            })
-            .collect();
-        let causes = by_manager.iter().flat_map(|(manager, fields)| {
-            fields.iter().map(move |field| ConflictCause {
+        let mut by_manager: Vec<(&Manager, &FieldSet)> = conflicts.iter().collect();
+        by_manager.sort_by_cached_key(|(manager, _)| manager.identifier());
+        let causes = by_manager.into_iter().flat_map(|(manager, set)| {
+            set.paths().into_iter().map(move |path| ConflictCause {
                 message: format!("conflict with {manager}"),
-                field: field.clone(),
+                field: path.iter().map(ToString::to_string).collect(),
             })
         });
-        let causes: Vec<ConflictCause> = causes.collect();
+        Self::of_causes(causes.collect())
+    }
+
+    /// Builds the error from causes, with those of each manager in a row.
+    pub(super) fn of_causes(causes: Vec<ConflictCause>) -> Self {
         let message = if let [only] = &causes[..] {
             format!("Apply failed with 1 conflict: {}: {}", only.message, only.field)
         } else {
+            let by_manager = causes.chunk_by(|cause, next| cause.message == next.message);
             let lines: Vec<String> = by_manager
-                .iter()
-                .map(|(manager, fields)| format!("conflicts with {manager}:\n- {}", fields.join("\n- ")))
+                .map(|causes| {
+                    let message = causes.first().map_or("", |cause| cause.message.as_str());
+                    let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
+                    let message = message.replacen("conflict", "conflicts", 1);
+                    format!("{message}:\n- {}", fields.join("\n- "))
+                })
                 .collect();
             format!(
                 "Apply failed with {} conflicts: {}",

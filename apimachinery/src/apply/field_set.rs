@@ -207,13 +207,24 @@ impl FieldSet {
             if name == "." {
                 continue;
             }
+            // Elements of unknown types are left out.
+            if let [kind, b':', ..] = name.as_bytes()
+                && !b"fvki".contains(kind)
+            {
+                continue;
+            }
             let element = PathElement::decode(name)?;
-            let below_fields = below.as_object()?;
-            if below_fields.is_empty() || below_fields.contains_key(".") {
+            let is_member = below.get(".").is_some();
+            let below = if below.is_null() {
+                Self::default()
+            } else {
+                Self::decode(below)?
+            };
+            if is_member || below.is_empty() {
                 set.members.insert(element.clone());
             }
-            if below_fields.keys().any(|name| name != ".") {
-                set.children.insert(element, Self::decode(below)?);
+            if !below.is_empty() {
+                set.children.insert(element, below);
             }
         }
         Some(set)

@@ -4,14 +4,15 @@
 use super::compare::compare;
 use super::field_set::FieldSet;
 use super::managed_fields::{Manager, Managers};
-use super::{ApplyError, Write, try_apply, typed_value};
+use super::path_element::escaped;
+use super::{ApplyError, ConflictCause, Write, try_apply, typed_value};
 use serde_json::Value;
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Maximum size of all annotations of an object together.
 const MAX_ANNOTATIONS_BYTES: usize = 256 << 10;
 
-/// Retries the apply with force if all conflicting fields still have the value of the annotation; otherwise returns the conflict.
+/// Retries the apply with force if all conflicting fields still have the value of the annotation; otherwise returns the other conflicts.
 pub(super) fn retry_with_force(
     live: &Value,
     config: &Value,
@@ -29,11 +30,13 @@ pub(super) fn retry_with_force(
     };
     let shown = |path: &[super::PathElement]| path.iter().map(ToString::to_string).collect::<String>();
     let allowed: Vec<String> = allowed.paths().iter().map(|path| shown(path)).collect();
-    if causes.iter().all(|cause| allowed.contains(&cause.field)) {
+    let others = causes.iter().filter(|cause| !allowed.contains(&cause.field));
+    let others: Vec<ConflictCause> = others.cloned().collect();
+    if others.is_empty() {
         let (outcome, managers) = try_apply(&updater, live, config, managers, manager, true);
         return Ok((outcome?, managers));
     }
-    Err(conflict.clone())
+    Err(ApplyError::of_causes(others))
 }
 
 /// Returns the fields with equal values in the live object and the annotation.
@@ -74,7 +77,10 @@ pub(super) fn update_annotation(object: &mut Value, config: &Value) {
     {
         annotations.remove(ANNOTATION);
     }
-    annotations.insert(ANNOTATION.to_owned(), Value::String(format!("{config}\n")));
+    annotations.insert(
+        ANNOTATION.to_owned(),
+        Value::String(format!("{}\n", escaped(&config))),
+    );
     let length = |(name, value): (&String, &Value)| name.len() + value.as_str().map_or(0, str::len);
     if annotations.iter().map(length).sum::<usize>() > MAX_ANNOTATIONS_BYTES {
         annotations.remove(ANNOTATION);

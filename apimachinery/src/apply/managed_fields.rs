@@ -1,6 +1,7 @@
 //! `metadata.managedFields`: which manager owns which fields.
 
 use super::field_set::FieldSet;
+use super::path_element::escaped;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,6 +34,21 @@ impl Manager {
             },
             subresource: subresource.to_owned(),
         }
+    }
+
+    /// Returns the JSON by which the real server identifies and orders managers.
+    pub(super) fn identifier(&self) -> String {
+        let fields = [
+            ("manager", self.name.as_str()),
+            ("operation", if self.updates { "Update" } else { "Apply" }),
+            ("apiVersion", self.api_version.as_str()),
+            ("subresource", self.subresource.as_str()),
+        ];
+        let present = fields.iter().filter(|(_, value)| !value.is_empty());
+        let fields: Vec<String> = present
+            .map(|(name, value)| format!("\"{name}\":{}", escaped(&json!(value))))
+            .collect();
+        format!("{{{}}}", fields.join(","))
     }
 }
 

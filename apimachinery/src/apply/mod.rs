@@ -19,14 +19,15 @@ mod validate;
 pub use error::{ApplyError, ConflictCause};
 pub use field_set::FieldSet;
 pub use path_element::PathElement;
-pub use scale::{parent_managed_fields, scale_managed_fields};
+pub use scale::{ReplicasPath, parent_managed_fields, scale_managed_fields};
 
 use crate::types::Type;
 use managed_fields::{Manager, Managers};
 use ownership::Updater;
 use serde_json::Value;
 
-/// Converts an object of the kind to an API version; none if it has the same fields in both. An error is the conversion webhook's.
+/// Converts an object of the kind to an API version; none if it has the same fields in both, or if managers of the version are dropped. An
+/// error refuses an apply; other writes drop the managed fields.
 pub type Convert<'a> = &'a dyn Fn(&Value, &str) -> Result<Option<Value>, String>;
 
 /// One write: its field manager, its target's kind, and the rules for that kind.
@@ -51,6 +52,8 @@ pub struct Write<'a, 't> {
     /// The fields that this request cannot change (upstream's reset fields): `status` on the main resource of a kind with a status
     /// subresource; `spec` and `metadata` on the status subresource of a custom resource. Writing them gives no ownership.
     pub reset: &'a FieldSet,
+    /// Whether managers that wrote in an API version keep these fields. The version of the request is one of them.
+    pub resets_in: &'a dyn Fn(&str) -> bool,
 }
 
 impl<'a, 't> Write<'a, 't> {
@@ -60,6 +63,7 @@ impl<'a, 't> Write<'a, 't> {
             types: self.types,
             convert: self.convert,
             reset: self.reset,
+            resets_in: self.resets_in,
         }
     }
 
@@ -124,8 +128,8 @@ pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
 ///
 /// # Errors
 ///
-/// 400 for a configuration of another kind or with managed fields, 409 for conflicts, 500 for invalid managed fields, a configuration that does
-/// not match its type, and failed conversions; each with kube-apiserver's message.
+/// 400 for a configuration of another kind or with managed fields, 409 for conflicts, 500 for invalid managed fields, a configuration or a
+/// live object that does not match its type, and failed conversions; each with kube-apiserver's message.
 pub fn apply(
     live: Option<&Value>,
     config: &Value,
@@ -149,14 +153,8 @@ pub fn apply(
     let entries = take_managed_fields(&mut live).unwrap_or_default();
     let mut managers = managed_fields::decode(&entries)
         .map_err(|message| ApplyError::Internal(format!("failed to decode managed fields: {message}")))?;
-    if let Some(Err(message)) = (write.types)(write.api_version).map(|ty| validate::validate(config, ty)) {
-        let name = |name: &str| config["metadata"][name].as_str().unwrap_or_default();
-        return Err(ApplyError::Internal(format!(
-            "failed to create typed patch object ({}/{}; {}): {message}",
-            name("namespace"),
-            name("name"),
-            gvk(sent_version, sent_kind)
-        )));
+    if let Some(ty) = (write.types)(write.api_version) {
+        check_types(&live, config, ty, managers.is_empty())?;
     }
     let updater = write.updater();
     if managers.is_empty() {
@@ -190,6 +188,39 @@ pub fn apply(
     }
     put_managed_fields(&mut object, &managers);
     Ok(object)
+}
+
+/// Checks that the configuration matches the type, and that the live object still does.
+fn check_types(live: &Value, config: &Value, ty: &Type, unmanaged: bool) -> Result<(), ApplyError> {
+    let refuse = |what: &str, object: &Value, why: &str| {
+        let metadata = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
+        let kind = gvk(
+            object["apiVersion"].as_str().unwrap_or_default(),
+            object["kind"].as_str().unwrap_or_default(),
+        );
+        let named = format!("{}/{}; {kind}", metadata("namespace"), metadata("name"));
+        ApplyError::Internal(format!("{what} ({named}){why}"))
+    };
+    let live_error = validate::validate_live(live, ty).err();
+    if let (true, Some(why)) = (unmanaged, &live_error) {
+        let what = "failed to create manager for existing fields: failed to convert new object";
+        return Err(refuse(what, live, &format!(" to smd typed: {why}")));
+    }
+    if let Err(why) = validate::validate(config, ty) {
+        return Err(refuse(
+            "failed to create typed patch object",
+            config,
+            &format!(": {why}"),
+        ));
+    }
+    match live_error {
+        Some(why) => Err(refuse(
+            "failed to create typed live object",
+            live,
+            &format!(": {why}"),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn try_apply(
@@ -235,6 +266,11 @@ fn put_managed_fields(object: &mut Value, managers: &Managers) {
     if let Some(metadata) = metadata.as_object_mut() {
         metadata.insert("managedFields".to_owned(), entries);
     }
+}
+
+/// Returns how a value does not match its type, in which sets and map lists have no duplicate items; none if it matches.
+pub fn type_error(value: &Value, ty: &Type) -> Option<String> {
+    validate::validate(value, ty).err()
 }
 
 /// Returns why a list of `managedFields` is invalid; none if it is valid.

@@ -18,6 +18,8 @@ pub(super) struct Updater<'a, 't> {
     pub(super) convert: super::Convert<'a>,
     /// The fields that a request of this kind cannot change.
     pub(super) reset: &'a FieldSet,
+    /// See [`super::Write::resets_in`].
+    pub(super) resets_in: &'a dyn Fn(&str) -> bool,
 }
 
 impl<'t> Updater<'_, 't> {
@@ -25,20 +27,13 @@ impl<'t> Updater<'_, 't> {
         (self.types)(self.api_version).unwrap_or(&Type::Any)
     }
 
-    /// Drops managers of versions that are no longer served, and adapts the sets to the current types. Returns the live object in the versions
-    /// of the managers.
+    /// Adapts the sets to the current types, and drops managers of versions without a type, unless the live object must be convertible to
+    /// them. Returns the live object in the versions of the managers.
     fn reconcile_with_schema<'v>(
         &self,
         live: &'v Value,
         managers: &mut Managers,
     ) -> Result<LiveObject<'v>, ApplyError> {
-        managers.retain(|_, owned| match (self.types)(&owned.api_version) {
-            None => false,
-            Some(ty) => {
-                owned.set = owned.set.reconcile_with_schema(ty);
-                true
-            }
-        });
         let mut converted = BTreeMap::new();
         for VersionedSet { api_version, .. } in managers.values() {
             if *api_version != self.api_version
@@ -48,6 +43,13 @@ impl<'t> Updater<'_, 't> {
                 converted.insert(api_version.clone(), object);
             }
         }
+        managers.retain(|_, owned| match (self.types)(&owned.api_version) {
+            None => false,
+            Some(ty) => {
+                owned.set = owned.set.reconcile_with_schema(ty);
+                true
+            }
+        });
         Ok(LiveObject {
             object: live,
             converted,
@@ -71,9 +73,18 @@ impl<'t> Updater<'_, 't> {
         by: &Manager,
         force: bool,
     ) -> Result<Comparison, ApplyError> {
-        let filter = |set: &FieldSet| set.recursive_difference(self.reset);
+        let filtered = |changes: &Comparison, version: &str| {
+            let no_fields = FieldSet::default();
+            let reset = if (self.resets_in)(version) {
+                self.reset
+            } else {
+                &no_fields
+            };
+            changes.filtered(|set| set.recursive_difference(reset))
+        };
         let changes = compare(live.object, new, self.ty());
-        let mut by_version = BTreeMap::from([(self.api_version.to_owned(), changes.filtered(filter))]);
+        let own_version = self.api_version;
+        let mut by_version = BTreeMap::from([(own_version.to_owned(), filtered(&changes, own_version))]);
         let mut conflicts = BTreeMap::new();
         for (manager, owned) in managers.iter().filter(|(manager, _)| *manager != by) {
             let version = &owned.api_version;
@@ -82,7 +93,7 @@ impl<'t> Updater<'_, 't> {
                     .map_err(|why| ApplyError::Internal(format!("failed to convert new object: {why}")))?;
                 let ty = (self.types)(version).unwrap_or(&Type::Any);
                 let changes = compare(live.in_version(version), converted.as_ref().unwrap_or(new), ty);
-                by_version.insert(version.clone(), changes.filtered(filter));
+                by_version.insert(version.clone(), filtered(&changes, version));
             }
             let changes = &by_version[version];
             let conflict = owned.set.intersection(&changes.modified.union(&changes.added));

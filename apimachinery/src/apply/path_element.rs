@@ -49,7 +49,7 @@ impl PathElement {
 }
 
 /// JSON with Go's HTML escaping.
-fn escaped(value: &Value) -> String {
+pub(super) fn escaped(value: &Value) -> String {
     let text = value.to_string();
     if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
         return text;

@@ -7,21 +7,23 @@ use serde_json::Value;
 
 const SCALE: &str = "autoscaling/v1";
 
-fn path_of(fields: &[&str]) -> Vec<PathElement> {
-    fields
-        .iter()
-        .map(|name| PathElement::Field((*name).to_owned()))
-        .collect()
+/// Returns the path of the replicas in an API version, such as `["spec", "replicas"]`; none in a version without a scale.
+pub type ReplicasPath<'a> = &'a dyn Fn(&str) -> Option<Vec<String>>;
+
+fn path_in(api_version: &str, replicas: ReplicasPath<'_>) -> Option<Vec<PathElement>> {
+    let path = replicas(api_version)?;
+    Some(path.into_iter().map(PathElement::Field).collect())
 }
 
 /// Returns the `managedFields` of a Scale, to be passed through [`super::track`] or [`super::apply`]: the managers of `parent` that own the
-/// path `replicas`, such as `["spec", "replicas"]`. None if no manager does.
-pub fn scale_managed_fields(parent: &Value, replicas: &[&str]) -> Option<Value> {
-    let path = path_of(replicas);
+/// replicas. None if no manager does.
+pub fn scale_managed_fields(parent: &Value, replicas: ReplicasPath<'_>) -> Option<Value> {
     let owners = managed_fields::decode(parent)
         .ok()?
         .into_iter()
-        .filter(|(_, owned)| owned.set.contains(&path));
+        .filter(|(_, owned)| {
+            path_in(&owned.api_version, replicas).is_some_and(|path| owned.set.contains(&path))
+        });
     let scale: Managers = owners
         .map(|(manager, owned)| {
             let set = FieldSet::of_fields(&[&["spec", "replicas"]]);
@@ -38,29 +40,36 @@ pub fn scale_managed_fields(parent: &Value, replicas: &[&str]) -> Option<Value> 
     managed_fields::encode(&scale)
 }
 
-/// Returns the parent's `managedFields` after a write to its Scale: exactly the owners of the Scale's replicas own the parent's, in
-/// `api_version` and without a time.
+/// Returns the parent's `managedFields` after a write to its Scale: the managers of the Scale's replicas own the parent's, in `api_version` and
+/// without a time. Who managed them before keeps them while it manages anything of the Scale.
 pub fn parent_managed_fields(
     parent: &Value,
     scale: &Value,
     api_version: &str,
-    replicas: &[&str],
+    replicas: ReplicasPath<'_>,
 ) -> Option<Value> {
-    let path = path_of(replicas);
-    let in_scale = path_of(&["spec", "replicas"]);
+    let only = |path: &[PathElement]| {
+        let mut set = FieldSet::default();
+        set.insert(path);
+        set
+    };
+    let in_scale = ["spec", "replicas"].map(|name| PathElement::Field(name.to_owned()));
     let mut owners = managed_fields::decode(scale).unwrap_or_default();
-    owners.retain(|_, owned| owned.set.contains(&in_scale));
     let mut after = Managers::new();
-    let at_path = FieldSet::of_fields(&[replicas]);
     for (manager, mut owned) in managed_fields::decode(parent).unwrap_or_default() {
-        if owned.set.contains(&path) && owners.remove(&manager).is_none() {
-            owned.set = owned.set.difference(&at_path);
+        let path = path_in(&owned.api_version, replicas).filter(|path| owned.set.contains(path));
+        if let Some(path) = path
+            && owners.remove(&manager).is_none()
+        {
+            owned.set = owned.set.difference(&only(&path));
             if owned.set.is_empty() {
                 continue;
             }
         }
         after.insert(manager, owned);
     }
+    owners.retain(|_, owned| owned.set.contains(&in_scale));
+    let at_path = only(&path_in(api_version, replicas).unwrap_or_default());
     for manager in owners.into_keys() {
         after.insert(
             manager,

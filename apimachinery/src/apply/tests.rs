@@ -95,6 +95,7 @@ fn compare_sequences(table: &str) {
                 } else {
                     &status
                 },
+                resets_in: &|_| true,
             };
             let outcome = if step["op"] == "apply" {
                 apply(live.as_ref(), &step["config"], step["force"] == true, write)
@@ -197,6 +198,7 @@ fn managed_fields_of_built_in_kinds_match_the_real_server() {
                 types: &types,
                 convert: &|_, _| Ok(None),
                 reset,
+                resets_in: &|_| true,
             };
             let outcome = if step["op"] == "apply" {
                 apply(live.as_ref(), &step["config"], step["force"] == true, write)
@@ -241,7 +243,7 @@ fn managed_fields_of_scale_and_parent_match_the_real_server() {
     let table: Value = serde_json::from_str(include_str!("tests/scale.json")).unwrap();
     let types = |version: &str| crate::types::builtin(version, "Scale");
     let status = FieldSet::of_fields(&[&["status"]]);
-    let replicas = ["spec", "replicas"];
+    let replicas = |_: &str| Some(["spec", "replicas"].map(str::to_owned).to_vec());
     let steps = table["steps"].as_array().unwrap();
     for pair in steps.windows(2) {
         let [before, after] = pair else { unreachable!() };
@@ -270,6 +272,7 @@ fn managed_fields_of_scale_and_parent_match_the_real_server() {
             types: &types,
             convert: &|_, _| Ok(None),
             reset: &status,
+            resets_in: &|_| true,
         };
         if after["op"] == "scale-apply" {
             let config = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "sc"}, "spec": new["spec"]});
@@ -289,6 +292,23 @@ fn managed_fields_of_scale_and_parent_match_the_real_server() {
 }
 
 #[test]
+fn replicas_are_those_of_the_managers_version_and_kept_with_an_empty_scale() {
+    let replicas = |version: &str| {
+        let name = if version == "x.io/v1" { "replicas" } else { "size" };
+        Some(["spec", name].map(str::to_owned).to_vec())
+    };
+    let entries = |version: &str, spec: Value| json!([{ "manager": "m", "operation": "Apply", "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": { "f:spec": spec } }]);
+    let owner = entries("x.io/v1", json!({ "f:replicas": {} }));
+    let other = entries("x.io/v2", json!({ "f:replicas": {} }));
+    assert!(scale_managed_fields(&owner, &replicas).is_some());
+    assert_eq!(scale_managed_fields(&other, &replicas), None);
+    let empty = entries("autoscaling/v1", json!({}));
+    let after = |scale: &Value| parent_managed_fields(&owner, scale, "x.io/v2", &replicas);
+    assert_eq!(after(&empty), Some(owner.clone()));
+    assert_eq!(after(&Value::Null), None);
+}
+
+#[test]
 fn objects_that_do_not_match_their_type_have_no_managed_fields() {
     let types = |_: &str| Some(&*TABLE_TYPE);
     let no_fields = FieldSet::default();
@@ -304,6 +324,63 @@ fn objects_that_do_not_match_their_type_have_no_managed_fields() {
     let mut first = has_no_key;
     track(None, &mut first, write);
     assert_eq!(first["metadata"]["managedFields"], Value::Null);
+}
+
+#[test]
+fn applies_to_objects_that_do_not_match_their_type_are_refused() {
+    let types = |_: &str| Some(&*TABLE_TYPE);
+    let no_fields = FieldSet::default();
+    let write = typed_write("m", &types, &no_fields);
+    let config = json!({ "apiVersion": "x.io/v1", "kind": "Typed", "metadata": { "name": "a" } });
+    let mut live = config.clone();
+    live["metadata"]["namespace"] = json!("n");
+    live["spec"] = json!({ "m": "x" });
+    let error = |live: &Value| apply(Some(live), &config, true, write).unwrap_err().to_string();
+    let why = ".spec.m: expected list, got &{x}";
+    assert_eq!(
+        error(&live),
+        format!(
+            "failed to create manager for existing fields: failed to convert new object (n/a; x.io/v1, Kind=Typed) to smd typed: {why}"
+        )
+    );
+    live["metadata"]["managedFields"] = json!([{ "manager": "m", "operation": "Apply", "apiVersion": "x.io/v1", "fieldsType": "FieldsV1", "fieldsV1": { "f:spec": {} } }]);
+    assert_eq!(
+        error(&live),
+        format!("failed to create typed live object (n/a; x.io/v1, Kind=Typed): {why}")
+    );
+}
+
+#[test]
+fn path_elements_of_unknown_types_are_left_out() {
+    let decoded = |fields: Value| FieldSet::decode(&fields).map(|set| set.encode());
+    let fields = json!({ "f:a": { "f:b": {}, "x:y": {} }, "f:c": { "x:y": {} }, "f:d": null });
+    let known = json!({ "f:a": { "f:b": {} }, "f:c": {}, "f:d": {} });
+    assert_eq!(decoded(fields), Some(known));
+    for invalid in ["f", "fx", "v:x", "i:x"] {
+        assert_eq!(decoded(json!({ invalid: {} })), None, "{invalid}");
+    }
+}
+
+#[test]
+fn conflicts_are_in_the_order_of_the_identifiers_of_managers() {
+    let set = FieldSet::of_fields(&[&["spec", "replicas"]]);
+    let conflicts =
+        ["", "scale"].map(|subresource| (Manager::new("one", true, "", subresource), set.clone()));
+    let error = ApplyError::conflicts(&conflicts.into());
+    let expected = "Apply failed with 2 conflicts: conflicts with \"one\" with subresource \"scale\":\n- .spec.replicas\n\
+                    conflicts with \"one\":\n- .spec.replicas";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn the_annotation_of_the_last_apply_escapes_html() {
+    const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+    let mut object = json!({ "metadata": { "annotations": { ANNOTATION: "{}" } } });
+    last_applied::update_annotation(&mut object, &json!({ "data": { "x": "<&>" } }));
+    assert_eq!(
+        object["metadata"]["annotations"][ANNOTATION],
+        "{\"data\":{\"x\":\"\\u003c\\u0026\\u003e\"}}\n"
+    );
 }
 
 static TABLE_TYPE: LazyLock<Type> = LazyLock::new(|| {
@@ -327,6 +404,7 @@ fn typed_write<'a, 't>(
         types,
         convert: &|_, _| Ok(None),
         reset,
+        resets_in: &|_| true,
     }
 }
 

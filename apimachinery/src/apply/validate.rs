@@ -9,16 +9,25 @@ use std::collections::BTreeSet;
 
 /// Validates an applied configuration. The error is one line, or several under `errors:`.
 pub(super) fn validate(value: &Value, ty: &Type) -> Result<(), String> {
-    match &type_errors(value, ty, false)[..] {
-        [] => Ok(()),
-        [error] => Err(error.clone()),
-        errors => Err(format!("errors:\n  {}", errors.join("\n  "))),
-    }
+    in_one_text(&type_errors(value, ty, false))
+}
+
+/// Validates an existing object, which may have duplicate items in sets and map lists.
+pub(super) fn validate_live(value: &Value, ty: &Type) -> Result<(), String> {
+    in_one_text(&type_errors(value, ty, true))
 }
 
 /// Whether a value conforms to its type, duplicate items allowed: then its ownership can be computed.
 pub(super) fn conforms(value: &Value, ty: &Type) -> bool {
     type_errors(value, ty, true).is_empty()
+}
+
+fn in_one_text(errors: &[String]) -> Result<(), String> {
+    match errors {
+        [] => Ok(()),
+        [error] => Err(error.clone()),
+        errors => Err(format!("errors:\n  {}", errors.join("\n  "))),
+    }
 }
 
 fn type_errors(value: &Value, ty: &Type, allow_duplicates: bool) -> Vec<String> {

@@ -187,7 +187,10 @@ pub(super) fn to_v2(mut object: Value) -> Value {
         _ => {}
     }
     spec.insert("metrics".into(), metrics.into());
-    if let Some(Value::Object(behavior)) = annotation(BEHAVIOR).filter(|behavior| *behavior != json!({})) {
+    // A behavior without rules is none.
+    if let Some(Value::Object(behavior)) = annotation(BEHAVIOR)
+        && behavior.values().any(|rules| !rules.is_null())
+    {
         spec.insert(
             "behavior".into(),
             with_keys(&Value::Object(behavior), lower_first),
@@ -413,6 +416,12 @@ mod tests {
             r#"[{"type":"AbleToScale","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z","reason":"r"}]"#
         );
         assert_eq!(to_v2(v1), v2);
+    }
+
+    #[test]
+    fn behavior_without_rules_is_dropped() {
+        let v2 = json!({ "metadata": {}, "spec": { "maxReplicas": 1, "behavior": {} } });
+        assert_eq!(to_v2(to_v1(v2))["spec"].get("behavior"), None);
     }
 
     #[test]

@@ -67,7 +67,9 @@ impl Registry {
                 if subresource == "scale" {
                     let old = old.unwrap_or(&Value::Null);
                     let context = WriteContext::new(context.user, &options);
-                    return Ok(self.with_scale(target, old, config.clone(), context)?.into());
+                    return Ok(self
+                        .with_patched_scale(target, old, config.clone(), context)?
+                        .into());
                 }
                 let mut object = self.apply_config(target, old, &config, subresource, context)?;
                 check_convertible(target, &config, &mut object)?;

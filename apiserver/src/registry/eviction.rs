@@ -120,13 +120,7 @@ impl Registry {
         if !options.dry_run {
             let updated = self.try_update_as_server(target, |pod| {
                 super::delete::check_preconditions(&target.kind, &target.name, pod, &options)?;
-                set_condition(
-                    pod,
-                    "DisruptionTarget",
-                    "True",
-                    "EvictionByEvictionAPI",
-                    "Eviction API: evicting",
-                );
+                set_eviction_condition(pod);
                 Ok(())
             })?;
             if let Some(version) = &mut options.resource_version {
@@ -134,6 +128,25 @@ impl Registry {
             }
         }
         self.delete(target, &options)
+    }
+}
+
+/// Sets the condition that says why the pod is being deleted.
+fn set_eviction_condition(pod: &mut Value) {
+    const TARGET: &str = "DisruptionTarget";
+    set_condition(
+        pod,
+        TARGET,
+        "True",
+        "EvictionByEvictionAPI",
+        "Eviction API: evicting",
+    );
+    let conditions = pod["status"]["conditions"].as_array_mut();
+    for condition in conditions.into_iter().flatten() {
+        if condition["type"] == TARGET {
+            // Conditions of pods always have this field.
+            condition["lastProbeTime"] = Value::Null;
+        }
     }
 }
 

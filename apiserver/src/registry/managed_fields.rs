@@ -2,6 +2,7 @@
 
 use super::{Registry, Target, WriteContext};
 use crate::apply::{self, ApplyError, FieldSet, Write};
+use crate::crd::{CrdVersion, CustomResourceDefinition};
 use crate::kinds::{Kind, convert};
 use crate::meta::now;
 use crate::request::WriteOptions;
@@ -24,11 +25,6 @@ impl Registry {
             manager => manager,
         };
         convert::round_trip(kind, object);
-        if comparison_error(kind, object).is_some() {
-            // Ownership can no longer be computed.
-            crate::meta::metadata_mut(object).remove("managedFields");
-            return;
-        }
         self.with_field_write(kind, subresource, manager, |write| {
             apply::track(before, object, write);
         });
@@ -43,9 +39,6 @@ impl Registry {
         subresource: &str,
         context: WriteContext<'_>,
     ) -> Result<Value, ApiError> {
-        if let Some(why) = live.and_then(|live| comparison_error(&target.kind, live)) {
-            return Err(ApiError::new(500, "", why));
-        }
         let (manager, force) = (
             context.options.field_manager.as_str(),
             context.options.force == Some(true),
@@ -63,16 +56,14 @@ impl Registry {
         manager: &str,
         act: impl FnOnce(Write<'_, '_>) -> T,
     ) -> T {
-        let group = &kind.group;
         let types = |api_version: &str| -> Option<&Type> {
+            let (group, _) = api_version.rsplit_once('/').unwrap_or_default();
             match &kind.definition {
+                // Managers of an event in its other group are dropped.
+                None if group != kind.group => None,
                 None => types::builtin(api_version, &kind.kind),
                 Some(definition) => {
-                    let (of, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-                    definition
-                        .version(version)
-                        .filter(|_| of == group)
-                        .map(|version| version.schema.ty())
+                    version_of(kind, definition, api_version).map(|version| version.schema.ty())
                 }
             }
         };
@@ -82,6 +73,11 @@ impl Registry {
             ("status", false) if kind.keeps_labels_in_status_updates() => {
                 &[&["spec"], &["metadata", "labels"]]
             }
+            ("status", false) if kind.kind == "Pod" => &[
+                &["spec"],
+                &["metadata", "deletionTimestamp"],
+                &["metadata", "ownerReferences"],
+            ],
             ("status", false) => &[&["spec"]],
             // The managers of these writes keep fields that the server drops afterwards.
             ("ephemeralcontainers" | "resize", false) => &[],
@@ -96,12 +92,42 @@ impl Registry {
             subresource,
             time: &now(),
             types: &types,
-            convert: &|object, version| match convert::between_versions(kind, object, version) {
-                None => self.convert_for_managers(kind, object, version),
-                converted => Ok(converted),
-            },
+            convert: &|object, version| self.convert_and_check(kind, object, version, types(version)),
             reset: &FieldSet::of_fields(reset),
+            // A write of a whole custom resource takes a status that it sends from managers of other versions, although it does not change it.
+            resets_in: &|version| match &kind.definition {
+                Some(_) if subresource.is_empty() => version == kind.api_version(),
+                Some(definition) => {
+                    version_of(kind, definition, version).is_some_and(|version| version.status)
+                }
+                None => true,
+            },
         })
+    }
+
+    /// Returns an object of the kind in another version for the comparison of managers; None for a built-in kind with the same fields in both.
+    /// A custom resource must match the type that it has there.
+    fn convert_and_check(
+        &self,
+        kind: &Kind,
+        object: &Value,
+        version: &str,
+        ty: Option<&Type>,
+    ) -> Result<Option<Value>, String> {
+        if kind.definition.is_none() {
+            return Ok(convert::between_versions(kind, object, version));
+        }
+        let ty = ty.ok_or_else(|| format!("request to convert CR to an invalid group/version: {version}"))?;
+        let converted = self.convert_for_managers(kind, object, version)?;
+        let converted = converted.unwrap_or_else(|| {
+            let mut object = object.clone();
+            object["apiVersion"] = version.into();
+            object
+        });
+        if let Some(why) = apply::type_error(&converted, ty) {
+            return Err(why);
+        }
+        Ok(Some(converted))
     }
 }
 
@@ -118,35 +144,6 @@ pub(super) fn restore_invalid_managers(object: &mut Value, tracked: Value) -> Op
         ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; \
          please fix your requests: {why}"
     ))
-}
-
-/// Returns why the owners of fields of a custom resource cannot be compared, which happens in all versions of managedFields: one is not in the
-/// definition any more, or does not declare a field.
-fn comparison_error(kind: &Kind, object: &Value) -> Option<String> {
-    let definition = kind.definition.as_ref()?;
-    let entries = object["metadata"]["managedFields"].as_array()?;
-    let versions = entries
-        .iter()
-        .filter_map(|entry| entry["apiVersion"].as_str())
-        .filter(|api_version| *api_version != kind.api_version());
-    for api_version in versions {
-        let version = api_version
-            .rsplit_once('/')
-            .filter(|(group, _)| *group == kind.group)
-            .and_then(|(_, version)| definition.version(version));
-        let Some(version) = version else {
-            return Some(format!(
-                "request to convert CR to an invalid group/version: {api_version}"
-            ));
-        };
-        // A webhook converts what another version does not declare.
-        if definition.conversion.is_none()
-            && let Some(field) = version.schema.prune(&mut object.clone()).into_iter().next()
-        {
-            return Some(format!(".{field}: field not declared in schema"));
-        }
-    }
-    None
 }
 
 /// Tracks the managers of a scale that was written, or applies a configuration to it.
@@ -168,7 +165,8 @@ pub(super) fn track_scale(
         crate::meta::metadata_mut(scale).remove("managedFields");
         return Ok(());
     }
-    if custom && !owned {
+    let is_scale = scale["apiVersion"] == VERSION && scale["kind"] == "Scale";
+    if custom && !owned && is_scale {
         let why = format!(
             "failed to create manager for existing fields: failed to convert live object (/; {VERSION}, Kind=Scale) to proper \
              version: {NO_VERSION}"
@@ -176,8 +174,10 @@ pub(super) fn track_scale(
         return Err(ApiError::new(500, "", why));
     }
     let manager = options.field_manager.as_str();
-    scale["apiVersion"] = json!(VERSION);
-    scale["kind"] = json!("Scale");
+    if !options.applied {
+        scale["apiVersion"] = json!(VERSION);
+        scale["kind"] = json!("Scale");
+    }
     let types = |version: &str| types::builtin(version, "Scale");
     let write = Write {
         manager: if manager.is_empty() { "unknown" } else { manager },
@@ -189,6 +189,7 @@ pub(super) fn track_scale(
         types: &types,
         convert: &|_, _| Ok(None),
         reset: &FieldSet::of_fields(&[]),
+        resets_in: &|_| true,
     };
     if options.applied {
         let force = options.force == Some(true);
@@ -205,6 +206,16 @@ pub(super) fn track_scale(
         apply::track(Some(live), scale, write);
     }
     Ok(())
+}
+
+/// Returns the version of a custom resource by its API version.
+pub(super) fn version_of<'d>(
+    kind: &Kind,
+    definition: &'d CustomResourceDefinition,
+    api_version: &str,
+) -> Option<&'d CrdVersion> {
+    let (group, version) = api_version.rsplit_once('/')?;
+    definition.version(version).filter(|_| group == kind.group)
 }
 
 /// The fields of a CertificateSigningRequest that a write cannot change.

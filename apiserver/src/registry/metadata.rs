@@ -4,6 +4,7 @@ use crate::kinds::Kind;
 use crate::meta::{self, metadata_mut, name, names};
 use crate::status::Cause;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Clears fields that a client cannot set on create.
 pub(super) fn wipe_system_fields(object: &mut Value) {
@@ -16,6 +17,38 @@ pub(super) fn wipe_system_fields(object: &mut Value) {
 /// Clears `selfLink`, which is not stored: only the response of a dry run has it.
 pub(super) fn clear_self_link(object: &mut Value) {
     metadata_mut(object).remove("selfLink");
+}
+
+/// Removes repeated owner references, and returns the warning about them. Mutating admission may have added them.
+pub(super) fn remove_repeated_owners(object: &mut Value, is_admitted: bool) -> Option<String> {
+    let owners = object
+        .get_mut("metadata")?
+        .get_mut("ownerReferences")?
+        .as_array_mut()?;
+    let (mut kept, mut repeated, mut seen) = (vec![], vec![], BTreeSet::new());
+    for owner in std::mem::take(owners) {
+        let uid = meta::text(&owner, "uid").to_owned();
+        // Most lists have no uid twice: their items are not compared.
+        if seen.contains(&uid) && kept.contains(&owner) {
+            repeated.push(uid);
+        } else {
+            seen.insert(uid);
+            kept.push(owner);
+        }
+    }
+    *owners = kept;
+    let after = if is_admitted {
+        " after mutating admission happens"
+    } else {
+        ""
+    };
+    (!repeated.is_empty()).then(|| {
+        format!(
+            ".metadata.ownerReferences contains duplicate entries{after}; API server dedups owner references in 1.20+, and may reject such \
+             requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            repeated.join(", ")
+        )
+    })
 }
 
 /// Sets the fields that the server owns on create: uid, creation timestamp and generation.
@@ -112,6 +145,27 @@ fn name_errors(kind: &Kind, name: &str, prefix: bool) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repeated_owners_are_removed() {
+        let owner =
+            |uid: &str, name: &str| json!({ "apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid });
+        let mut object = json!({ "metadata": {} });
+        assert_eq!(remove_repeated_owners(&mut object, false), None);
+        assert_eq!(object, json!({ "metadata": {} }));
+        let owners = [owner("1", "a"), owner("1", "b"), owner("2", "a")];
+        let mut sent = owners.to_vec();
+        sent.extend([owners[2].clone(), owners[0].clone()]);
+        object["metadata"]["ownerReferences"] = sent.into();
+        let warning = remove_repeated_owners(&mut object, true).unwrap();
+        assert!(
+            warning.contains("entries after mutating admission happens; API server")
+                && warning.ends_with("observed: 2, 1"),
+            "{warning}"
+        );
+        assert_eq!(object["metadata"]["ownerReferences"], json!(owners));
+        assert_eq!(remove_repeated_owners(&mut object, false), None);
+    }
 
     #[test]
     fn finalizers_cannot_be_added_to_an_object_being_deleted() {

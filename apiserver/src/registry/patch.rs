@@ -68,7 +68,7 @@ impl Registry {
                     let why = format!("the spec replicas field {path:?} cannot be empty");
                     return Err(ApiError::bad_request(why));
                 }
-                return Ok(self.with_scale(target, old, scale, context)?.into());
+                return Ok(self.with_patched_scale(target, old, scale, context)?.into());
             }
             let Patched {
                 mut object,

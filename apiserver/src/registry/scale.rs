@@ -1,6 +1,7 @@
 //! The scale subresource: the number of replicas, in the same form for every kind.
 
-use super::managed_fields::track_scale;
+use super::managed_fields::{track_scale, version_of};
+use super::update::{check_target, check_uid};
 use super::{Registry, Target, WriteContext};
 use crate::apply;
 use crate::crd::ScalePaths;
@@ -54,8 +55,20 @@ impl Registry {
         Ok(scale)
     }
 
-    /// Returns the object with the replicas of a scale.
+    /// Returns the object with the replicas of a scale that replaces the current one.
     pub fn with_scale(
+        &self,
+        target: &Target,
+        object: &Value,
+        scale: Value,
+        context: WriteContext<'_>,
+    ) -> Result<Value, ApiError> {
+        check_uid(target, &scale, Some(object), context.options.dry_run)?;
+        self.with_patched_scale(target, object, scale, context)
+    }
+
+    /// Returns the object with the replicas of its patched scale, or of an applied one.
+    pub(super) fn with_patched_scale(
         &self,
         target: &Target,
         object: &Value,
@@ -63,7 +76,8 @@ impl Registry {
         context: WriteContext<'_>,
     ) -> Result<Value, ApiError> {
         let path = scale_paths(&target.kind)?.spec;
-        let managed_fields = self.managed_fields_after_scale(target, object, &mut scale, &path, context)?;
+        let managed_fields = self.managed_fields_after_scale(target, object, &mut scale, context)?;
+        check_target(target, &mut scale)?;
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or(0);
         // Validation of the custom resource refuses negative numbers itself.
         if replicas < 0 && target.kind.definition.is_none() {
@@ -75,6 +89,14 @@ impl Registry {
                 &target.name,
                 &[cause],
             ));
+        }
+        let (uid, existing) = (meta::uid(&scale), meta::uid(object));
+        if !uid.is_empty() && uid != existing && target.kind.definition.is_none() {
+            let mut kind = Kind::clone(&target.kind);
+            kind.plural += "/scale";
+            let why =
+                format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {existing}");
+            return Err(ApiError::conflict(&kind, &target.name, why));
         }
         let mut object = object.clone();
         let mut field = &mut object;
@@ -104,10 +126,9 @@ impl Registry {
         target: &Target,
         object: &Value,
     ) -> Result<Value, ApiError> {
-        let path = scale_paths(&target.kind)?.spec;
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let mut scale = self.scale(target, object)?;
-        if let Some(record) = apply::scale_managed_fields(&object["metadata"]["managedFields"], &path) {
+        let replicas = |version: &str| replicas_path(&target.kind, version);
+        if let Some(record) = apply::scale_managed_fields(&object["metadata"]["managedFields"], &replicas) {
             scale["metadata"]["managedFields"] = record;
         }
         Ok(scale)
@@ -119,21 +140,31 @@ impl Registry {
         target: &Target,
         object: &Value,
         scale: &mut Value,
-        path: &[String],
         context: WriteContext<'_>,
     ) -> Result<Option<Value>, ApiError> {
         let live = self.scale_with_managed_fields(target, object)?;
         if let (Some(record), false) = (live["metadata"].get("managedFields"), context.options.applied) {
             meta::metadata_mut(scale).insert("managedFields".into(), record.clone());
         }
-        let path: Vec<&str> = path.iter().map(String::as_str).collect();
         track_scale(&target.kind, &live, scale, context.options)?;
         let version = target.kind.api_version();
         let (parent, child) = (
             &object["metadata"]["managedFields"],
             &scale["metadata"]["managedFields"],
         );
-        Ok(apply::parent_managed_fields(parent, child, &version, &path))
+        let replicas = |version: &str| replicas_path(&target.kind, version);
+        Ok(apply::parent_managed_fields(parent, child, &version, &replicas))
+    }
+}
+
+/// Returns the path of the replicas in a version of the kind; None in a version without a scale.
+fn replicas_path(kind: &Kind, api_version: &str) -> Option<Vec<String>> {
+    match &kind.definition {
+        Some(definition) => {
+            let scale = version_of(kind, definition, api_version)?.scale.as_ref()?;
+            Some(scale.spec.clone())
+        }
+        None => Some(vec!["spec".to_owned(), "replicas".to_owned()]),
     }
 }
 

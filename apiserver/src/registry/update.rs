@@ -4,7 +4,7 @@ use super::create::{RequestFacts, check_namespace};
 use super::retry::RetryDeadline;
 use super::unchanged::differs_only_in_managed_fields;
 use super::write::{Write, WriteChange, WriteContext, WriteOutcome};
-use super::{Registry, Target, WriteResult};
+use super::{Registry, Target, WriteResult, metadata};
 use crate::auth::ResourceAttributes;
 use crate::kinds::{Kind, convert};
 use crate::meta;
@@ -42,9 +42,10 @@ impl Registry {
     ) -> Result<WriteResult, ApiError> {
         let mut object = object.clone();
         let empties = ExplicitEmptyFields::of(&object);
-        let warnings = self.decode(target, &mut object, context.options)?;
+        let mut warnings = self.decode(target, &mut object, context.options)?;
         let creates = target.kind.allows_create_on_update(subresource);
         let written = check_target(target, &mut object).and_then(|()| {
+            warnings.extend(metadata::remove_repeated_owners(&mut object, false));
             self.guaranteed_update(target, subresource, creates, context, |old| {
                 check_uid(target, &object, old, context.options.dry_run)?;
                 Ok(UpdatedObject {
@@ -186,7 +187,12 @@ fn check_name(target: &Target, object: &Value) -> Result<(), ApiError> {
 }
 
 /// Checks the uid precondition of the body against the existing object; without an object any uid is refused.
-fn check_uid(target: &Target, new: &Value, old: Option<&Value>, dry_run: bool) -> Result<(), ApiError> {
+pub(super) fn check_uid(
+    target: &Target,
+    new: &Value,
+    old: Option<&Value>,
+    dry_run: bool,
+) -> Result<(), ApiError> {
     let (uid, existing) = (meta::uid(new), old.map_or("", meta::uid));
     if !uid.is_empty() && uid != existing {
         // A dry run's storage in kube-apiserver has no key prefix.

@@ -113,6 +113,10 @@ impl Registry {
         object: &mut Value,
         warnings: &mut Vec<String>,
     ) -> Result<(), ApiError> {
+        // A replaced object was searched before; a patched one is searched only after admission.
+        if write.before().is_none() && !write.context.options.applied {
+            warnings.extend(metadata::remove_repeated_owners(object, false));
+        }
         // Fields that the server sets from here on have no manager.
         if !write.context.options.applied && write.subresource != "scale" {
             self.track_fields(
@@ -125,15 +129,22 @@ impl Registry {
         }
         let catalog = self.catalog();
         let attributes = write.attributes(self, &catalog);
-        if attributes.webhooks.is_none() {
-            return admission::mutate(&self.admission, &attributes, object);
+        let mut found = vec![];
+        let outcome = if attributes.webhooks.is_none() {
+            admission::mutate(&self.admission, &attributes, object)
+        } else {
+            let tracked = object["metadata"]["managedFields"].clone();
+            let outcome = admission::mutate(&self.admission, &attributes.for_plugins(), object)
+                .and_then(|()| self.mutate_scale_by_webhooks(&attributes, object));
+            warnings.extend(restore_invalid_managers(object, tracked));
+            found.extend(write.context.take_webhook_warnings());
+            outcome
+        };
+        if outcome.is_ok() && write.subresource != "scale" {
+            found.extend(metadata::remove_repeated_owners(object, true));
         }
-        let tracked = object["metadata"]["managedFields"].clone();
-        let outcome = admission::mutate(&self.admission, &attributes.for_plugins(), object)
-            .and_then(|()| self.mutate_scale_by_webhooks(&attributes, object));
-        warnings.extend(restore_invalid_managers(object, tracked));
-        // Webhooks that are called again repeat themselves.
-        for warning in write.context.take_webhook_warnings() {
+        // A write that is repeated finds the same again.
+        for warning in found {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }
@@ -233,8 +244,15 @@ impl Registry {
             let object = convert::to_stored_version(kind, object);
             return Ok(Ok(Arc::new(Object::never_stored(object))));
         }
-        let object = self.convert_to_stored(kind, object)?;
-        check_size(&object)?;
+        let mut object = self.convert_to_stored(kind, object)?;
+        if let Err(too_large) = check_size(&object) {
+            if write.context.options.applied || write.subresource == "scale" {
+                return Err(too_large);
+            }
+            // It may fit without its field managers.
+            meta::metadata_mut(&mut object).remove("managedFields");
+            check_size(&object)?;
+        }
         let (table, key) = (kind.table(), target.key());
         let is_update = matches!(write.change, WriteChange::Update { .. });
         // The update removed the last finalizer.

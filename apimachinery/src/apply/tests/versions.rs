@@ -125,6 +125,17 @@ fn failed_conversion_refuses_an_apply_at_once() {
 }
 
 #[test]
+fn manager_of_a_version_without_conversion_refuses_an_apply() {
+    let mut object = object_of_both_versions();
+    object["metadata"]["managedFields"][0]["apiVersion"] = json!("x.io/v0");
+    let error = apply_spec(Some(&object), V2, "two", &json!({ "n": 1 }), &convert).unwrap_err();
+    assert_eq!(
+        (error.code(), error.to_string().as_str()),
+        (500, "no version x.io/v0")
+    );
+}
+
+#[test]
 fn failed_conversion_of_a_pruned_object_is_named() {
     let object = object_of_both_versions();
     let object = apply_spec(Some(&object), V2, "two", &json!({ "b": "x", "n": 1 }), &convert).unwrap();
@@ -135,6 +146,29 @@ fn failed_conversion_of_a_pruned_object_is_named() {
     let error = apply_spec(Some(&object), V2, "two", &json!({ "b": "x" }), &needs_n).unwrap_err();
     let expected = "failed to prune fields: failed add back owned items: failed to convert pruned object at version x.io/v1: n is missing";
     assert_eq!((error.code(), error.to_string().as_str()), (500, expected));
+}
+
+#[test]
+fn fields_that_a_request_cannot_change_are_kept_by_managers_of_versions_with_this_rule() {
+    let mut live = apply_spec(None, V1, "one", &json!({ "a": "x", "n": 1 }), &convert).unwrap();
+    live["metadata"]["uid"] = json!("u");
+    let live = convert(&live, V2).unwrap().unwrap();
+    let reset = FieldSet::of_fields(&[&["spec", "n"]]);
+    let owned = |resets_in: &dyn Fn(&str) -> bool| {
+        let mut new = live.clone();
+        new["spec"]["n"] = json!(2);
+        let write = Write {
+            resets_in,
+            ..write(V2, "two", &convert, &reset)
+        };
+        track(Some(&live), &mut new, write);
+        new["metadata"]["managedFields"][0]["fieldsV1"].clone()
+    };
+    assert_eq!(owned(&|_| true), json!({ "f:spec": { "f:a": {}, "f:n": {} } }));
+    assert_eq!(
+        owned(&|version| version == V2),
+        json!({ "f:spec": { "f:a": {} } })
+    );
 }
 
 #[test]
