@@ -13,11 +13,13 @@
 //! - `self` at the root has all of the metadata, not only `name` and `generateName`.
 //! - Some evaluation errors have kube-cel's message: `cel::messages` translates the others.
 
-use super::{lists, rule_text};
+use super::{Violations, lists, rule_text};
 use crate::cel::rule_message;
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
-use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
+use kube_cel::{
+    CompilationResult, CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled,
+};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -40,6 +42,8 @@ struct Rule {
     message: String,
     reason: String,
     field_path: String,
+    /// False for rules that read `oldSelf`: they are about the change.
+    ratchets: bool,
     compiled: CompiledSchema,
 }
 
@@ -72,36 +76,41 @@ impl Rules {
         (!is_empty).then_some(rules)
     }
 
-    /// Returns an error for each rule that the object violates.
-    pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+    /// Adds what the object violates.
+    pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value, found: &mut Violations) {
         let (object, old) = (
             with_doubles(object, schema),
             old.map(|old| with_doubles(old, schema)),
         );
-        self.visit(&object, old.as_ref(), schema, "", &mut errors);
-        errors
+        self.visit(&object, old.as_ref(), false, schema, "", found);
     }
 
+    /// Evaluates the rules of a value and of what it contains. A value without a corresponding old one is unchanged if what contains it is.
     fn visit(
         &self,
         value: &Value,
         old: Option<&Value>,
+        is_unchanged: bool,
         schema: &Value,
         path: &str,
-        errors: &mut Vec<FieldError>,
+        found: &mut Violations,
     ) {
-        // Unchanged values are not reported (ratcheting), and null is not evaluated.
-        if old == Some(value) || (value.is_null() && schema["nullable"] == true) {
+        if value.is_null() {
             return;
         }
+        let is_unchanged = old.map_or(is_unchanged, |old| old == value);
+        let old = old.filter(|old| !old.is_null());
         for rule in &self.own {
-            if let Err(violations) = validate_compiled(&rule.compiled, value, old) {
-                errors.extend(
-                    violations
-                        .iter()
-                        .map(|error| rule.error(error, value, schema, path)),
-                );
+            let Err(violations) = validate_compiled(&rule.compiled, value, old) else {
+                continue;
+            };
+            for violation in &violations {
+                let error = rule.error(violation, value, schema, path);
+                if is_unchanged && rule.ratchets && violation.kind == ErrorKind::ValidationFailure {
+                    found.unchanged.push(error);
+                } else {
+                    found.errors.push(error);
+                }
             }
         }
         match value {
@@ -114,7 +123,14 @@ impl Rules {
                         } else {
                             format!("{path}.{name}")
                         };
-                        rules.visit(value, old, &schema["properties"][name], &below, errors);
+                        rules.visit(
+                            value,
+                            old,
+                            is_unchanged,
+                            &schema["properties"][name],
+                            &below,
+                            found,
+                        );
                     } else if let Some(rules) = self
                         .values
                         .as_ref()
@@ -123,9 +139,10 @@ impl Rules {
                         rules.visit(
                             value,
                             old,
+                            is_unchanged,
                             &schema["additionalProperties"],
                             &format!("{path}[{name}]"),
-                            errors,
+                            found,
                         );
                     }
                 }
@@ -134,7 +151,8 @@ impl Rules {
                 let Some(rules) = &self.items else { return };
                 for (index, item) in items.iter().enumerate() {
                     let old = lists::correlated(item, old, schema);
-                    rules.visit(item, old, &schema["items"], &format!("{path}[{index}]"), errors);
+                    let below = format!("{path}[{index}]");
+                    rules.visit(item, old, is_unchanged, &schema["items"], &below, found);
                 }
             }
             _ => {}
@@ -158,12 +176,15 @@ impl Rule {
         }
         let mut schema = without_rules(schema);
         schema[RULES] = json!([alone]);
+        let compiled = compile_schema(&schema);
+        let reads_old = |rule: &CompilationResult| rule.is_transition_rule;
         Self {
             text: text("rule"),
             message: text("message"),
             reason: text("reason"),
             field_path: text("fieldPath"),
-            compiled: compile_schema(&schema),
+            ratchets: !compiled.validations.iter().flatten().any(reads_old),
+            compiled,
         }
     }
 

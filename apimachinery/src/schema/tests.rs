@@ -174,6 +174,51 @@ fn rules_evaluate_like_on_the_real_server_except_known_differences() {
     assert_eq!(differing, BTreeSet::from(UNSUPPORTED_RULES));
 }
 
+#[test]
+fn rules_of_unchanged_values_are_warnings_unless_they_compare_or_fail() {
+    let violations = |rule: &str, object: &Value, old: &Value| {
+        let integer =
+            json!({"type": "integer", "x-kubernetes-validations": [{"rule": rule, "message": "m"}]});
+        let schema = Schema::new(&json!({"type": "object", "properties": {"i": integer}}));
+        let texts = |errors: &[FieldError]| errors.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let errors = texts(&schema.validate(object, Some(old)));
+        (errors, texts(&schema.unchanged_violations(object, old)))
+    };
+    let (old, labelled) = (json!({"i": 5}), json!({"i": 5, "metadata": {}}));
+    let none: Vec<String> = vec![];
+    let small = vec!["i: Invalid value: 5: m".to_owned()];
+    assert_eq!(
+        violations("self > oldSelf", &labelled, &old),
+        (small.clone(), none.clone())
+    );
+    assert_eq!(
+        violations("self > 9", &labelled, &old),
+        (none.clone(), small.clone())
+    );
+    assert_eq!(
+        violations("self > 9", &labelled, &json!({"i": 4})),
+        (small, none.clone())
+    );
+    let failed = vec!["i: Invalid value: \"integer\": division by zero evaluating rule: m".to_owned()];
+    assert_eq!(violations("self / 0 == 1", &labelled, &old), (failed, none));
+}
+
+#[test]
+fn a_status_is_validated_alone() {
+    let text = json!({"type": "string"});
+    let schema = Schema::new(&json!({"type": "object", "required": ["spec"], "properties": {
+        "spec": {"type": "object", "required": ["a"]},
+        "status": {"type": "object", "properties": {"s": text}},
+    }}));
+    let old = json!({"spec": {}});
+    assert_eq!(schema.validate_status(&json!({"spec": {}}), &old), []);
+    let errors = schema.validate_status(&json!({"spec": {}, "status": {"s": 1}}), &old);
+    assert_eq!(
+        errors[0].to_string(),
+        "status.s: Invalid value: \"integer\": status.s in body must be of type string: \"integer\""
+    );
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
