@@ -8,6 +8,7 @@ mod embedded_resources;
 mod format;
 mod list_types_and_defaults;
 mod lists;
+mod numbers;
 mod pattern;
 mod prune;
 mod rule_checks;
