@@ -8,6 +8,7 @@ mod embedded_resources;
 mod format;
 mod list_types_and_defaults;
 mod lists;
+mod numbered_formats;
 mod numbers;
 mod pattern;
 mod prune;
