@@ -115,7 +115,8 @@ fn is_duration(text: &str) -> bool {
     is_go_duration(text) || is_duration_in_words(text)
 }
 
-fn is_go_duration(text: &str) -> bool {
+/// Whether a text is a duration of Go.
+pub(super) fn is_go_duration(text: &str) -> bool {
     let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     if rest == "0" {
         return true;

@@ -15,7 +15,11 @@ mod prune;
 mod rule_checks;
 mod rule_costs;
 #[cfg(feature = "cel")]
+mod rule_program;
+#[cfg(feature = "cel")]
 mod rule_text;
+#[cfg(feature = "cel")]
+mod rule_values;
 #[cfg(feature = "cel")]
 mod rules;
 #[cfg(not(feature = "cel"))]

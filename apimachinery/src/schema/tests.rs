@@ -204,6 +204,26 @@ fn rules_of_unchanged_values_are_warnings_unless_they_compare_or_fail() {
 }
 
 #[test]
+fn rules_see_fields_by_their_names_and_formats() {
+    let text = |format: &str| json!({"type": "string", "format": format});
+    let rule = "self.a_b == 1 && self.u__underscores__v == 1 && self.x__dash__y == 1 && self.m['a_b__c'] == 1 && 'é'.size() == 1 && \
+                self.day.getFullYear() == 2020 && self.time.getFullYear() == 2021 && self.long == duration('90m') && \
+                self.bytes == b'abc' && self.other == 'x'";
+    let integer = json!({"type": "integer"});
+    let schema = Schema::new(
+        &json!({"type": "object", "x-kubernetes-validations": [{"rule": rule}], "properties": {
+            "a_b": integer, "u__v": integer, "x-y": integer, "m": {"type": "object", "additionalProperties": integer},
+            "day": text("date"), "time": text("date-time"), "long": text("duration"), "bytes": text("byte"), "other": text("no"),
+        }}),
+    );
+    let object = json!({
+        "a_b": 1, "u__v": 1, "x-y": 1, "m": {"a_b__c": 1}, "day": "2020-05-05", "time": "2021-01-01T00:00:00Z", "long": "1h30m",
+        "bytes": "YWJj", "other": "x",
+    });
+    assert_eq!(schema.validate(&object, None), []);
+}
+
+#[test]
 fn defaults_are_validated_with_their_rules() {
     let rejected = |field: Value| {
         let schema = json!({"type": "object", "properties": {"s": field}});
