@@ -15,6 +15,7 @@ thread_local! {
 pub(crate) fn register(context: &mut Context<'_>) {
     context.add_function("size", size);
     context.add_function("string", string);
+    context.add_function("lists.range", range);
 }
 
 /// The size of a text is the number of its characters.
@@ -30,6 +31,16 @@ fn size(This(this): This<Value>) -> ResolveResult {
         }
     };
     Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
+}
+
+/// A list of the first integers. It must not fill the memory.
+fn range(length: i64) -> ResolveResult {
+    const MAX_LENGTH: i64 = 1_000_000;
+    if !(0..=MAX_LENGTH).contains(&length) {
+        let why = "operation cancelled: actual cost limit exceeded";
+        return Err(ExecutionError::function_error("lists.range", why));
+    }
+    Ok(Value::List(Arc::new((0..length).map(Value::Int).collect())))
 }
 
 fn string(This(this): This<Value>) -> ResolveResult {
@@ -77,6 +88,7 @@ mod tests {
         register(&mut context);
         for rule in [
             "'é'.size() == 1 && size('abc') == 3 && size([1, 2]) == 2 && size({'a': 1}) == 1 && size(b'ab') == 2",
+            "lists.range(3) == [0, 1, 2] && [1, 2].first().value() == 1 && [1, 2].last().value() == 2",
             "string(true) == 'true' && string(1e100) == '1e+100' && string(123456789.0) == '1.23456789e+08'",
             "string(2.5) == '2.5' && string(7) == '7' && string('a') == 'a' && string(ip('127.0.0.1')) == '127.0.0.1'",
             "string(timestamp('2020-01-01T00:00:00Z')) == '2020-01-01T00:00:00Z'",
