@@ -1,6 +1,6 @@
 //! Field validation errors with the messages of kube-apiserver (`field.Error` in Go).
 
-use crate::quote;
+use crate::{go_format, quote};
 use serde_json::Value;
 use std::fmt;
 
@@ -74,9 +74,13 @@ impl FieldErrorKind {
     }
 }
 
-/// Formats a value as Go's JSON; strings as `%q`.
+/// Formats a value as Go's JSON; strings as `%q`, numbers as `%v`.
 fn format_value(value: &Value) -> String {
-    value.as_str().map_or_else(|| quote::json(value), quote::quoted)
+    match value {
+        Value::String(text) => quote::quoted(text),
+        Value::Number(_) => go_format::show(value),
+        _ => quote::json(value),
+    }
 }
 
 impl FieldError {
@@ -145,11 +149,12 @@ impl FieldError {
 
     /// The value has more than `max` bytes.
     pub fn too_long(field: &str, max: u64) -> Self {
+        let bytes = if max == 1 { "byte" } else { "bytes" };
         Self::new(
             FieldErrorKind::TooLong,
             field,
             None,
-            format!("may not be more than {max} bytes"),
+            format!("may not be more than {max} {bytes}"),
         )
     }
 

@@ -25,6 +25,9 @@ fn write_value(text: &mut String, value: &Value) {
             text.push(']');
         }
         Value::Object(fields) => show_map(text, fields),
+        Value::Number(number) if number.is_f64() => {
+            text.push_str(&float(number.as_f64().unwrap_or_default()))
+        }
         // Writing to a string cannot fail.
         other => drop(write!(text, "{other}")),
     }
@@ -44,6 +47,21 @@ fn show_map(text: &mut String, fields: &serde_json::Map<String, Value>) {
         write_value(text, &fields[name]);
     }
     text.push(']');
+}
+
+/// Formats a float like `%v`: large and small ones with an exponent.
+pub(crate) fn float(number: f64) -> String {
+    let scientific = format!("{number:e}");
+    let exponent = scientific
+        .split_once('e')
+        .and_then(|(digits, exponent)| Some((digits, exponent.parse::<i32>().ok()?)));
+    match exponent {
+        Some((digits, exponent)) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ => number.to_string(),
+    }
 }
 
 /// The name of the Go type that the value is decoded into.

@@ -6,6 +6,7 @@ use super::expression::Expression;
 use super::functions::{self, REQUEST_RESOURCE, opaque};
 use super::messages::translate;
 use super::outcome::Outcome;
+use super::overrides;
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
@@ -49,6 +50,7 @@ impl Activation {
             steps: AtomicUsize::new(0),
         });
         let mut context = Context::default().with_all();
+        overrides::register(&mut context);
         functions::register(&mut context, &state);
         authorizer::register(&mut context, &state);
         for (name, value) in values {

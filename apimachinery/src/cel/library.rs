@@ -16,7 +16,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ]),
     ("string", &[
         "charAt", "error", "find", "format", "getEscapedPath", "getHost", "getHostname", "getPort", "getScheme", "join", "lowerAscii",
-        "reason", "replace", "string", "substring", "trim", "upperAscii",
+        "reason", "replace", "string", "strings.quote", "substring", "trim", "upperAscii",
     ]),
     ("int", &[
         "asInteger", "compareTo", "family", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours",
@@ -36,8 +36,9 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("net.IP", &["ip"]),
     // The types of these depend on those of their arguments, or do not matter.
     ("", &[
-        "base64.encode", "distinct", "fieldSelector", "findAll", "flatten", "format.named", "getQuery", "group", "labelSelector", "max",
-        "min", "name", "namespace", "optional.none", "optional.of", "optional.ofNonZeroValue", "or", "orValue", "path", "resource",
+        "base64.encode", "distinct", "fieldSelector", "findAll", "first", "flatten", "format.named", "getQuery", "group", "labelSelector",
+        "last", "lists.range", "max", "min", "name", "namespace", "optional.none", "optional.of", "optional.ofNonZeroValue", "or", "orValue",
+        "path", "resource",
         "reverse", "serviceAccount", "slice", "sort", "split", "subresource", "sum", "validate", "value",
     ]),
 ];
@@ -100,6 +101,7 @@ pub(super) fn result_type(name: &str) -> Option<Type> {
     let format = Type::Simple("kubernetes.NamedFormat");
     match name {
         "split" | "findAll" => return Some(texts()),
+        "lists.range" => return Some(Type::List(Box::new(Type::Simple("int")))),
         "getQuery" => return Some(Type::Map(Box::new(Type::Simple("string")), Box::new(texts()))),
         "validate" => return Some(Type::Optional(Box::new(texts()))),
         "format.named" => return Some(Type::Optional(Box::new(format))),

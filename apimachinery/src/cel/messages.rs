@@ -1,6 +1,5 @@
 //! Messages of expressions that fail to evaluate: kube-cel's errors translated into the real server's, where they contain enough.
 
-use kube_cel::ValidationError;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -49,14 +48,8 @@ static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the message of an evaluation error of a rule.
-pub(crate) fn rule_message(error: &ValidationError) -> String {
-    let text = std::error::Error::source(error).map_or_else(|| error.message.clone(), ToString::to_string);
-    translate(&text)
-}
-
 /// Translates a message of kube-cel.
-pub(super) fn translate(text: &str) -> String {
+pub(crate) fn translate(text: &str) -> String {
     let known = MESSAGES.iter().find(|(pattern, _)| pattern.is_match(text));
     known.map_or_else(
         || text.to_owned(),

@@ -1,7 +1,7 @@
 //! CEL expressions: their syntax, and those about admission requests. kube-cel parses and evaluates them; the rules of custom resources
 //! are in [`crate::schema`]. Selectors of devices are only checked: the scheduler evaluates them.
 //!
-//! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions` and `authorizer` (what it calls), `activation` (its
+//! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions`, `overrides` and `authorizer` (what it calls), `activation` (its
 //! variables, and its evaluation), `declarations`, `macros`, `value_type`, `types`, `overloads`, `fields`
 //! and `schema_types` (which expressions are valid), `cost` (which rules are too expensive).
 
@@ -41,6 +41,8 @@ mod outcome;
 #[cfg(feature = "cel")]
 mod overloads;
 #[cfg(feature = "cel")]
+mod overrides;
+#[cfg(feature = "cel")]
 mod schema_types;
 #[cfg(feature = "cel")]
 mod syntax;
@@ -59,8 +61,12 @@ pub(crate) use declarations::{
 };
 pub use expression::Expression;
 #[cfg(feature = "cel")]
-pub(crate) use messages::rule_message;
+pub(crate) use messages::translate;
 pub use outcome::Outcome;
+#[cfg(feature = "cel")]
+pub(crate) use overrides::register as register_overrides;
+#[cfg(feature = "cel")]
+pub(crate) use schema_types::escaped;
 pub(crate) use syntax::{NO_CEL, reads_variable};
 
 /// The names that CEL reserves.

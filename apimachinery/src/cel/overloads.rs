@@ -20,8 +20,8 @@ const METHODS: &[(&str, &str, &[&str])] = &[
     ("upperAscii", "string", &[]),
 ];
 /// Functions whose receiver must be a list.
-const LIST_METHODS: [&str; 9] = [
-    "distinct", "flatten", "isSorted", "max", "min", "reverse", "slice", "sort", "sum",
+const LIST_METHODS: [&str; 11] = [
+    "distinct", "first", "flatten", "isSorted", "last", "max", "min", "reverse", "slice", "sort", "sum",
 ];
 const NUMBERS: [&str; 3] = ["int", "uint", "double"];
 /// The types whose values can be compared.

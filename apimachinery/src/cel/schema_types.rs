@@ -64,7 +64,7 @@ pub(super) fn with_object_fields(schema: &Value) -> Value {
 }
 
 /// Returns the name of a field in rules.
-pub(super) fn escaped(field: &str) -> String {
+pub(crate) fn escaped(field: &str) -> String {
     if RESERVED_WORDS.contains(&field) {
         return format!("__{field}__");
     }

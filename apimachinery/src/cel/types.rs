@@ -362,6 +362,7 @@ fn of_call(name: &str, receiver: Option<Type>, args: Vec<Type>) -> Type {
 fn of_method(name: &str, receiver: Type, args: &[Type]) -> Option<Type> {
     Some(match (name, receiver) {
         ("sum" | "min" | "max", list @ (Type::List(_) | Type::Dyn)) => list.entry(),
+        ("first" | "last", list @ (Type::List(_) | Type::Dyn)) => list.entry().optional(),
         ("distinct" | "reverse" | "slice" | "sort", list @ (Type::List(_) | Type::Dyn)) => list,
         ("flatten", Type::List(item)) if args.is_empty() => *item,
         ("flatten", _) => Type::List(Box::new(Type::Dyn)),

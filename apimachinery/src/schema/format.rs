@@ -1,6 +1,9 @@
 //! The string formats that the real server validates; all others are ignored.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use super::numbered_formats::{is_credit_card, is_isbn10, is_isbn13, is_rgb_color, is_ssn};
+use regex::Regex;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::LazyLock;
 
 /// The formats of strings, without dashes.
 const STRING_FORMATS: [&str; 26] = [
@@ -48,7 +51,7 @@ pub(super) fn has_format(text: &str, format: &str) -> bool {
         "datetime" => is_date_time(text),
         "date" => is_date(text),
         "duration" => is_duration(text),
-        "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
+        "ipv4" => text.contains('.') && parse_address(text).is_some(),
         "ipv6" => text.parse::<Ipv6Addr>().is_ok(),
         "cidr" => is_cidr(text),
         "uuid" => is_uuid(text, None),
@@ -66,6 +69,12 @@ pub(super) fn has_format(text: &str, format: &str) -> bool {
                 && matches!(digits.len(), 3 | 6)
                 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
         }
+        "creditcard" => is_credit_card(text),
+        "isbn" => is_isbn10(text) || is_isbn13(text),
+        "isbn10" => is_isbn10(text),
+        "isbn13" => is_isbn13(text),
+        "ssn" => is_ssn(text),
+        "rgbcolor" => is_rgb_color(text),
         "bsonobjectid" => text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
         "k8sshortname" => is_label(text),
         "k8slongname" => text.len() <= 253 && text.split('.').all(|label| is_label_of(label, 253)),
@@ -86,42 +95,92 @@ fn is_date_time(text: &str) -> bool {
     crate::types::is_time(&text.to_ascii_uppercase())
 }
 
-const UNITS: [&str; 11] = ["ns", "us", "µs", "ms", "hr", "wk", "s", "m", "h", "d", "w"];
+/// The names of units in words, of which the last one may go on: `minutes` is `min`.
+const UNITS: [&[&str]; 8] = [
+    &["ns", "nano"],
+    &["us", "µs", "micro"],
+    &["ms", "milli"],
+    &["s", "sec"],
+    &["m", "min"],
+    &["h", "hr", "hour"],
+    &["d", "day"],
+    &["w", "wk", "week"],
+];
 
-/// Go's duration format: numbers with units.
+static NUMBER_AND_UNIT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)").ok());
+
+/// A duration of Go, or a text that contains a number with a unit, such as `2 days`.
 fn is_duration(text: &str) -> bool {
-    let mut rest = text.trim_start_matches(['+', '-']);
+    is_go_duration(text) || is_duration_in_words(text)
+}
+
+/// Whether a text is a duration of Go.
+pub(super) fn is_go_duration(text: &str) -> bool {
+    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     if rest == "0" {
         return true;
     }
-    if rest.is_empty() {
-        return false;
-    }
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let mut is_duration = false;
     while !rest.is_empty() {
-        let number = rest.len()
-            - rest
-                .trim_start_matches(|c: char| c.is_ascii_digit() || c == '.')
-                .len();
-        if !rest[..number].contains(|c: char| c.is_ascii_digit()) {
+        let (number, after) = rest.split_at(rest.find(|c| !is_number(c)).unwrap_or(rest.len()));
+        let (unit, after) = after.split_at(after.find(is_number).unwrap_or(after.len()));
+        is_duration = number.contains(|c: char| c.is_ascii_digit())
+            && number.matches('.').count() <= 1
+            && ["ns", "us", "µs", "μs", "ms", "s", "m", "h"].contains(&unit);
+        if !is_duration {
             return false;
         }
-        rest = rest[number..].trim_start_matches(' ');
-        let Some(unit) = UNITS.into_iter().find(|unit| rest.starts_with(unit)) else {
-            return false;
-        };
-        rest = rest[unit.len()..].trim_start_matches(' ');
+        rest = after;
     }
-    true
+    is_duration
+}
+
+fn is_duration_in_words(text: &str) -> bool {
+    let Some(pattern) = NUMBER_AND_UNIT.as_ref() else {
+        return false;
+    };
+    let mut is_duration = false;
+    for found in pattern.captures_iter(text) {
+        let [number, unit] = found.extract::<2>().1;
+        if number.parse::<i64>().is_err() {
+            return false;
+        }
+        let unit = unit.to_lowercase();
+        is_duration |= UNITS.iter().any(|names| {
+            names.contains(&unit.as_str()) || names.last().is_some_and(|last| unit.starts_with(last))
+        });
+    }
+    is_duration
+}
+
+/// Parses an address as Go did before version 1.17: numbers may have leading zeros.
+fn parse_address(text: &str) -> Option<IpAddr> {
+    let (head, numbers) = text.split_at(text.rfind(':').map_or(0, |at| at + 1));
+    if !numbers.contains('.') {
+        return text.parse().ok();
+    }
+    let numbers = numbers.split('.').map(|number| {
+        let significant = number.trim_start_matches('0');
+        if significant.is_empty() && !number.is_empty() {
+            "0"
+        } else {
+            significant
+        }
+    });
+    let numbers: Vec<&str> = numbers.collect();
+    format!("{head}{}", numbers.join(".")).parse().ok()
 }
 
 fn is_cidr(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;
     };
-    let max = match address.parse::<IpAddr>() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return false,
+    let max = match parse_address(address) {
+        Some(IpAddr::V4(_)) => 32,
+        Some(IpAddr::V6(_)) => 128,
+        None => return false,
     };
     digits(length) && length.parse::<u32>().is_ok_and(|length| length <= max)
 }
@@ -209,4 +268,35 @@ fn is_label_of(text: &str, max: usize) -> bool {
         && text.bytes().all(allowed)
         && !text.starts_with('-')
         && !text.ends_with('-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_as_lenient_as_on_the_real_server() {
+        for duration in [
+            "0",
+            "1h-1m",
+            "1.5h",
+            "-2m3s",
+            "1μs",
+            "P1D",
+            "1day",
+            "2 days",
+            "1minute",
+            "1H",
+            "3 weeks",
+            "1millisecond",
+        ] {
+            assert!(is_duration(duration), "{duration}");
+        }
+        for text in ["", "-", "x", "1", "1x", "h", "99999999999999999999h1d"] {
+            assert!(!is_duration(text), "{text}");
+        }
+        assert!(has_format("01.2.3.4", "ipv4") && has_format("::ffff:1.2.3.4", "ipv4"));
+        assert!(!has_format("1.2.3", "ipv4") && !has_format("::1", "ipv4") && !has_format("1..3.4", "ipv4"));
+        assert!(has_format("01.2.3.4/8", "cidr") && !has_format("1.2.3.4/33", "cidr"));
+    }
 }

@@ -1,6 +1,7 @@
 //! Checks of a schema's list types, map types and defaults.
 
-use super::{embedded_resources, prune, validate};
+use super::rules::Rules;
+use super::{Violations, embedded_resources, prune, validate};
 use crate::field::FieldError;
 use serde_json::Value;
 
@@ -161,44 +162,53 @@ fn check_map(items: &Value, keys: &[&str], schema: &Value, path: &str, errors: &
     }
 }
 
-/// Checks that defaults are valid for their schemas.
+/// Checks that defaults are valid for their schemas. Those within `additionalProperties` are not checked.
 pub(super) fn check_defaults(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let is_root = !path.contains("openAPIV3Schema.");
-    visit_defaults(schema, is_root, path, errors);
+    visit_defaults(schema, is_root, false, path, errors);
 }
 
-fn visit_defaults(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<FieldError>) {
+/// `is_metadata`: within the metadata, `apiVersion` or `kind` of a resource, which may have fields that the schema lacks.
+fn visit_defaults(
+    schema: &Value,
+    is_root: bool,
+    is_metadata: bool,
+    path: &str,
+    errors: &mut Vec<FieldError>,
+) {
     if !schema.is_object() {
         return;
     }
+    let is_resource = is_root || schema["x-kubernetes-embedded-resource"] == true;
+    let is_metadata = is_metadata && !is_resource;
     if !schema["default"].is_null() {
-        check_default(schema, is_root, &format!("{path}.default"), errors);
+        let path = format!("{path}.default");
+        if !is_metadata {
+            check_unknown_fields(schema, is_root, &path, errors);
+        }
+        check_default(schema, is_root, &path, errors);
     }
     for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-        visit_defaults(schema, false, &format!("{path}.properties[{name}]"), errors);
+        let is_metadata =
+            is_metadata || is_resource && ["metadata", "apiVersion", "kind"].contains(&name.as_str());
+        let below = format!("{path}.properties[{name}]");
+        visit_defaults(schema, false, is_metadata, &below, errors);
     }
-    visit_defaults(
-        &schema["additionalProperties"],
-        false,
-        &format!("{path}.additionalProperties"),
-        errors,
-    );
-    visit_defaults(&schema["items"], false, &format!("{path}.items"), errors);
+    let items = format!("{path}.items");
+    visit_defaults(&schema["items"], false, is_metadata, &items, errors);
+}
+
+fn check_unknown_fields(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<FieldError>) {
+    let mut default = schema["default"].clone();
+    prune::prune(&mut default, schema, is_root, "", &mut Vec::new());
+    if default != schema["default"] {
+        let detail = "must not have unknown fields";
+        errors.push(FieldError::invalid(path, schema["default"].clone(), detail));
+    }
 }
 
 fn check_default(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<FieldError>) {
-    let mut default = schema["default"].clone();
-    let mut unknown = Vec::new();
-    prune::prune(&mut default, schema, is_root, "", &mut unknown);
-    if !unknown.is_empty() {
-        errors.push(FieldError::invalid(
-            path,
-            schema["default"].clone(),
-            "must not have unknown fields",
-        ));
-        return;
-    }
-    prune::default(&mut default, schema);
+    let default = &schema["default"];
     if is_root {
         for name in ["apiVersion", "kind"] {
             if default.get(name).is_none() {
@@ -209,8 +219,13 @@ fn check_default(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<Fie
     let mut patterns = validate::Patterns::new();
     validate::patterns(schema, &mut patterns);
     let validator = validate::Validator { patterns: &patterns };
-    let mut found = validator.validate(&default, None, schema, "").errors;
-    embedded_resources::check(&default, schema, "", &mut found);
+    let mut found = validator
+        .validate(default, None, &without_int_or_string(schema), "")
+        .errors;
+    embedded_resources::check(default, schema, "", &mut found);
+    if found.is_empty() {
+        found = rule_violations(default, schema);
+    }
     for mut error in found {
         error.field = match error.field.as_str() {
             "<nil>" => path.to_owned(),
@@ -220,22 +235,56 @@ fn check_default(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<Fie
     }
 }
 
+/// Returns the rules that a default violates, whether it was there before or not. Rules that fail to evaluate are not reported: kube-cel may
+/// lack their functions.
+fn rule_violations(default: &Value, schema: &Value) -> Vec<FieldError> {
+    let Some(rules) = Rules::compile(schema) else {
+        return Vec::new();
+    };
+    for old in [Some(default), None] {
+        let mut found = Violations::default();
+        rules.check(default, old, schema, &mut found);
+        let violations = found.errors.into_iter().chain(found.unchanged);
+        let violations: Vec<FieldError> = violations
+            .filter(|error| !error.detail.contains(" evaluating rule: "))
+            .collect();
+        if !violations.is_empty() {
+            return violations;
+        }
+    }
+    Vec::new()
+}
+
+/// The real server does not restrict the type of defaults of integers or strings.
+fn without_int_or_string(schema: &Value) -> Value {
+    match schema {
+        Value::Object(keywords) => keywords
+            .iter()
+            .filter(|(name, _)| *name != "x-kubernetes-int-or-string")
+            .map(|(name, value)| (name.clone(), without_int_or_string(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(without_int_or_string).collect(),
+        other => other.clone(),
+    }
+}
+
 /// Whether a rule's `fieldPath`, such as `.spec.a` or `['x']`, is a field of the schema.
 pub(super) fn names_field(schema: &Value, path: &str) -> bool {
     let mut schema = schema;
     let mut rest = path;
     while !rest.is_empty() {
         let (name, after) = if let Some(quoted) = rest.strip_prefix("['") {
-            match quoted.split_once("']") {
+            match unquoted(quoted) {
                 Some(parts) => parts,
                 None => return false,
             }
         } else if let Some(dotted) = rest.strip_prefix('.') {
-            dotted.split_at(dotted.find(['.', '[']).unwrap_or(dotted.len()))
+            let (name, after) = dotted.split_at(dotted.find(['.', '[']).unwrap_or(dotted.len()));
+            (name.to_owned(), after)
         } else {
             return false;
         };
-        schema = match schema["properties"].get(name).or_else(|| {
+        schema = match schema["properties"].get(&name).or_else(|| {
             schema
                 .get("additionalProperties")
                 .filter(|schema| schema.is_object())
@@ -246,4 +295,18 @@ pub(super) fn names_field(schema: &Value, path: &str) -> bool {
         rest = after;
     }
     !path.is_empty()
+}
+
+/// Splits the name from what follows it and `']`. A backslash escapes a quote or a backslash in a name.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut name = String::new();
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\'' => return Some((name, text[at..].strip_prefix("']")?)),
+            '\\' => name.push(characters.next()?.1),
+            other => name.push(other),
+        }
+    }
+    None
 }

@@ -8,12 +8,18 @@ mod embedded_resources;
 mod format;
 mod list_types_and_defaults;
 mod lists;
+mod numbered_formats;
+mod numbers;
 mod pattern;
 mod prune;
 mod rule_checks;
 mod rule_costs;
 #[cfg(feature = "cel")]
+mod rule_program;
+#[cfg(feature = "cel")]
 mod rule_text;
+#[cfg(feature = "cel")]
+mod rule_values;
 #[cfg(feature = "cel")]
 mod rules;
 #[cfg(not(feature = "cel"))]
@@ -93,11 +99,47 @@ impl Schema {
     /// `old` is the stored object of an update: errors of unchanged fields are not reported (ratcheting), and transition rules compare with
     /// it.
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let validator = Validator {
-            patterns: &self.patterns,
-        };
-        let mut errors = validator.validate(object, old, &self.document, "").errors;
+        let mut errors = self.validator().validate(object, old, &self.document, "").errors;
         embedded_resources::check(object, &self.document, "", &mut errors);
+        self.check_lists_and_rules(object, old, &mut errors);
+        errors
+    }
+
+    /// Validates an object of which only the status is written: the types and bounds of its status, and the list types and rules of all of
+    /// it.
+    pub fn validate_status(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if let Some(status) = object.get("status") {
+            let schema = &self.document["properties"]["status"];
+            let result = self
+                .validator()
+                .validate(status, old.get("status"), schema, "status");
+            errors = result.errors;
+        }
+        self.check_lists_and_rules(object, Some(old), &mut errors);
+        errors
+    }
+
+    /// Returns the violations of rules by values that an update leaves unchanged. They are no errors, so clients are warned of them.
+    pub fn unchanged_violations(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        self.violations(object, Some(old)).unchanged
+    }
+
+    fn violations(&self, object: &Value, old: Option<&Value>) -> Violations {
+        let mut found = Violations::default();
+        if let Some(rules) = &self.rules {
+            rules.check(object, old, &self.document, &mut found);
+        }
+        found
+    }
+
+    fn validator(&self) -> Validator<'_> {
+        Validator {
+            patterns: &self.patterns,
+        }
+    }
+
+    fn check_lists_and_rules(&self, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
         let duplicates = |object: &Value| {
             let mut errors = Vec::new();
             lists::duplicates(object, &self.document, "", &mut errors);
@@ -106,7 +148,9 @@ impl Schema {
         if old.is_none_or(|old| duplicates(old).is_empty()) {
             errors.extend(duplicates(object));
         }
-        let Some(rules) = &self.rules else { return errors };
+        if self.rules.is_none() {
+            return;
+        }
         let blocks = |error: &FieldError| {
             use FieldErrorKind::{NotSupported, Required, TooLong, TooMany, TypeInvalid};
             matches!(
@@ -117,10 +161,17 @@ impl Schema {
         if errors.iter().any(blocks) {
             errors.push(validate::rules_not_checked());
         } else {
-            errors.extend(rules.check(object, old, &self.document));
+            errors.extend(self.violations(object, old).errors);
         }
-        errors
     }
+}
+
+/// What violates the rules of a schema.
+#[derive(Debug, Default)]
+struct Violations {
+    errors: Vec<FieldError>,
+    /// Violations by values that an update leaves unchanged, which are no errors.
+    unchanged: Vec<FieldError>,
 }
 
 #[cfg(test)]

@@ -102,7 +102,8 @@ fn check_flags(group: &str) -> Result<(), String> {
     };
     let is_name = flags.starts_with("P<") || flags.starts_with('<');
     let unknown = flags.find(|flag| !matches!(flag, 'i' | 'm' | 's' | 'U' | '-'));
-    if flags.starts_with("<=") || flags.starts_with("<!") {
+    let is_unfinished = is_name && !flags.contains('>');
+    if flags.starts_with("<=") || flags.starts_with("<!") || is_unfinished {
         return Err(format!("invalid named capture: `{group}`"));
     }
     match unknown.map(|at| (at, flags[at..].chars().next().unwrap_or_default())) {
@@ -188,6 +189,7 @@ mod tests {
             ("(?x)a", "invalid or unsupported Perl syntax: `(?x`"),
             ("(?=a)b", "invalid or unsupported Perl syntax: `(?=`"),
             ("(?<!a)b", "invalid named capture: `(?<!a)b`"),
+            ("(?<a", "invalid named capture: `(?<a`"),
             ("(a", "missing closing ): `(a`"),
             ("a)", "unexpected ): `a)`"),
             ("x[a", "missing closing ]: `[a`"),

@@ -13,12 +13,11 @@
 //! - `self` at the root has all of the metadata, not only `name` and `generateName`.
 //! - Some evaluation errors have kube-cel's message: `cel::messages` translates the others.
 
-use super::{lists, rule_text};
-use crate::cel::rule_message;
+use super::rule_program::{RuleProgram, Violation};
+use super::{Violations, lists, rule_text, rule_values};
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
-use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 const RULES: &str = "x-kubernetes-validations";
@@ -40,7 +39,7 @@ struct Rule {
     message: String,
     reason: String,
     field_path: String,
-    compiled: CompiledSchema,
+    program: RuleProgram,
 }
 
 impl Rules {
@@ -72,36 +71,45 @@ impl Rules {
         (!is_empty).then_some(rules)
     }
 
-    /// Returns an error for each rule that the object violates.
-    pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+    /// Adds what the object violates.
+    pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value, found: &mut Violations) {
         let (object, old) = (
             with_doubles(object, schema),
             old.map(|old| with_doubles(old, schema)),
         );
-        self.visit(&object, old.as_ref(), schema, "", &mut errors);
-        errors
+        self.visit(&object, old.as_ref(), false, schema, "", found);
     }
 
+    /// Evaluates the rules of a value and of what it contains. A value without a corresponding old one is unchanged if what contains it is.
     fn visit(
         &self,
         value: &Value,
         old: Option<&Value>,
+        is_unchanged: bool,
         schema: &Value,
         path: &str,
-        errors: &mut Vec<FieldError>,
+        found: &mut Violations,
     ) {
-        // Unchanged values are not reported (ratcheting), and null is not evaluated.
-        if old == Some(value) || (value.is_null() && schema["nullable"] == true) {
+        if value.is_null() {
             return;
         }
-        for rule in &self.own {
-            if let Err(violations) = validate_compiled(&rule.compiled, value, old) {
-                errors.extend(
-                    violations
-                        .iter()
-                        .map(|error| rule.error(error, value, schema, path)),
-                );
+        let is_unchanged = old.map_or(is_unchanged, |old| old == value);
+        let old = old.filter(|old| !old.is_null());
+        if !self.own.is_empty() {
+            let shown = rule_values::to_cel(value, schema);
+            let old = old.map(|old| rule_values::to_cel(old, schema));
+            for rule in &self.own {
+                let Some(violation) = rule.program.evaluate(&shown, old.as_ref()) else {
+                    continue;
+                };
+                let error = rule.error(&violation, value, schema, path);
+                // Rules that compare with the old value are about the change.
+                let ratchets = !rule.program.reads_old() && matches!(violation, Violation::False(_));
+                if is_unchanged && ratchets {
+                    found.unchanged.push(error);
+                } else {
+                    found.errors.push(error);
+                }
             }
         }
         match value {
@@ -114,7 +122,14 @@ impl Rules {
                         } else {
                             format!("{path}.{name}")
                         };
-                        rules.visit(value, old, &schema["properties"][name], &below, errors);
+                        rules.visit(
+                            value,
+                            old,
+                            is_unchanged,
+                            &schema["properties"][name],
+                            &below,
+                            found,
+                        );
                     } else if let Some(rules) = self
                         .values
                         .as_ref()
@@ -123,9 +138,10 @@ impl Rules {
                         rules.visit(
                             value,
                             old,
+                            is_unchanged,
                             &schema["additionalProperties"],
                             &format!("{path}[{name}]"),
-                            errors,
+                            found,
                         );
                     }
                 }
@@ -134,7 +150,8 @@ impl Rules {
                 let Some(rules) = &self.items else { return };
                 for (index, item) in items.iter().enumerate() {
                     let old = lists::correlated(item, old, schema);
-                    rules.visit(item, old, &schema["items"], &format!("{path}[{index}]"), errors);
+                    let below = format!("{path}[{index}]");
+                    rules.visit(item, old, is_unchanged, &schema["items"], &below, found);
                 }
             }
             _ => {}
@@ -145,25 +162,22 @@ impl Rules {
 impl Rule {
     fn compile(rule: &Value, schema: &Value) -> Self {
         let text = |name: &str| rule[name].as_str().unwrap_or_default().trim().to_owned();
-        let mut alone = Map::new();
-        for name in ["rule", "message", "messageExpression", "optionalOldSelf"] {
-            if let Some(value) = rule.get(name) {
-                alone.insert(name.to_owned(), value.clone());
-            }
-        }
-        for name in ["rule", "messageExpression"] {
-            if let Some(Value::String(text)) = alone.get_mut(name) {
-                *text = rule_text::for_evaluation(text, schema, rule["optionalOldSelf"] == true);
-            }
-        }
-        let mut schema = without_rules(schema);
-        schema[RULES] = json!([alone]);
+        let old_is_optional = rule["optionalOldSelf"] == true;
+        let expression = |name: &str| {
+            let text = rule[name].as_str()?;
+            Some(rule_text::for_evaluation(text, schema, old_is_optional))
+        };
+        let program = RuleProgram::compile(
+            &expression("rule").unwrap_or_default(),
+            expression("messageExpression").as_deref(),
+            old_is_optional,
+        );
         Self {
             text: text("rule"),
             message: text("message"),
             reason: text("reason"),
             field_path: text("fieldPath"),
-            compiled: compile_schema(&schema),
+            program,
         }
     }
 
@@ -182,21 +196,13 @@ impl Rule {
         }
     }
 
-    fn error(&self, error: &ValidationError, value: &Value, schema: &Value, path: &str) -> FieldError {
-        if error.kind != ErrorKind::ValidationFailure {
-            let ty = schema["type"].as_str().unwrap_or_default();
-            let rule = if self.message.is_empty() {
-                &self.text
-            } else {
-                &self.message
-            };
-            let message = rule_text::as_written(&rule_message(error), &self.text);
-            let why = format!("{message} evaluating rule: {rule}");
-            return FieldError::invalid(path, ty, why);
-        }
+    fn error(&self, violation: &Violation, value: &Value, schema: &Value, path: &str) -> FieldError {
+        let message = match violation {
+            Violation::False(result) => self.failure_message(result),
+            Violation::Failed(why) => return self.evaluation_error(why, schema, path),
+        };
         let mut value = value.clone();
         floats_to_integers(&mut value);
-        let message = self.failure_message(&error.message);
         let path = format!("{path}{}", self.field_path);
         let path = path.strip_prefix('.').unwrap_or(&path);
         let error = match self.reason.as_str() {
@@ -211,21 +217,16 @@ impl Rule {
             error
         }
     }
-}
 
-/// The schema without the rules and defaults of nested schemas: those rules are evaluated at their own place.
-fn without_rules(schema: &Value) -> Value {
-    match schema {
-        Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .filter(|(name, _)| *name != RULES && *name != "default");
-            fields
-                .map(|(name, value)| (name.clone(), without_rules(value)))
-                .collect()
-        }
-        Value::Array(items) => items.iter().map(without_rules).collect(),
-        other => other.clone(),
+    fn evaluation_error(&self, why: &str, schema: &Value, path: &str) -> FieldError {
+        let ty = schema["type"].as_str().unwrap_or_default();
+        let rule = if self.message.is_empty() {
+            &self.text
+        } else {
+            &self.message
+        };
+        let message = rule_text::as_written(why, &self.text);
+        FieldError::invalid(path, ty, format!("{message} evaluating rule: {rule}"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Replaces `rules` without the feature `cel`: definitions with rules are rejected, so that no rule is silently ignored.
 
-use crate::field::FieldError;
+use super::Violations;
 use serde_json::Value;
 
 /// Never constructed.
@@ -12,7 +12,7 @@ impl Rules {
         None
     }
 
-    pub(super) fn check(&self, _: &Value, _: Option<&Value>, _: &Value) -> Vec<FieldError> {
+    pub(super) fn check(&self, _: &Value, _: Option<&Value>, _: &Value, _: &mut Violations) {
         match *self {}
     }
 }

@@ -36,6 +36,10 @@ pub(super) struct SchemaChecks {
 #[derive(Clone, Copy)]
 struct SchemaContext<'a> {
     is_root: bool,
+    /// Within the metadata, `apiVersion` or `kind` of a resource.
+    is_metadata: bool,
+    /// Where no defaults may be set, if they may not.
+    forbids_defaults: Option<&'static str>,
     /// Whether rules are checked.
     checks_rules: bool,
     /// The ancestor below which old and new values cannot be matched.
@@ -54,6 +58,8 @@ impl SchemaChecks {
         };
         let root = SchemaContext {
             is_root: true,
+            is_metadata: false,
+            forbids_defaults: None,
             checks_rules,
             uncorrelated: None,
             max_values: Some(1),
@@ -72,6 +78,7 @@ impl SchemaChecks {
         }
         let known_errors = self.errors.len();
         self.check_keywords(schema, path);
+        self.check_metadata(schema, context, path);
         self.visit_nested(schema, context, path);
         list_types_and_defaults::check_lists(schema, path, &mut self.errors);
         rule_checks::check_texts(schema, path, &mut self.errors);
@@ -102,13 +109,31 @@ impl SchemaChecks {
             max_values,
             ..context
         };
+        let mut of_values = of(true);
+        if context.is_metadata {
+            of_values.forbids_defaults = Some("inside additionalProperties applying to object metadata");
+        }
         self.visit(
             &schema["additionalProperties"],
-            of(true),
+            of_values,
             &at("additionalProperties"),
         );
+        let is_embedded = schema["x-kubernetes-embedded-resource"] == true;
         for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-            self.visit(schema, of(true), &format!("{path}.properties[{name}]"));
+            let mut of_field = of(true);
+            let forbidden = match name.as_str() {
+                "metadata" => Some("in top-level metadata"),
+                "apiVersion" => Some("in top-level apiVersion"),
+                "kind" => Some("in top-level kind"),
+                _ => None,
+            };
+            if forbidden.is_some() && (context.is_root || is_embedded) {
+                of_field.is_metadata = true;
+                if context.is_root {
+                    of_field.forbids_defaults = forbidden;
+                }
+            }
+            self.visit(schema, of_field, &format!("{path}.properties[{name}]"));
         }
         let of_branches = SchemaContext {
             checks_rules: false,
@@ -122,6 +147,21 @@ impl SchemaChecks {
         }
         let of_items = of(schema["x-kubernetes-list-type"] == "map");
         self.visit(&schema["items"], of_items, &at("items"));
+    }
+
+    fn check_metadata(&mut self, schema: &Value, context: SchemaContext<'_>, path: &str) {
+        if let Some(place) = context.forbids_defaults
+            && !schema["default"].is_null()
+        {
+            let detail = format!("must not be set {place}");
+            self.errors
+                .push(FieldError::forbidden(&format!("{path}.default"), detail));
+        }
+        if context.is_metadata && schema["x-kubernetes-embedded-resource"] == true {
+            let field = format!("{path}.x-kubernetes-embedded-resource");
+            let detail = "must not be used inside of resource meta";
+            self.errors.push(FieldError::forbidden(&field, detail));
+        }
     }
 
     fn check_keywords(&mut self, schema: &Value, path: &str) {

@@ -41,6 +41,10 @@ pub fn check_structural(schema: &Value, path: &str) -> Vec<FieldError> {
         ));
     }
     errors.extend(SchemaChecks::run(schema, path, has_valid_structure));
+    if !is_convertible && errors.is_empty() {
+        let detail = "OpenAPIV3Schema 'schema' is not supported";
+        errors.push(FieldError::invalid(path, "", detail));
+    }
     errors
 }
 
@@ -55,6 +59,7 @@ fn is_convertible(schema: &Value) -> bool {
     let nested = nested.filter_map(|name| fields.get(*name));
     let mut properties = schema["properties"].as_object().into_iter().flatten();
     unsupported_keywords(schema).next().is_none()
+        && schema["$schema"].as_str().is_none_or(str::is_empty)
         && !schema["items"].is_array()
         && schema["x-kubernetes-preserve-unknown-fields"] != false
         && properties.all(|(_, schema)| is_convertible(schema))
@@ -70,7 +75,8 @@ fn check_invariants(schema: &Value, level: SchemaPosition, path: &str, errors: &
     check_type(schema, ty, level, path, errors);
     check_extensions(schema, path, errors);
     check_metadata(schema, level, path, errors);
-    check_values(schema, path, errors);
+    let int_or_string = [&schema["anyOf"], &schema["allOf"][0]["anyOf"]].map(is_int_or_string);
+    check_values(schema, int_or_string, path, errors);
     let values = &schema["additionalProperties"];
     if !values.is_null() && level == SchemaPosition::Root {
         errors.push(FieldError::forbidden(
@@ -173,7 +179,7 @@ fn check_metadata(schema: &Value, level: SchemaPosition, path: &str, errors: &mu
         .into_iter()
         .flatten()
         .any(|(name, value)| match name.as_str() {
-            "type" | "description" | "default" => false,
+            "type" | "default" => false,
             "properties" => value
                 .as_object()
                 .is_some_and(|fields| fields.keys().any(|name| name != "name" && name != "generateName")),
@@ -185,31 +191,33 @@ fn check_metadata(schema: &Value, level: SchemaPosition, path: &str, errors: &mu
     }
 }
 
-/// Checks the value validations, and the logical junctors (`allOf`, ...), which may contain only value validations.
-fn check_values(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+/// True for the only junctors that may contain types.
+fn is_int_or_string(branches: &Value) -> bool {
+    *branches == json!([{"type": "integer"}, {"type": "string"}])
+}
+
+/// Checks the value validations, and the logical junctors (`allOf`, ...), which may contain only value validations. `int_or_string` says
+/// whether `anyOf` and that of the first of `allOf` are skipped.
+fn check_values(schema: &Value, int_or_string: [bool; 2], path: &str, errors: &mut Vec<FieldError>) {
     if let Some(pattern) = schema["pattern"].as_str()
         && let Err(error) = pattern::compile(pattern)
     {
         let detail = format!("must be a valid regular expression, but isn't: error parsing regexp: {error}");
         errors.push(FieldError::invalid(&format!("{path}.pattern"), pattern, detail));
     }
-    // The only junctors that may contain types.
-    let is_pattern = |branches: &Value| *branches == json!([{"type": "integer"}, {"type": "string"}]);
-    let int_or_string = schema["x-kubernetes-int-or-string"] == true;
+    let [skips_any_of, skips_first] = int_or_string;
     for name in ["anyOf", "allOf", "oneOf"] {
         for (index, branch) in schema[name].as_array().into_iter().flatten().enumerate() {
-            let skips = int_or_string
-                && ((name == "anyOf" && is_pattern(&schema[name]))
-                    || (name == "allOf" && index == 0 && is_pattern(&branch["anyOf"])));
-            if !skips {
-                check_nested(branch, &format!("{path}.{name}[{index}]"), errors);
+            if name != "anyOf" || !skips_any_of {
+                let skips = name == "allOf" && index == 0 && skips_first;
+                check_nested(branch, skips, &format!("{path}.{name}[{index}]"), errors);
             }
         }
     }
-    check_nested(&schema["not"], &format!("{path}.not"), errors);
+    check_nested(&schema["not"], false, &format!("{path}.not"), errors);
 }
 
-fn check_nested(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
+fn check_nested(schema: &Value, skips_any_of: bool, path: &str, errors: &mut Vec<FieldError>) {
     if !schema.is_object() {
         return;
     }
@@ -243,8 +251,8 @@ fn check_nested(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
                 "must not be specified in a nested context",
             ));
         }
-        check_nested(schema, &below, errors);
+        check_nested(schema, false, &below, errors);
     }
-    check_nested(&schema["items"], &format!("{path}.items"), errors);
-    check_values(schema, path, errors);
+    check_nested(&schema["items"], false, &format!("{path}.items"), errors);
+    check_values(schema, [skips_any_of, false], path, errors);
 }

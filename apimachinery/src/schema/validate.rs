@@ -2,10 +2,11 @@
 
 use super::format::has_format;
 use super::lists;
+use super::numbers;
 use super::pattern;
 use crate::field::FieldError;
 use regex::Regex;
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
 /// The compiled patterns of a schema. A pattern that does not compile matches nothing.
@@ -80,7 +81,7 @@ impl Validator<'_> {
             result.errors.extend(enum_error(value, schema, path));
             return result;
         }
-        self.combinations(value, old, schema, path, &mut result);
+        self.combinations(value, schema, path, &mut result);
         match value {
             Value::String(text) => {
                 result.errors.extend(self.string_error(text, schema, path));
@@ -92,7 +93,9 @@ impl Validator<'_> {
                         .push(FieldError::type_invalid(path, text.as_str(), message));
                 }
             }
-            Value::Number(number) => result.errors.extend(number_errors(number, schema, &types, path)),
+            Value::Number(number) => result
+                .errors
+                .extend(numbers::errors(number, schema, &types, path)),
             Value::Array(items) => self.array(items, old, schema, path, &mut result),
             _ => {}
         }
@@ -103,17 +106,11 @@ impl Validator<'_> {
         result
     }
 
-    fn combinations(
-        &self,
-        value: &Value,
-        old: Option<&Value>,
-        schema: &Value,
-        path: &str,
-        result: &mut ValidationResult,
-    ) {
+    /// Validates the alternatives of a schema, without regard to the old value: within them, unchanged fields are validated.
+    fn combinations(&self, value: &Value, schema: &Value, path: &str, result: &mut ValidationResult) {
         let without_path = |detail: String| FieldError::invalid("", "", detail);
         let alternatives = |name: &str| schema[name].as_array().map(Vec::as_slice).unwrap_or_default();
-        let validate_branch = |schema: &Value| self.validate(value, old, schema, path);
+        let validate_branch = |schema: &Value| self.validate(value, None, schema, path);
         let furthest_result = |results: Vec<ValidationResult>| {
             results
                 .into_iter()
@@ -328,7 +325,10 @@ fn type_error(value: &Value, schema: &Value, types: &[&str], path: &str) -> Opti
     };
     let allowed = match found {
         "null" => schema["nullable"] == true,
-        "number" => types.contains(&"number") || (types.contains(&"integer") && is_whole(value)),
+        "number" => {
+            types.contains(&"number")
+                || (types.contains(&"integer") && value.as_f64().is_some_and(numbers::is_whole))
+        }
         "integer" => types.contains(&"integer") || types.contains(&"number"),
         other => types.contains(&other),
     };
@@ -340,12 +340,6 @@ fn type_error(value: &Value, schema: &Value, types: &[&str], path: &str) -> Opti
         found,
         format!("{path} in body must be of type {}: \"{found}\"", types.join(",")),
     ))
-}
-
-fn is_whole(value: &Value) -> bool {
-    value
-        .as_f64()
-        .is_some_and(|number| number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0)
 }
 
 fn enum_error(value: &Value, schema: &Value, path: &str) -> Option<FieldError> {
@@ -360,90 +354,6 @@ fn enum_error(value: &Value, schema: &Value, path: &str) -> Option<FieldError> {
         .iter()
         .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     Some(FieldError::not_supported(path, value.clone(), shown))
-}
-
-fn number_errors(number: &Number, schema: &Value, types: &[&str], path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let format = schema["format"].as_str().unwrap_or_default();
-    let value = number.as_f64().unwrap_or_default();
-    if types == ["integer"] {
-        let narrow = format == "int32";
-        let fits = match number.as_i64() {
-            Some(number) => !narrow || i32::try_from(number).is_ok(),
-            None => is_whole(&Value::Number(number.clone())),
-        };
-        if !fits {
-            let with = if ["int32", "int64"].contains(&format) {
-                format!("with format {format}")
-            } else {
-                "(default format)".to_owned()
-            };
-            errors.push(FieldError::invalid(
-                "",
-                "",
-                format!("Checked value must be of type integer {with} in {path}"),
-            ));
-        }
-    }
-    // Integers are compared with integer bounds.
-    let whole = number.is_i64();
-    let bound = |name: &str| {
-        schema[name]
-            .as_f64()
-            .map(|bound| if whole { bound.trunc() } else { bound })
-    };
-    let shown = || Value::Number(number.clone());
-    if let Some(factor) = bound("multipleOf") {
-        let quotient = if factor < 1.0 {
-            1.0 / factor * value
-        } else {
-            value / factor
-        };
-        if factor <= 0.0 {
-            errors.push(FieldError::invalid(
-                path,
-                "",
-                format!("factor MultipleOf declared for {path} must be positive: {factor}"),
-            ));
-        } else if quotient.fract() != 0.0 {
-            errors.push(FieldError::invalid(
-                path,
-                shown(),
-                format!("{path} in body should be a multiple of {factor}"),
-            ));
-        }
-    }
-    if let Some(min) = bound("minimum") {
-        let exclusive = schema["exclusiveMinimum"] == true;
-        if value < min || (exclusive && value <= min) {
-            let words = if exclusive {
-                "greater than"
-            } else {
-                "greater than or equal to"
-            };
-            errors.push(FieldError::invalid(
-                path,
-                shown(),
-                format!("{path} in body should be {words} {min}"),
-            ));
-        }
-    }
-    if let Some(max) = bound("maximum") {
-        let exclusive = schema["exclusiveMaximum"] == true;
-        if value > max || (exclusive && value >= max) {
-            let words = if exclusive {
-                "less than"
-            } else {
-                "less than or equal to"
-            };
-            errors.push(FieldError::invalid(
-                path,
-                shown(),
-                format!("{path} in body should be {words} {max}"),
-            ));
-        }
-    }
-    errors
 }
 
 /// The additional error when rules were not evaluated because of earlier errors.

@@ -81,6 +81,12 @@ impl AcceptedNames {
             .get("acceptedNames")
             .cloned()
             .unwrap_or_else(|| json!({}));
+        let known = accepted.clone();
+        // What the definition has under another key is taken, too.
+        let is_own = |key: &str, name: &str| {
+            let mut names = entries(&known);
+            names.any(|(other, known)| is_kind(other) == is_kind(key) && known == name)
+        };
         let mut conflict = None;
         for (key, reason) in [
             ("plural", "PluralConflict"),
@@ -91,13 +97,20 @@ impl AcceptedNames {
             ("categories", ""),
         ] {
             let value = &requested[key];
-            let is_taken =
-                |wanted: &&str| key != "categories" && self.is_taken(catalog, (&group, &name), key, wanted);
+            let is_taken = |wanted: &&str| {
+                key != "categories"
+                    && !texts(&known[key]).any(|known| known == *wanted)
+                    && (is_own(key, wanted) || self.is_taken(catalog, (&group, &name), key, wanted))
+            };
             let taken = texts(value).filter(is_taken);
             let mut messages: Vec<String> = taken.map(|name| format!("{name:?} is already in use")).collect();
             messages.dedup();
             match messages.as_slice() {
-                [] if value.is_null() => {}
+                [] if value.is_null() => {
+                    if let Some(accepted) = accepted.as_object_mut() {
+                        accepted.remove(key);
+                    }
+                }
                 [] => accepted[key] = value.clone(),
                 [message] => conflict = Some((reason, message.clone())),
                 messages => conflict = Some((reason, format!("[{}]", messages.join(", ")))),
@@ -197,5 +210,21 @@ mod tests {
         assert_eq!(names.record("zs.demo.dev", None).as_deref(), Some("demo.dev"));
         accept(&mut names, &mut second);
         assert!(has_condition(&second, "Established"));
+    }
+
+    #[test]
+    fn names_are_given_up_and_are_not_accepted_twice() {
+        let mut names = AcceptedNames::default();
+        let mut definition = definition("zs", &["s"]);
+        accept(&mut names, &mut definition);
+        definition["spec"]["names"]["shortNames"] = json!(["zs"]);
+        accept(&mut names, &mut definition);
+        let condition = &definition["status"]["conditions"][0];
+        assert_eq!(condition["message"], r#""zs" is already in use"#);
+        assert_eq!(definition["status"]["acceptedNames"]["shortNames"], json!(["s"]));
+        definition["spec"]["names"]["shortNames"] = Value::Null;
+        accept(&mut names, &mut definition);
+        assert!(has_condition(&definition, "NamesAccepted"));
+        assert!(definition["status"]["acceptedNames"].get("shortNames").is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Registry;
 use crate::builtin;
-use crate::crd::ScalePaths;
+use crate::crd::{CustomResourceDefinition, ScalePaths};
 use crate::kinds::{Kind, convert};
 use crate::meta;
 use crate::status::{ApiError, Cause};
@@ -26,10 +26,35 @@ pub(super) fn validate(
     let errors = version.map(|version| version.schema.validate(object, old));
     let errors = metadata.into_iter().chain(errors.into_iter().flatten());
     let scale = version.and_then(|version| version.scale.as_ref());
-    let scale = scale
-        .map(|scale| validate_scale_paths(scale, object))
-        .unwrap_or_default();
+    let scale = scale.map(|scale| {
+        let mut causes = vec![];
+        validate_replicas(&scale.spec, object, &mut causes);
+        validate_scale_status(scale, object, &mut causes);
+        causes
+    });
+    let scale = scale.unwrap_or_default();
     errors.map(Cause::from).chain(scale).collect()
+}
+
+/// Validates a write to the status of a custom resource, which may leave the rest invalid.
+fn validate_status(
+    kind: &Kind,
+    definition: &CustomResourceDefinition,
+    object: &Value,
+    old: &Value,
+) -> Vec<Cause> {
+    let metadata = builtin::validate_metadata(&object["metadata"], "metadata");
+    let mut causes: Vec<Cause> = metadata.into_iter().map(Cause::from).collect();
+    let Some(version) = definition.version(&kind.version) else {
+        return causes;
+    };
+    let errors = version.schema.validate_status(object, old);
+    causes.extend(errors.into_iter().map(Cause::from));
+    causes.iter_mut().for_each(make_relative_to_status);
+    if let Some(scale) = &version.scale {
+        validate_scale_status(scale, object, &mut causes);
+    }
+    causes
 }
 
 fn validate_builtin(
@@ -58,12 +83,7 @@ pub(super) fn validate_subresource(
     empties: &ExplicitEmptyFields,
 ) -> Vec<Cause> {
     match (subresource, &kind.definition) {
-        // For the status of a custom resource only the status is validated, with paths relative to it.
-        ("status", Some(_)) => {
-            let mut causes = validate(kind, object, Some(old), empties);
-            causes.iter_mut().for_each(make_relative_to_status);
-            causes
-        }
+        ("status", Some(definition)) => validate_status(kind, definition, object, old),
         ("status", None) if kind.kind == "CustomResourceDefinition" => vec![],
         ("status" | "approval" | "ephemeralcontainers" | "resize", None) => {
             validate_builtin(kind, object, Some(old), empties, subresource)
@@ -84,23 +104,25 @@ fn make_relative_to_status(cause: &mut Cause) {
     }
 }
 
-/// Validates the values at the paths of a definition's scale subresource.
-fn validate_scale_paths(scale: &ScalePaths, object: &Value) -> Vec<Cause> {
-    let mut causes = vec![];
-    for path in [&scale.spec, &scale.status] {
-        let field = format!(".{}", path.join("."));
-        match nested_field(object, path, "int64", |value| value.as_i64().is_some()) {
-            Err(why) => causes.push(Cause::invalid(&field, &Value::from(0), why)),
-            Ok(Some(value)) if value.as_i64() < Some(0) => {
-                causes.push(Cause::invalid(&field, value, "should be a non-negative integer"));
-            }
-            Ok(Some(value)) if value.as_i64() > Some(i64::from(i32::MAX)) => {
-                let why = format!("should be less than or equal to {}", i32::MAX);
-                causes.push(Cause::invalid(&field, value, why));
-            }
-            Ok(_) => {}
+/// Validates the replicas at a path of a definition's scale subresource.
+fn validate_replicas(path: &[String], object: &Value, causes: &mut Vec<Cause>) {
+    let field = format!(".{}", path.join("."));
+    match nested_field(object, path, "int64", |value| value.as_i64().is_some()) {
+        Err(why) => causes.push(Cause::invalid(&field, &Value::from(0), why)),
+        Ok(Some(value)) if value.as_i64() < Some(0) => {
+            causes.push(Cause::invalid(&field, value, "should be a non-negative integer"));
         }
+        Ok(Some(value)) if value.as_i64() > Some(i64::from(i32::MAX)) => {
+            let why = format!("should be less than or equal to {}", i32::MAX);
+            causes.push(Cause::invalid(&field, value, why));
+        }
+        Ok(_) => {}
     }
+}
+
+/// Validates the replicas in the status, and the selector.
+fn validate_scale_status(scale: &ScalePaths, object: &Value, causes: &mut Vec<Cause>) {
+    validate_replicas(&scale.status, object, causes);
     if let Some(path) = &scale.selector
         && let Err(why) = nested_field(object, path, "string", Value::is_string)
     {
@@ -110,7 +132,6 @@ fn validate_scale_paths(scale: &ScalePaths, object: &Value) -> Vec<Cause> {
             why,
         ));
     }
-    causes
 }
 
 /// Returns the value at a path if it has the wanted Go type (Go's `unstructured.NestedFieldNoCopy`).
@@ -252,12 +273,19 @@ mod tests {
             ),
             (json!({ "spec": { "n": -1 } }), "should be a non-negative integer"),
         ] {
-            let causes = validate_scale_paths(&scale, &object);
+            let causes = scale_causes(&scale, &object);
             assert!(
                 causes.len() == 1 && causes[0].message.ends_with(why),
                 "{causes:?}"
             );
         }
-        assert!(validate_scale_paths(&scale, &json!({ "spec": { "n": 3 }, "status": {} })).is_empty());
+        assert!(scale_causes(&scale, &json!({ "spec": { "n": 3 }, "status": {} })).is_empty());
+    }
+
+    fn scale_causes(scale: &ScalePaths, object: &Value) -> Vec<Cause> {
+        let mut causes = vec![];
+        validate_replicas(&scale.spec, object, &mut causes);
+        validate_scale_status(scale, object, &mut causes);
+        causes
     }
 }

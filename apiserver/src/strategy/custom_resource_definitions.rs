@@ -1,5 +1,6 @@
 //! The strategy of CustomResourceDefinitions: default names and validation.
 
+use super::selectable_fields;
 use crate::builtin;
 use crate::crd::api_approval::{self, ApiApproval};
 use crate::crd::invalid_ca_bundle;
@@ -51,11 +52,14 @@ pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
         status.insert("conditions".into(), Value::Null);
         status.insert("acceptedNames".into(), json!({ "plural": "", "kind": "" }));
     }
-    // A client that writes only the status may remove stored versions.
+    // A client that writes only the status may remove stored versions, but not all.
     let is_status = old.is_some_and(|old| old["spec"] == current_spec);
     let known = status.entry("storedVersions").or_insert_with(|| json!([]));
+    if known.is_null() {
+        *known = json!([]);
+    }
     if let Value::Array(known) = known
-        && !is_status
+        && (!is_status || known.is_empty())
     {
         known.extend(stored.filter(|version| !known.contains(version)));
     }
@@ -75,8 +79,15 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
             reason,
         ));
     }
+    let group_errors = names::subdomain_errors(group);
     if group.is_empty() {
         causes.push(Cause::required("spec.group", ""));
+    } else if !group_errors.is_empty() {
+        causes.push(Cause::invalid(
+            "spec.group",
+            &spec["group"],
+            group_errors.join(","),
+        ));
     } else if !group.contains('.') {
         causes.push(Cause::invalid(
             "spec.group",
@@ -102,29 +113,29 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     causes.extend(conversion.into_iter().map(Cause::from));
     check_preserve_unknown_fields(spec, old, &mut causes);
     check_names(&spec["names"], &mut causes);
-    check_approval(object, &mut causes);
+    check_approval(object, old, &mut causes);
     if let Some(old) = old {
-        for key in ["group", "scope"] {
-            if old["spec"][key] != spec[key] {
-                causes.push(Cause::invalid(
-                    format!("spec.{key}"),
-                    &spec[key],
-                    "field is immutable",
-                ));
-            }
-        }
-        for key in ["plural", "kind"] {
-            if old["spec"]["names"][key] != spec["names"][key] && meta::has_condition(old, "Established") {
-                let value = &spec["names"][key];
-                causes.push(Cause::invalid(
-                    format!("spec.names.{key}"),
-                    value,
-                    "field is immutable",
-                ));
-            }
-        }
+        check_immutable(spec, old, &mut causes);
     }
     causes
+}
+
+/// Refuses changes of what identifies the resource, and, once the definition is established, of what its objects depend on.
+fn check_immutable(spec: &Value, old: &Value, causes: &mut Vec<Cause>) {
+    let is_established = meta::has_condition(old, "Established");
+    for (field, always) in [
+        ("group", true),
+        ("scope", false),
+        ("names/plural", true),
+        ("names/kind", false),
+    ] {
+        let pointer = format!("/{field}");
+        let value = spec.pointer(&pointer).unwrap_or(&Value::Null);
+        if (always || is_established) && old["spec"].pointer(&pointer).unwrap_or(&Value::Null) != value {
+            let field = format!("spec.{}", field.replace('/', "."));
+            causes.push(Cause::invalid(field, value, "field is immutable"));
+        }
+    }
 }
 
 /// Returns why the bundle of the conversion webhook is refused. An invalid one is allowed until the definition is established, so that it can
@@ -145,6 +156,12 @@ fn check_preserve_unknown_fields(spec: &Value, old: Option<&Value>, causes: &mut
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
         causes.push(Cause::invalid(FIELD, &spec["preserveUnknownFields"], why));
     }
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    let mut schemas = versions.map(|version| &version["schema"]["openAPIV3Schema"]);
+    if schemas.any(has_default) {
+        let why = "must be false in order to use defaults in the schema";
+        causes.push(Cause::invalid(FIELD, &spec["preserveUnknownFields"], why));
+    }
     let strategy = &spec["conversion"]["strategy"];
     if strategy == "Webhook" {
         let why = format!("must be None if {FIELD} is true");
@@ -152,8 +169,29 @@ fn check_preserve_unknown_fields(spec: &Value, old: Option<&Value>, causes: &mut
     }
 }
 
+/// Whether a schema, or one within it, has a default.
+fn has_default(schema: &Value) -> bool {
+    // Indexing a missing schema gives null, and so on forever.
+    if !schema.is_object() {
+        return false;
+    }
+    let mut fields = schema["properties"].as_object().into_iter().flatten();
+    let nested = ["items", "additionalProperties", "not"].map(|name| &schema[name]);
+    let branches = ["allOf", "anyOf", "oneOf"].map(|name| &schema[name]);
+    let mut branches = branches.into_iter().filter_map(Value::as_array).flatten();
+    !schema["default"].is_null()
+        || fields.any(|(_, schema)| has_default(schema))
+        || nested.into_iter().any(has_default)
+        || branches.any(has_default)
+}
+
 /// Upper limit of the length of a deprecation warning, in bytes.
 const MAX_DEPRECATION_WARNING_BYTES: usize = 256;
+
+/// Whether Go considers a character printable. Marks are, which Rust escapes only at the start of a text.
+fn is_printable(c: char) -> bool {
+    !c.is_control() && !format!("a{c}").escape_debug().to_string().contains("\\u{")
+}
 
 fn check_deprecation_warning(version: &Value, path: &str, causes: &mut Vec<Cause>) {
     let value = &version["deprecationWarning"];
@@ -171,7 +209,6 @@ fn check_deprecation_warning(version: &Value, path: &str, causes: &mut Vec<Cause
     if warning.is_empty() {
         refuse("must not be an empty string");
     }
-    let is_printable = |c: char| c == ' ' || !c.is_control() && !c.is_whitespace();
     if let Some((at, _)) = warning.char_indices().find(|(_, c)| !is_printable(*c)) {
         refuse(&format!(
             "must only contain printable UTF-8 characters; non-printable character found at index {at}"
@@ -216,12 +253,12 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
         if let Some(parent) = shared.parent("subresources", at) {
             check_scale(version, &parent, causes);
         }
-        check_schema(version, at, &shared, causes);
+        check_schema(object, version, at, &shared, causes);
     }
     check_stored_versions(object, causes);
 }
 
-fn check_schema(version: &Value, at: usize, shared: &SharedFields, causes: &mut Vec<Cause>) {
+fn check_schema(object: &Value, version: &Value, at: usize, shared: &SharedFields, causes: &mut Vec<Cause>) {
     let schema = &version["schema"]["openAPIV3Schema"];
     if schema.is_null() {
         let reason = if version["schema"].is_null() {
@@ -239,7 +276,57 @@ fn check_schema(version: &Value, at: usize, shared: &SharedFields, causes: &mut 
             "schema"
         };
         let path = format!("{parent}.{name}.openAPIV3Schema");
+        let has_status = |version: &Value| !version["subresources"]["status"].is_null();
+        let is_status_enabled = if shared.has("schema") {
+            versions(object).any(has_status)
+        } else {
+            has_status(version)
+        };
+        if is_status_enabled {
+            check_root(schema, &path, causes);
+        }
         causes.extend(check_structural(schema, &path).into_iter().map(Cause::from));
+    }
+}
+
+/// What a schema may have at its root if the status is a subresource, which is validated by its own part of the schema.
+const ALLOWED_AT_ROOT: [&str; 22] = [
+    "description",
+    "type",
+    "format",
+    "title",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "multipleOf",
+    "required",
+    "items",
+    "properties",
+    "externalDocs",
+    "example",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-validations",
+];
+
+fn check_root(schema: &Value, path: &str, causes: &mut Vec<Cause>) {
+    let keywords = schema.as_object().into_iter().flatten();
+    let mut set = keywords.filter(|(_, value)| !(value.is_null() || **value == false || **value == ""));
+    let ty = text(schema, "type");
+    if !ty.is_empty() && ty != "object" {
+        let why = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
+        causes.push(Cause::invalid(format!("{path}.type"), &schema["type"], why));
+    } else if set.any(|(name, _)| !ALLOWED_AT_ROOT.contains(&name.as_str())) {
+        let why = "only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern \
+                   MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields \
+                   XValidations] fields are allowed at the root of the schema if the status subresource is enabled";
+        causes.push(Cause::invalid(path, schema, why));
     }
 }
 
@@ -258,14 +345,14 @@ fn check_stored_versions(object: &Value, causes: &mut Vec<Cause>) {
             causes.push(Cause::invalid(FIELD, value, reason));
         }
     }
-    for version in known {
+    for (at, version) in known.iter().enumerate() {
         if !versions(object).any(|known| known["name"] == *version) {
             let reason = format!(
                 "missing from spec.versions; {} was previously a storage version, and must remain in spec.versions until \
                 a storage migration ensures no data remains persisted in {0} and removes {0} from status.storedVersions",
                 version.as_str().unwrap_or_default()
             );
-            causes.push(Cause::invalid(format!("{FIELD}[0]"), version, reason));
+            causes.push(Cause::invalid(format!("{FIELD}[{at}]"), version, reason));
         }
     }
 }
@@ -366,6 +453,11 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
             causes.push(Cause::invalid(&field, &names[key], reason));
         }
     }
+    let kind = &names["kind"];
+    if *kind == names["listKind"] && kind.as_str().is_some_and(|kind| !kind.is_empty()) {
+        let reason = "kind and listKind may not be the same";
+        causes.push(Cause::invalid("spec.names.listKind", kind, reason));
+    }
     for key in ["shortNames", "categories"] {
         for (at, name) in names[key].as_array().into_iter().flatten().enumerate() {
             for reason in names::dns_1035_errors(name.as_str().unwrap_or_default()) {
@@ -375,11 +467,13 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The API groups of Kubernetes require an api_approval annotation.
-fn check_approval(object: &Value, causes: &mut Vec<Cause>) {
+/// The API groups of Kubernetes require an api_approval annotation. An update may leave it as it is.
+fn check_approval(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     let field = format!("metadata.annotations[{}]", api_approval::ANNOTATION);
     let annotation = &object["metadata"]["annotations"][api_approval::ANNOTATION];
-    match ApiApproval::of_definition(object) {
+    let known = old.and_then(ApiApproval::of_definition);
+    let api_approval = ApiApproval::of_definition(object);
+    match api_approval.filter(|api_approval| known != Some(*api_approval)) {
         Some(api_approval @ ApiApproval::Missing) => {
             causes.push(Cause::required(field, &api_approval.message(object)));
         }
@@ -389,6 +483,20 @@ fn check_approval(object: &Value, causes: &mut Vec<Cause>) {
         _ => {}
     }
 }
+
+/// The formats of printer columns.
+const COLUMN_FORMATS: [&str; 8] = [
+    "byte",
+    "date",
+    "date-time",
+    "double",
+    "float",
+    "int32",
+    "int64",
+    "password",
+];
+
+const NO_LEADING_DOT: &str = "must be a simple json path starting with .";
 
 fn check_columns(version: &Value, path: &str, causes: &mut Vec<Cause>) {
     let columns = version["additionalPrinterColumns"].as_array();
@@ -406,21 +514,29 @@ fn check_columns(version: &Value, path: &str, causes: &mut Vec<Cause>) {
             let reason = format!("must be one of {}", known.join(","));
             causes.push(Cause::invalid(format!("{path}.type"), &column["type"], reason));
         }
+        let format = text(column, "format");
+        if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
+            let reason = format!("must be one of {}", COLUMN_FORMATS.join(","));
+            causes.push(Cause::invalid(
+                format!("{path}.format"),
+                &column["format"],
+                reason,
+            ));
+        }
         let json_path = column["jsonPath"].as_str().unwrap_or_default();
         if json_path.is_empty() {
             causes.push(Cause::required(format!("{path}.JSONPath"), ""));
         } else if !json_path.starts_with('.') {
-            let reason = "must be a simple json path starting with .";
             causes.push(Cause::invalid(
                 format!("{path}.JSONPath"),
                 &column["jsonPath"],
-                reason,
+                NO_LEADING_DOT,
             ));
         }
     }
 }
 
-/// Requires selectable fields to be strings, integers or booleans in the schema.
+/// Requires selectable fields to be fields of the schema.
 fn check_selectable(version: &Value, path: &str, shared: &SharedFields, causes: &mut Vec<Cause>) {
     let fields = version["selectableFields"].as_array();
     let is_at_top = shared.has("selectableFields");
@@ -434,23 +550,9 @@ fn check_selectable(version: &Value, path: &str, shared: &SharedFields, causes: 
         let field = format!("{path}.selectableFields");
         return causes.push(Cause::invalid(field, &json!(""), reason));
     }
-    for (at, field) in fields.into_iter().flatten().enumerate() {
-        let json_path = field["jsonPath"].as_str().unwrap_or_default();
-        let field_schema = json_path
-            .trim_start_matches('.')
-            .split('.')
-            .fold(&version["schema"]["openAPIV3Schema"], |schema, key| {
-                &schema["properties"][key]
-            });
-        let reason = match field_schema["type"].as_str() {
-            Some("string" | "integer" | "boolean") => continue,
-            None => "is an invalid path: does not refer to a valid field",
-            Some(_) => {
-                "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
-            }
-        };
-        let field_path = format!("{path}.selectableFields[{at}].jsonPath");
-        causes.push(Cause::invalid(field_path, &field["jsonPath"], reason));
+    if let Some(fields) = fields {
+        let schema = &version["schema"]["openAPIV3Schema"];
+        selectable_fields::check(fields, schema, &format!("{path}.selectableFields"), causes);
     }
 }
 
@@ -464,6 +566,8 @@ fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) {
         let json_path = scale[key].as_str().unwrap_or_default();
         if json_path.is_empty() {
             causes.push(Cause::required(field, ""));
+        } else if !json_path.starts_with('.') {
+            causes.push(Cause::invalid(field, &scale[key], NO_LEADING_DOT));
         } else if !json_path.starts_with(&format!(".{root}.")) {
             let reason = format!("should be a json path under .{root}");
             causes.push(Cause::invalid(field, &scale[key], reason));
@@ -476,7 +580,11 @@ fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) {
             .any(|root| json_path.starts_with(root))
     {
         let field = format!("{path}.subresources.scale.labelSelectorPath");
-        let reason = "should be a json path under either .spec or .status";
+        let reason = if json_path.starts_with('.') {
+            "should be a json path under either .spec or .status"
+        } else {
+            NO_LEADING_DOT
+        };
         causes.push(Cause::invalid(field, &scale["labelSelectorPath"], reason));
     }
 }

@@ -11,6 +11,7 @@ mod namespaces;
 mod node_ports;
 mod pods;
 mod secrets;
+mod selectable_fields;
 mod service_network;
 mod services;
 mod signing_requests;

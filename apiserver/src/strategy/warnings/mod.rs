@@ -99,7 +99,7 @@ pub(crate) fn on_create(kind: &Kind, object: &Value) -> Vec<String> {
 
 /// Returns the warnings about an update of an object, or of a subresource if `subresource` is not empty.
 pub(crate) fn on_update(kind: &Kind, subresource: &str, object: &Value, old: &Value) -> Vec<String> {
-    let mut warnings = vec![];
+    let mut warnings = unchanged_violations(kind, object, old);
     if subresource == "status" && matches!(kind.kind.as_str(), "Service" | "Ingress") {
         network::warn_load_balancer_status(&object["status"], &mut warnings);
     }
@@ -204,11 +204,25 @@ fn warn_finalizers(kind: &Kind, object: &Value, old: &Value, warnings: &mut Vec<
         .collect();
     added.sort_unstable();
     for name in added {
+        let path = if name.contains('.') {
+            " including a path (/)"
+        } else {
+            ""
+        };
         warnings.push(format!(
-            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name to avoid accidental conflicts with other \
+            "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other \
              finalizer writers"
         ));
     }
+}
+
+/// Warns about rules that a custom resource violates with what an update leaves unchanged.
+fn unchanged_violations(kind: &Kind, object: &Value, old: &Value) -> Vec<String> {
+    let definition = kind.definition.as_ref();
+    let version = definition.and_then(|definition| definition.version(&kind.version));
+    let violations = version.map(|version| version.schema.unchanged_violations(object, old));
+    let violations = violations.unwrap_or_default();
+    violations.iter().map(ToString::to_string).collect()
 }
 
 /// Returns the pod template of a kind with its path, which ends with a dot.

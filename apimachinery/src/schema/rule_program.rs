@@ -1,0 +1,92 @@
+//! A compiled rule, and its evaluation by kube-cel.
+
+use crate::cel::{register_overrides, translate};
+use kube_cel::KubeCelExt as _;
+use kube_cel::cel::{Context, Program, Value as CelValue};
+
+thread_local! {
+    static CONTEXT: Context<'static> = {
+        let mut context = Context::default().with_all();
+        register_overrides(&mut context);
+        context
+    };
+}
+
+/// A rule, and its `messageExpression`.
+#[derive(Debug)]
+pub(super) struct RuleProgram {
+    /// An error says why it does not compile.
+    rule: Result<Program, String>,
+    message: Option<Program>,
+    old_is_optional: bool,
+}
+
+/// Why a rule does not hold.
+#[derive(Debug)]
+pub(super) enum Violation {
+    /// It is false. The text is the result of its `messageExpression`, which may be empty.
+    False(String),
+    /// It cannot be evaluated.
+    Failed(String),
+}
+
+impl RuleProgram {
+    pub(super) fn compile(rule: &str, message: Option<&str>, old_is_optional: bool) -> Self {
+        let compiled =
+            Program::compile(rule).map_err(|error| format!("failed to compile rule \"{rule}\": {error}"));
+        let message = message.map(|text| {
+            Program::compile(text).map_err(|error| {
+                format!("failed to compile messageExpression \"{text}\" for rule \"{rule}\": {error}")
+            })
+        });
+        let (rule, message) = match message {
+            Some(Err(why)) => (compiled.and(Err(why)), None),
+            Some(Ok(message)) => (compiled, Some(message)),
+            None => (compiled, None),
+        };
+        Self {
+            rule,
+            message,
+            old_is_optional,
+        }
+    }
+
+    /// Whether the rule compares with the old value.
+    pub(super) fn reads_old(&self) -> bool {
+        let rule = self.rule.as_ref();
+        rule.is_ok_and(|rule| rule.references().has_variable("oldSelf"))
+    }
+
+    /// Returns why the rule does not hold. A rule that compares with the old value holds if there is none, unless it is optional.
+    pub(super) fn evaluate(&self, value: &CelValue, old: Option<&CelValue>) -> Option<Violation> {
+        let rule = match &self.rule {
+            Ok(rule) => rule,
+            Err(why) => return Some(Violation::Failed(translate(why))),
+        };
+        if old.is_none() && !self.old_is_optional && self.reads_old() {
+            return None;
+        }
+        CONTEXT.with(|context| {
+            let mut scope = context.new_inner_scope();
+            scope.add_variable_from_value("self", value.clone());
+            if let Some(old) = old {
+                scope.add_variable_from_value("oldSelf", old.clone());
+            } else if self.old_is_optional {
+                scope.add_variable_from_value("oldSelf", CelValue::Null);
+            }
+            match rule.execute(&scope) {
+                Ok(CelValue::Bool(true)) => None,
+                Ok(CelValue::Bool(false)) => Some(Violation::False(self.message(&scope))),
+                Ok(_) => Some(Violation::Failed("rule did not evaluate to bool".to_owned())),
+                Err(error) => Some(Violation::Failed(translate(&error.to_string()))),
+            }
+        })
+    }
+
+    fn message(&self, scope: &Context<'_>) -> String {
+        match self.message.as_ref().map(|message| message.execute(scope)) {
+            Some(Ok(CelValue::String(text))) => text.to_string(),
+            _ => String::new(),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Values as rules see them: with types that depend on the schema, and with the names that fields have in rules.
+
+use super::format::is_go_duration;
+use crate::cel::escaped;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kube_cel::cel::objects::{Key, Map};
+use kube_cel::cel::{Value as CelValue, functions};
+use serde_json::{Number, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Converts a value of a schema.
+pub(super) fn to_cel(value: &Value, schema: &Value) -> CelValue {
+    match value {
+        Value::Null => CelValue::Null,
+        Value::Bool(truth) => CelValue::Bool(*truth),
+        Value::Number(number) => number_to_cel(number),
+        Value::String(text) => text_to_cel(text, schema),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| to_cel(item, &schema["items"]));
+            CelValue::List(Arc::new(items.collect()))
+        }
+        Value::Object(fields) => {
+            let values = &schema["additionalProperties"];
+            // The keys of a map are no names of fields.
+            let is_map = !values.is_null() && *values != false;
+            let entries = fields.iter().map(|(name, value)| {
+                let schema = schema["properties"].get(name).unwrap_or(values);
+                let key = if is_map { name.clone() } else { escaped(name) };
+                (Key::String(Arc::new(key)), to_cel(value, schema))
+            });
+            let map: HashMap<Key, CelValue> = entries.collect();
+            CelValue::Map(Map { map: Arc::new(map) })
+        }
+    }
+}
+
+fn number_to_cel(number: &Number) -> CelValue {
+    match (number.as_i64(), number.as_u64()) {
+        (Some(number), _) => CelValue::Int(number),
+        (None, Some(number)) => CelValue::UInt(number),
+        (None, None) => CelValue::Float(number.as_f64().unwrap_or_default()),
+    }
+}
+
+/// Converts a text by its format; one that does not have its format remains a text.
+fn text_to_cel(text: &str, schema: &Value) -> CelValue {
+    let plain = || CelValue::String(Arc::new(text.to_owned()));
+    if schema["x-kubernetes-int-or-string"] == true {
+        return plain();
+    }
+    match schema["format"].as_str() {
+        Some("date-time") => functions::timestamp(Arc::new(text.to_owned())).unwrap_or_else(|_| plain()),
+        Some("date") => {
+            functions::timestamp(Arc::new(format!("{text}T00:00:00Z"))).unwrap_or_else(|_| plain())
+        }
+        Some("duration") if is_go_duration(text) => {
+            functions::duration(Arc::new(text.to_owned())).unwrap_or_else(|_| plain())
+        }
+        Some("byte") => STANDARD
+            .decode(text)
+            .map_or_else(|_| plain(), |bytes| CelValue::Bytes(Arc::new(bytes))),
+        _ => plain(),
+    }
+}
