@@ -26,7 +26,7 @@ fn write_value(text: &mut String, value: &Value) {
         }
         Value::Object(fields) => show_map(text, fields),
         Value::Number(number) if number.is_f64() => {
-            text.push_str(&float(number.as_f64().unwrap_or_default()))
+            text.push_str(&float(number.as_f64().unwrap_or_default()));
         }
         // Writing to a string cannot fail.
         other => drop(write!(text, "{other}")),
