@@ -199,9 +199,9 @@ fn visit_defaults(
 }
 
 fn check_unknown_fields(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<FieldError>) {
-    let mut default = schema["default"].clone();
-    prune::prune(&mut default, schema, is_root, "", &mut Vec::new());
-    if default != schema["default"] {
+    let (mut default, mut unknown) = (schema["default"].clone(), Vec::new());
+    prune::prune(&mut default, schema, is_root, "", &mut unknown);
+    if !unknown.is_empty() {
         let detail = "must not have unknown fields";
         errors.push(FieldError::invalid(path, schema["default"].clone(), detail));
     }

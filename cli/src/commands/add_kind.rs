@@ -55,8 +55,11 @@ fn plan(args: &AddKind, group: &Group, project: &Project, context: &Context<'_>)
         let text = source::declare_module(text, module)?;
         source::export_in_prelude(&text, module)
     })?;
-    let kind = args.kind.as_str();
-    source_edits::register(&mut plan, project, &CONTROLLER, (kind, module))?;
+    // An existing kind may have lost its controller: `add controller` writes another.
+    if !exists || project.read(CONTROLLER.path(module))?.is_some() {
+        let kind = args.kind.as_str();
+        source_edits::register(&mut plan, project, &CONTROLLER, (kind, module))?;
+    }
     Ok(plan)
 }
 

@@ -268,3 +268,17 @@ fn refusals_write_nothing() {
         .expect(exit::UNCOMMITTED)
         .stderr_contains("tests/foo.rs would be changed and has uncommitted changes");
 }
+
+#[test]
+fn kind_without_a_controller_is_not_registered_by_add_kind() {
+    let project = Sandbox::project();
+    project
+        .kubewright("remove controller Foo --allow-dirty")
+        .expect(0);
+    let files = project.files();
+    project
+        .kubewright("add kind Foo --allow-dirty")
+        .expect(0)
+        .stderr_contains("kind Foo already exists, nothing to do");
+    assert_eq!(project.files(), files);
+}
