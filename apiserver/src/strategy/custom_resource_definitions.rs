@@ -1,5 +1,6 @@
 //! The strategy of CustomResourceDefinitions: default names and validation.
 
+use super::definition_version::{check_columns, check_deprecation_warning, check_scale};
 use super::selectable_fields;
 use crate::builtin;
 use crate::crd::api_approval::{self, ApiApproval};
@@ -183,37 +184,6 @@ fn has_default(schema: &Value) -> bool {
         || fields.any(|(_, schema)| has_default(schema))
         || nested.into_iter().any(has_default)
         || branches.any(has_default)
-}
-
-/// Upper limit of the length of a deprecation warning, in bytes.
-const MAX_DEPRECATION_WARNING_BYTES: usize = 256;
-
-/// Whether Go considers a character printable. Marks are, which Rust escapes only at the start of a text.
-fn is_printable(c: char) -> bool {
-    !c.is_control() && !format!("a{c}").escape_debug().to_string().contains("\\u{")
-}
-
-fn check_deprecation_warning(version: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let value = &version["deprecationWarning"];
-    let Some(warning) = value.as_str() else { return };
-    let mut refuse =
-        |why: &str| causes.push(Cause::invalid(format!("{path}.deprecationWarning"), value, why));
-    if version["deprecated"] != true {
-        return refuse("can only be set for deprecated versions");
-    }
-    if warning.len() > MAX_DEPRECATION_WARNING_BYTES {
-        refuse(&format!(
-            "must be <= {MAX_DEPRECATION_WARNING_BYTES} characters long"
-        ));
-    }
-    if warning.is_empty() {
-        refuse("must not be an empty string");
-    }
-    if let Some((at, _)) = warning.char_indices().find(|(_, c)| !is_printable(*c)) {
-        refuse(&format!(
-            "must only contain printable UTF-8 characters; non-printable character found at index {at}"
-        ));
-    }
 }
 
 fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
@@ -484,58 +454,6 @@ fn check_approval(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) 
     }
 }
 
-/// The formats of printer columns.
-const COLUMN_FORMATS: [&str; 8] = [
-    "byte",
-    "date",
-    "date-time",
-    "double",
-    "float",
-    "int32",
-    "int64",
-    "password",
-];
-
-const NO_LEADING_DOT: &str = "must be a simple json path starting with .";
-
-fn check_columns(version: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let columns = version["additionalPrinterColumns"].as_array();
-    for (at, column) in columns.into_iter().flatten().enumerate() {
-        let path = format!("{path}.additionalPrinterColumns[{at}]");
-        if column["name"].as_str().is_none_or(str::is_empty) {
-            causes.push(Cause::required(format!("{path}.name"), ""));
-        }
-        let kind = column["type"].as_str().unwrap_or_default();
-        let known = ["boolean", "date", "integer", "number", "string"];
-        if kind.is_empty() {
-            let reason = format!("must be one of {}", known.join(","));
-            causes.push(Cause::required(format!("{path}.type"), &reason));
-        } else if !known.contains(&kind) {
-            let reason = format!("must be one of {}", known.join(","));
-            causes.push(Cause::invalid(format!("{path}.type"), &column["type"], reason));
-        }
-        let format = text(column, "format");
-        if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
-            let reason = format!("must be one of {}", COLUMN_FORMATS.join(","));
-            causes.push(Cause::invalid(
-                format!("{path}.format"),
-                &column["format"],
-                reason,
-            ));
-        }
-        let json_path = column["jsonPath"].as_str().unwrap_or_default();
-        if json_path.is_empty() {
-            causes.push(Cause::required(format!("{path}.JSONPath"), ""));
-        } else if !json_path.starts_with('.') {
-            causes.push(Cause::invalid(
-                format!("{path}.JSONPath"),
-                &column["jsonPath"],
-                NO_LEADING_DOT,
-            ));
-        }
-    }
-}
-
 /// Requires selectable fields to be fields of the schema.
 fn check_selectable(version: &Value, path: &str, shared: &SharedFields, causes: &mut Vec<Cause>) {
     let fields = version["selectableFields"].as_array();
@@ -553,38 +471,5 @@ fn check_selectable(version: &Value, path: &str, shared: &SharedFields, causes: 
     if let Some(fields) = fields {
         let schema = &version["schema"]["openAPIV3Schema"];
         selectable_fields::check(fields, schema, &format!("{path}.selectableFields"), causes);
-    }
-}
-
-fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let scale = &version["subresources"]["scale"];
-    if !scale.is_object() {
-        return;
-    }
-    for (key, root) in [("specReplicasPath", "spec"), ("statusReplicasPath", "status")] {
-        let field = format!("{path}.subresources.scale.{key}");
-        let json_path = scale[key].as_str().unwrap_or_default();
-        if json_path.is_empty() {
-            causes.push(Cause::required(field, ""));
-        } else if !json_path.starts_with('.') {
-            causes.push(Cause::invalid(field, &scale[key], NO_LEADING_DOT));
-        } else if !json_path.starts_with(&format!(".{root}.")) {
-            let reason = format!("should be a json path under .{root}");
-            causes.push(Cause::invalid(field, &scale[key], reason));
-        }
-    }
-    let json_path = scale["labelSelectorPath"].as_str().unwrap_or_default();
-    if !json_path.is_empty()
-        && ![".spec.", ".status."]
-            .iter()
-            .any(|root| json_path.starts_with(root))
-    {
-        let field = format!("{path}.subresources.scale.labelSelectorPath");
-        let reason = if json_path.starts_with('.') {
-            "should be a json path under either .spec or .status"
-        } else {
-            NO_LEADING_DOT
-        };
-        causes.push(Cause::invalid(field, &scale["labelSelectorPath"], reason));
     }
 }

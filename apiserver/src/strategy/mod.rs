@@ -4,6 +4,7 @@
 mod claims;
 mod custom_resource_definitions;
 mod decode;
+mod definition_version;
 mod feature_gates;
 mod ip_families;
 mod jobs;

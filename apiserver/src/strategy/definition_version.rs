@@ -1,0 +1,121 @@
+//! Checks of one version of a definition, but for its schema: printer columns, the scale, the deprecation warning.
+
+use crate::meta::text;
+use crate::status::Cause;
+use serde_json::Value;
+
+/// The formats of printer columns.
+const COLUMN_FORMATS: [&str; 8] = [
+    "byte",
+    "date",
+    "date-time",
+    "double",
+    "float",
+    "int32",
+    "int64",
+    "password",
+];
+
+const NO_LEADING_DOT: &str = "must be a simple json path starting with .";
+
+pub(super) fn check_columns(version: &Value, path: &str, causes: &mut Vec<Cause>) {
+    let columns = version["additionalPrinterColumns"].as_array();
+    for (at, column) in columns.into_iter().flatten().enumerate() {
+        let path = format!("{path}.additionalPrinterColumns[{at}]");
+        if column["name"].as_str().is_none_or(str::is_empty) {
+            causes.push(Cause::required(format!("{path}.name"), ""));
+        }
+        let kind = column["type"].as_str().unwrap_or_default();
+        let known = ["boolean", "date", "integer", "number", "string"];
+        if kind.is_empty() {
+            let reason = format!("must be one of {}", known.join(","));
+            causes.push(Cause::required(format!("{path}.type"), &reason));
+        } else if !known.contains(&kind) {
+            let reason = format!("must be one of {}", known.join(","));
+            causes.push(Cause::invalid(format!("{path}.type"), &column["type"], reason));
+        }
+        let format = text(column, "format");
+        if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
+            let reason = format!("must be one of {}", COLUMN_FORMATS.join(","));
+            causes.push(Cause::invalid(
+                format!("{path}.format"),
+                &column["format"],
+                reason,
+            ));
+        }
+        let json_path = column["jsonPath"].as_str().unwrap_or_default();
+        if json_path.is_empty() {
+            causes.push(Cause::required(format!("{path}.JSONPath"), ""));
+        } else if !json_path.starts_with('.') {
+            causes.push(Cause::invalid(
+                format!("{path}.JSONPath"),
+                &column["jsonPath"],
+                NO_LEADING_DOT,
+            ));
+        }
+    }
+}
+
+pub(super) fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) {
+    let scale = &version["subresources"]["scale"];
+    if !scale.is_object() {
+        return;
+    }
+    for (key, root) in [("specReplicasPath", "spec"), ("statusReplicasPath", "status")] {
+        let field = format!("{path}.subresources.scale.{key}");
+        let json_path = scale[key].as_str().unwrap_or_default();
+        if json_path.is_empty() {
+            causes.push(Cause::required(field, ""));
+        } else if !json_path.starts_with('.') {
+            causes.push(Cause::invalid(field, &scale[key], NO_LEADING_DOT));
+        } else if !json_path.starts_with(&format!(".{root}.")) {
+            let reason = format!("should be a json path under .{root}");
+            causes.push(Cause::invalid(field, &scale[key], reason));
+        }
+    }
+    let json_path = scale["labelSelectorPath"].as_str().unwrap_or_default();
+    if !json_path.is_empty()
+        && ![".spec.", ".status."]
+            .iter()
+            .any(|root| json_path.starts_with(root))
+    {
+        let field = format!("{path}.subresources.scale.labelSelectorPath");
+        let reason = if json_path.starts_with('.') {
+            "should be a json path under either .spec or .status"
+        } else {
+            NO_LEADING_DOT
+        };
+        causes.push(Cause::invalid(field, &scale["labelSelectorPath"], reason));
+    }
+}
+
+/// Upper limit of the length of a deprecation warning, in bytes.
+const MAX_DEPRECATION_WARNING_BYTES: usize = 256;
+
+/// Whether Go considers a character printable. Marks are, which Rust escapes only at the start of a text.
+fn is_printable(c: char) -> bool {
+    !c.is_control() && !format!("a{c}").escape_debug().to_string().contains("\\u{")
+}
+
+pub(super) fn check_deprecation_warning(version: &Value, path: &str, causes: &mut Vec<Cause>) {
+    let value = &version["deprecationWarning"];
+    let Some(warning) = value.as_str() else { return };
+    let mut refuse =
+        |why: &str| causes.push(Cause::invalid(format!("{path}.deprecationWarning"), value, why));
+    if version["deprecated"] != true {
+        return refuse("can only be set for deprecated versions");
+    }
+    if warning.len() > MAX_DEPRECATION_WARNING_BYTES {
+        refuse(&format!(
+            "must be <= {MAX_DEPRECATION_WARNING_BYTES} characters long"
+        ));
+    }
+    if warning.is_empty() {
+        refuse("must not be an empty string");
+    }
+    if let Some((at, _)) = warning.char_indices().find(|(_, c)| !is_printable(*c)) {
+        refuse(&format!(
+            "must only contain printable UTF-8 characters; non-printable character found at index {at}"
+        ));
+    }
+}
