@@ -1,9 +1,9 @@
 //! JSON as kube-apiserver's encoder writes it: the fields of built-in kinds in the order of their Go structs, all others by name, and
 //! characters of HTML escaped.
 
-mod field_set_order;
 mod scalars;
 
+use crate::apply::PathElement;
 use crate::types::{self, Field, List, ListKind, Map, Scalar, Type};
 use scalars::{write_double, write_text};
 use serde_json::Value;
@@ -174,7 +174,10 @@ impl Encoder<'_> {
     /// Writes a set of fields of `managedFields`, whose entries are not in the order of their texts.
     fn field_set(&mut self, set: &serde_json::Map<String, Value>) {
         let mut entries: Vec<_> = set.iter().collect();
-        entries.sort_by(|(a, _), (b, _)| field_set_order::compare(a, b));
+        // Names of fields are sorted already.
+        if set.keys().any(|name| name != "." && !name.starts_with("f:")) {
+            entries.sort_by_cached_key(|(name, _)| PathElement::decode(name));
+        }
         self.enclosed([b'{', b'}'], entries, |encoder, (name, value)| {
             encoder.name(name);
             match value {

@@ -112,3 +112,26 @@ fn indented_lines_and_empty_brackets() {
     let expected = "{\n  \"kind\": \"Status\",\n  \"apiVersion\": \"v1\",\n  \"metadata\": {},\n  \"details\": {\n    \"causes\": []\n  },\n  \"code\": 1\n}";
     assert_eq!(String::from_utf8(pretty).unwrap(), expected);
 }
+
+#[test]
+fn entries_of_field_sets_are_ordered_by_their_values() {
+    let ordered = [
+        ".",
+        "f:a",
+        "f:b",
+        r#"k:{"containerPort":80,"protocol":"TCP"}"#,
+        r#"k:{"containerPort":443,"protocol":"TCP"}"#,
+        r#"k:{"containerPort":443,"protocol":"UDP"}"#,
+        r#"k:{"name":"A"}"#,
+        r#"k:{"name":"A b"}"#,
+        r#"v:"a""#,
+        r#"v:"a b""#,
+    ];
+    let set: serde_json::Map<String, Value> = ordered
+        .map(|name| (name.to_owned(), json!({})))
+        .into_iter()
+        .collect();
+    let encoded = text(&json!({ "fieldsV1": set }));
+    let places = ordered.map(|name| encoded.find(&format!("{}:", json!(name))).unwrap());
+    assert!(places.is_sorted(), "{encoded}");
+}
