@@ -80,7 +80,7 @@ fn register<O: ReplicaOwner>(setup: &mut Setup, options: &Options, invalid: &Inv
         orphans: Orphans::of(&pods),
         owner_client: setup.client(),
         claimer: setup.client(),
-        pod_control: PodControl::new(setup),
+        pod_control: PodControl::new(setup).reporting_as(O::REPORTING_CONTROLLER),
         expectations: expectations.clone(),
         clock: setup.clock(),
         burst: options.knobs.number("replicaset.burstReplicas", BURST_REPLICAS),

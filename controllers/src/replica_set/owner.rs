@@ -24,6 +24,8 @@ pub(super) trait ReplicaOwner:
 {
     /// The controller's name.
     const CONTROLLER: &'static str;
+    /// What its events name as the reporting controller.
+    const REPORTING_CONTROLLER: &'static str = Self::CONTROLLER;
     /// The first part of the names of its metrics. Upstream has those of ReplicaSets alone, which count ReplicationControllers, too.
     const SUBSYSTEM: &'static str;
     /// Whether the status has a count of terminating replicas.
@@ -108,6 +110,8 @@ impl Selects for ReplicaSet {
 
 impl ReplicaOwner for ReplicationController {
     const CONTROLLER: &'static str = "replicationcontroller-controller";
+    /// As upstream: users find events by it, as in `kubectl get events --field-selector`.
+    const REPORTING_CONTROLLER: &'static str = "replication-controller";
     const SUBSYSTEM: &'static str = "replication_controller";
     const COUNTS_TERMINATING: bool = false;
     const HAS_SIBLINGS: bool = false;

@@ -72,6 +72,13 @@ impl PodControl {
         }
     }
 
+    /// Names this controller in the events, in place of the component.
+    #[must_use]
+    pub(crate) fn reporting_as(mut self, controller: &'static str) -> Self {
+        self.recorder = self.recorder.reporting_as(controller);
+        self
+    }
+
     /// Begins a batch of writes.
     pub(crate) fn batch(&self, owner: &impl Regarding) -> PodBatch<'_> {
         PodBatch {

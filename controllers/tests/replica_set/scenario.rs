@@ -92,8 +92,12 @@ impl Scenario {
         self.cluster.patch_status(pod, &status).unwrap();
     }
 
-    /// Returns the reasons of the events about an owner, each once, sorted.
+    /// Waits for events about an owner with these reasons, each once, sorted. They name the controller as upstream's.
     pub(crate) async fn reasons_until(&self, owner: &Value, expected: &[&str]) {
+        let controller = match owner["kind"].as_str() {
+            Some(REPLICATION_CONTROLLER) => "replication-controller",
+            _ => "replicaset-controller",
+        };
         for _ in 0..3000 {
             let event = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "any", "namespace": "default"}});
             let events = self.cluster.list(&event).unwrap();
@@ -101,6 +105,7 @@ impl Scenario {
                 .iter()
                 .filter(|event| event["regarding"]["name"] == owner["metadata"]["name"]);
             let mut reasons: Vec<_> = about
+                .inspect(|event| assert_eq!(event["reportingController"], controller))
                 .map(|event| event["reason"].as_str().unwrap().to_owned())
                 .collect();
             reasons.sort();
