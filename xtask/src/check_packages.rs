@@ -20,7 +20,7 @@ const NAME: &str = "shop";
 const NAMESPACE: &str = "shop-system";
 
 /// Values that the chart is rendered with; the results are in the folder `rendered` of each snapshot.
-const RENDERINGS: [(&str, &str); 2] = [
+const RENDERINGS: [(&str, &str); 3] = [
     (
         "limited",
         "watchNamespaces={a,b},crds.enable=false,image.tag=,image.digest=sha256:ab,replicas=3",
@@ -29,6 +29,12 @@ const RENDERINGS: [(&str, &str); 2] = [
         "off",
         "metrics.enable=false,webhooks.enable=false,crds.keep=false,imagePullSecrets[0].name=s,image.pullPolicy=Always,\
          image.repository=mirror.example/shop,resources.limits.memory=2Gi,resources.requests.cpu=20m",
+    ),
+    (
+        "scheduled",
+        "env[0].name=A,env[0].value=b,extraArgs={--log-level=debug},podAnnotations.a=b,podLabels.c=d,nodeSelector.disk=ssd,\
+         tolerations[0].key=x,tolerations[0].operator=Exists,affinity.podAntiAffinity.a=b,priorityClassName=high,\
+         topologySpreadConstraints=null,podSecurityContext.runAsUser=1000,serviceAccount.annotations.role=r",
     ),
 ];
 

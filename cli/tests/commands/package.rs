@@ -212,6 +212,80 @@ fn compare(name: &str, project: &Sandbox, helm_options: &str) {
     }
 }
 
+/// Events about cluster-scoped objects are in the namespace `default`.
+#[test]
+fn limited_operator_may_write_events_in_its_namespaces_and_about_the_cluster() {
+    let project = Sandbox::project();
+    let mut manifests = manifests();
+    let unit = |scope: &str, group: &str, resource: &str, verbs: &[&str]| {
+        json!({
+            "unit": format!("{resource} in {scope}"), "scope": scope, "apiGroups": [group], "resources": [resource], "verbs": verbs, "why": "",
+        })
+    };
+    let mut package = |units: &[serde_json::Value]| {
+        let permissions = manifests["permissions"].as_array_mut().unwrap();
+        permissions.extend_from_slice(units);
+        project.set_manifests(&manifests);
+        project.kubewright("generate").expect(0);
+        project.kubewright("package helm").expect(0);
+        let text = project.read("chart/templates/rbac/role_binding.yaml");
+        text.split("{{- else }}").next().unwrap().to_owned()
+    };
+    let recorder = |scope| unit(scope, "events.k8s.io", "events", &["create", "patch"]);
+    // The core group's rule also has another resource.
+    let others = ["configmaps", "events"].map(|resource| unit("watched", "", resource, &["create", "get"]));
+    let limited = package(&[recorder("watched"), others[0].clone(), others[1].clone()]);
+    assert!(!limited.contains("events"), "{limited}");
+    let limited = package(&[
+        unit("cluster", "", "nodes", &["list", "watch"]),
+        recorder("default"),
+    ]);
+    let role = "kind: Role
+metadata:
+  name: shop-cluster
+  namespace: default
+rules:
+- apiGroups:
+  - \"\"
+  resources:
+  - events
+  verbs:
+  - create
+  - get
+- apiGroups:
+  - events.k8s.io
+  resources:
+  - events
+  verbs:
+  - create
+  - patch
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: shop-cluster
+  namespace: default
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: shop-cluster
+";
+    assert!(limited.contains(role), "{limited}");
+    assert_eq!(limited.matches("- events\n").count(), 2, "{limited}");
+    assert_eq!(limited.matches("- nodes\n").count(), 1, "{limited}");
+    assert!(!limited.contains("configmaps"), "{limited}");
+
+    // A namespaced operator has the role in `default`, unless the values have it watch that.
+    project.edit("kubewright.toml", "scope = \"cluster\"", "scope = \"namespaced\"");
+    project.kubewright("generate").expect(0);
+    project.kubewright("package helm").expect(0);
+    for file in ["role", "role_binding"] {
+        let text = project.read(&format!("chart/templates/rbac/{file}.yaml"));
+        let condition = "{{- if not (has \"default\" ($.Values.watchNamespaces | default (list $.Release.Namespace))) }}\n";
+        assert!(text.contains(condition), "{text}");
+    }
+}
+
 #[test]
 fn image_can_be_replaced() {
     let project = customized();

@@ -13,10 +13,71 @@ const WATCH_FLAG: &str = "--watch-namespace=";
 const METRICS_FLAG: &str = "--metrics-bind-address=";
 const WEBHOOK_FLAG: &str = "--webhook-bind-address=";
 
+/// A field of the pod that a value of the chart replaces; the manifests have its default.
+pub(super) struct PodValue {
+    /// The field of the pod's spec.
+    pub(super) field: &'static str,
+    /// The value.
+    pub(super) name: &'static str,
+    /// What stands for an absent field.
+    pub(super) empty: fn() -> Value,
+    /// The comment in `values.yaml`.
+    pub(super) comment: &'static str,
+}
+
+/// The fields, in the order of `values.yaml`.
+pub(super) const POD_VALUES: [PodValue; 7] = [
+    PodValue {
+        field: "imagePullSecrets",
+        name: "imagePullSecrets",
+        empty: || json!([]),
+        comment: "",
+    },
+    PodValue {
+        field: "nodeSelector",
+        name: "nodeSelector",
+        empty: || json!({}),
+        comment: "Where the operator's pods run.",
+    },
+    PodValue {
+        field: "tolerations",
+        name: "tolerations",
+        empty: || json!([]),
+        comment: "",
+    },
+    PodValue {
+        field: "affinity",
+        name: "affinity",
+        empty: || json!({}),
+        comment: "",
+    },
+    PodValue {
+        field: "topologySpreadConstraints",
+        name: "topologySpreadConstraints",
+        empty: || json!([]),
+        comment: "",
+    },
+    PodValue {
+        field: "priorityClassName",
+        name: "priorityClassName",
+        empty: || json!(""),
+        comment: "",
+    },
+    PodValue {
+        field: "securityContext",
+        name: "podSecurityContext",
+        empty: || json!({}),
+        comment: "Security contexts of the pods and of the operator's container.",
+    },
+];
+
 /// Replaces what values set by expressions.
 pub(super) fn parameterize(chart: &Chart<'_>, deployment: &mut Value) -> Result<(), YamlError> {
     if deployment["spec"].get("replicas").is_some() {
         deployment["spec"]["replicas"] = raw("replicas: {{ $.Values.replicas }}");
+    }
+    if let Some(template) = deployment.pointer_mut("/spec/template") {
+        set_metadata(template);
     }
     let Some(pod) = deployment
         .pointer_mut("/spec/template/spec")
@@ -24,10 +85,9 @@ pub(super) fn parameterize(chart: &Chart<'_>, deployment: &mut Value) -> Result<
     else {
         return Ok(());
     };
-    pod.insert(
-        "imagePullSecrets".to_owned(),
-        yaml_value("imagePullSecrets", "imagePullSecrets"),
-    );
+    for value in &POD_VALUES {
+        pod.insert(value.field.to_owned(), yaml_value(value.field, value.name));
+    }
     if chart.has_webhooks() {
         when_items(pod, "volumes", WEBHOOKS, is_webhook_volume)?;
     }
@@ -54,7 +114,10 @@ pub(super) fn parameterize(chart: &Chart<'_>, deployment: &mut Value) -> Result<
     container.insert("image".to_owned(), image.into());
     let policy = "{{- with $.Values.image.pullPolicy }}\nimagePullPolicy: {{ . }}\n{{- end }}";
     container.insert("imagePullPolicy".to_owned(), raw(policy));
-    container.insert("resources".to_owned(), yaml_value("resources", "resources"));
+    for field in ["resources", "securityContext"] {
+        container.insert(field.to_owned(), yaml_value(field, field));
+    }
+    append(container, "env", "env");
     when_items(container, "ports", METRICS, |port| port["name"] == "metrics")?;
     if chart.has_webhooks() {
         when_items(container, "ports", WEBHOOKS, |port| port["name"] == "webhooks")?;
@@ -63,12 +126,36 @@ pub(super) fn parameterize(chart: &Chart<'_>, deployment: &mut Value) -> Result<
     set_args(chart, container)
 }
 
+/// Sets the metadata of the pods.
+fn set_metadata(template: &mut Value) {
+    let metadata = &mut template["metadata"];
+    metadata["annotations"] = yaml_value("annotations", "podAnnotations");
+    // Those of the manifests stay: the Deployment selects by them.
+    if let Some(metadata) = metadata.as_object_mut() {
+        append(metadata, "labels", "podLabels");
+    }
+}
+
+/// Adds the items or fields of a value to those of a list or map.
+fn append(parent: &mut Map<String, Value>, field: &str, value: &str) {
+    let lines = raw(&format!(
+        "{{{{- with $.Values.{value} }}}}\n{{{{- toYaml . | nindent {INDENT} }}}}\n{{{{- end }}}}",
+        INDENT = template::INDENT
+    ));
+    match parent.get_mut(field) {
+        Some(Value::Array(items)) if !items.is_empty() => items.push(lines),
+        // Behind all others: no label begins with a tilde.
+        Some(Value::Object(fields)) if !fields.is_empty() => drop(fields.insert("~".to_owned(), lines)),
+        _ => drop(parent.insert(field.to_owned(), yaml_value(field, value))),
+    }
+}
+
 fn is_webhook_volume(volume: &Value) -> bool {
     volume["name"] == "webhook-certificate"
 }
 
 /// Returns an entry whose value is that of the chart, if it is not empty.
-fn yaml_value(key: &str, value: &str) -> Value {
+pub(super) fn yaml_value(key: &str, value: &str) -> Value {
     raw(&format!(
         "{{{{- with $.Values.{value} }}}}\n{key}:\n  {{{{- toYaml . | nindent {INDENT} }}}}\n{{{{- end }}}}",
         INDENT = template::INDENT
@@ -137,6 +224,11 @@ fn set_args(chart: &Chart<'_>, container: &mut Map<String, Value>) -> Result<(),
             args.push(raw(&when(&condition, &off)));
         }
     }
+    let extra = "- {{ . | quote }}\n";
+    conditions.push("$.Values.extraArgs".to_owned());
+    args.push(raw(&format!(
+        "{{{{- range $.Values.extraArgs }}}}\n{extra}{{{{- end }}}}\n"
+    )));
     let all_conditional = args.len() == conditions.len();
     let value = Value::Array(args);
     if all_conditional {

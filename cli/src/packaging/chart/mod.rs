@@ -129,11 +129,19 @@ impl Chart<'_> {
             // With one replica, a budget would block the drain of its node.
             conditions.push("gt (int $.Values.replicas) 1");
         }
+        if namespaces::is_for_cluster_events(self, object) {
+            // There, the watched namespace has the role.
+            conditions.push(namespaces::DEFAULT_IS_NOT_WATCHED);
+        }
         if self.is_for_metrics(object) {
             conditions.push(METRICS);
         }
         if self.is_operator(object) {
             deployment::parameterize(self, &mut value)?;
+        }
+        if self.is_account(object) {
+            value["metadata"]["annotations"] =
+                deployment::yaml_value("annotations", "serviceAccount.annotations");
         }
         let text = match namespaces::scope(self, object) {
             namespaces::Scope::Once => {
@@ -154,6 +162,13 @@ impl Chart<'_> {
 
     fn is_operator(&self, object: &ManifestObject) -> bool {
         std::ptr::eq(object, &raw const self.objects[self.operator.deployment])
+    }
+
+    /// Whether this is the operator's ServiceAccount.
+    fn is_account(&self, object: &ManifestObject) -> bool {
+        let account =
+            &self.objects[self.operator.deployment].value()["spec"]["template"]["spec"]["serviceAccountName"];
+        object.kind() == "ServiceAccount" && *account == *object.name()
     }
 
     fn is_namespaced(&self) -> bool {

@@ -13,6 +13,13 @@ use crate::{manifests::webhooks::NAMESPACE_LABEL, yaml::YamlError};
 /// The watched namespaces of an operator that watches some.
 pub(super) const WATCHED: &str = "($.Values.watchNamespaces | default (list $.Release.Namespace))";
 
+/// The namespace of events about cluster-scoped objects: API servers accept them in no other.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// Whether the namespace of events about cluster-scoped objects has no role as a watched one.
+pub(super) const DEFAULT_IS_NOT_WATCHED: &str =
+    "not (has \"default\" ($.Values.watchNamespaces | default (list $.Release.Namespace)))";
+
 /// How often a chart has an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
@@ -56,6 +63,16 @@ pub(super) fn scope(chart: &Chart<'_>, object: &ManifestObject) -> Scope {
     }
 }
 
+/// Whether this is the role, or its binding, of a namespaced operator for events about cluster-scoped objects.
+pub(super) fn is_for_cluster_events(chart: &Chart<'_>, object: &ManifestObject) -> bool {
+    let watched = chart.settings.watched();
+    matches!(object.kind(), "Role" | "RoleBinding")
+        && object.name() == chart.settings.name
+        && object.namespace() == Some(DEFAULT_NAMESPACE)
+        && !watched.is_empty()
+        && !watched.iter().any(|namespace| namespace == DEFAULT_NAMESPACE)
+}
+
 /// Returns the template of an object in each watched namespace.
 pub(super) fn for_each_watched(mut value: Value) -> Result<String, YamlError> {
     value["metadata"]["namespace"] = expression(".").into();
@@ -82,18 +99,30 @@ pub(super) fn limited(chart: &Chart<'_>, object: &ManifestObject, text: String) 
         "{{{{- range $.Values.watchNamespaces }}}}\n---\n{}{{{{- end }}}}\n",
         template::text(&in_namespace)?
     );
-    let outside = rules_outside_namespaces(chart, &role.value()["rules"]);
-    if !outside.is_empty() {
-        let name = format!("{name}-cluster");
-        let mut cluster_role = role.value().clone();
-        cluster_role["metadata"]["name"] = name.clone().into();
-        cluster_role["rules"] = outside.into();
-        binding["metadata"]["name"] = name.clone().into();
-        binding["roleRef"]["name"] = name.into();
-        for value in [cluster_role, binding] {
+    let Outside { cluster, events } = Outside::of(chart, &role.value()["rules"]);
+    let cluster_name = format!("{name}-cluster");
+    let mut add = |kind: &str, namespace: Option<&str>, rules: Vec<Value>| -> Result<(), YamlError> {
+        let (mut role, mut binding) = (role.value().clone(), binding.clone());
+        role["kind"] = kind.into();
+        role["rules"] = rules.into();
+        binding["kind"] = format!("{kind}Binding").into();
+        binding["roleRef"]["kind"] = kind.into();
+        binding["roleRef"]["name"] = cluster_name.clone().into();
+        for mut value in [role, binding] {
+            value["metadata"]["name"] = cluster_name.clone().into();
+            if let Some(namespace) = namespace {
+                value["metadata"]["namespace"] = namespace.into();
+            }
             limited += "---\n";
             limited += &template::text(&value)?;
         }
+        Ok(())
+    };
+    if !cluster.is_empty() {
+        add("ClusterRole", None, cluster)?;
+    }
+    if !events.is_empty() {
+        add("Role", Some(DEFAULT_NAMESPACE), events)?;
     }
     Ok(format!(
         "{{{{- if $.Values.watchNamespaces }}}}\n{limited}{{{{- else }}}}\n{text}{{{{- end }}}}\n"
@@ -140,57 +169,67 @@ pub(super) fn limit_webhooks(
     Ok(())
 }
 
-/// Returns the rules for cluster-scoped resources, for those of unknown scope, and for URLs.
-fn rules_outside_namespaces(chart: &Chart<'_>, rules: &Value) -> Vec<Value> {
-    let catalog = Catalog::built_in().ok();
-    let is_namespaced = |group: &str, resource: &str| {
-        let plural = resource.split('/').next().unwrap_or_default();
-        let own = chart
-            .objects
-            .iter()
-            .filter(|object| object.kind() == CRD)
-            .find(|object| {
-                let spec = &object.value()["spec"];
-                spec["group"] == *group && spec["names"]["plural"] == *plural
-            });
-        match own {
-            Some(definition) => definition.value()["spec"]["scope"] == "Namespaced",
-            None => catalog
-                .as_ref()
-                .and_then(|catalog| catalog.any_version(group, plural))
-                .is_some_and(|kind| kind.namespaced),
+/// The rules of the operator's ClusterRole that are not for the watched namespaces.
+struct Outside {
+    /// Those for cluster-scoped resources, for those of unknown scope, and for URLs.
+    cluster: Vec<Value>,
+    /// Those for events about cluster-scoped objects, if there are any.
+    events: Vec<Value>,
+}
+
+impl Outside {
+    fn of(chart: &Chart<'_>, rules: &Value) -> Self {
+        let catalog = Catalog::built_in().ok();
+        let is_namespaced = |group: &str, resource: &str| {
+            let plural = resource.split('/').next().unwrap_or_default();
+            let own = chart
+                .objects
+                .iter()
+                .filter(|object| object.kind() == CRD)
+                .find(|object| {
+                    let spec = &object.value()["spec"];
+                    spec["group"] == *group && spec["names"]["plural"] == *plural
+                });
+            match own {
+                Some(definition) => definition.value()["spec"]["scope"] == "Namespaced",
+                None => catalog
+                    .as_ref()
+                    .and_then(|catalog| catalog.any_version(group, plural))
+                    .is_some_and(|kind| kind.namespaced),
+            }
+        };
+        let texts = |rule: &Value, key: &str| -> Vec<String> {
+            let items = rule[key].as_array().into_iter().flatten();
+            items
+                .filter_map(|item| item.as_str().map(str::to_owned))
+                .collect()
+        };
+        let (mut urls, mut cluster, mut events) = (Vec::new(), Vec::new(), Vec::new());
+        for rule in rules.as_array().into_iter().flatten() {
+            if rule.get("nonResourceURLs").is_some() {
+                urls.push(rule.clone());
+                continue;
+            }
+            let groups = texts(rule, "apiGroups");
+            let resources = texts(rule, "resources");
+            let limited = |is_kept: &dyn Fn(&str) -> bool| {
+                let kept: Vec<_> = resources.iter().filter(|resource| is_kept(resource)).collect();
+                let mut limited = rule.clone();
+                limited["resources"] = json!(kept);
+                (!kept.is_empty()).then_some(limited)
+            };
+            cluster.extend(limited(&|resource| {
+                !groups.iter().all(|group| is_namespaced(group, resource))
+            }));
+            // A recorder creates and patches; an operator that reads events reads those of the watched namespaces.
+            if texts(rule, "verbs").iter().any(|verb| verb == "create") {
+                events.extend(limited(&|resource| resource == "events"));
+            }
         }
-    };
-    let texts = |rule: &Value, key: &str| -> Vec<String> {
-        let items = rule[key].as_array().into_iter().flatten();
-        items
-            .filter_map(|item| item.as_str().map(str::to_owned))
-            .collect()
-    };
-    let mut kept = Vec::new();
-    let mut events = Vec::new();
-    for rule in rules.as_array().into_iter().flatten() {
-        if rule.get("nonResourceURLs").is_some() {
-            kept.push(rule.clone());
-            continue;
+        if cluster.is_empty() {
+            events.clear();
         }
-        let groups = texts(rule, "apiGroups");
-        let resources = texts(rule, "resources");
-        let outside = resources
-            .iter()
-            .filter(|resource| !groups.iter().all(|group| is_namespaced(group, resource)));
-        let outside: Vec<_> = outside.collect();
-        if !outside.is_empty() {
-            let mut limited = rule.clone();
-            limited["resources"] = json!(outside);
-            kept.push(limited);
-        } else if resources == ["events"] {
-            events.push(rule.clone());
-        }
+        cluster.extend(urls);
+        Self { cluster, events }
     }
-    // Events about cluster-scoped objects are in the namespace `default`.
-    if !kept.is_empty() {
-        kept.extend(events);
-    }
-    kept
 }

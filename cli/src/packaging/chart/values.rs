@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::Chart;
+use super::{
+    Chart,
+    deployment::{POD_VALUES, PodValue},
+};
 use crate::{
     Error,
     args::ChartCrds,
@@ -31,8 +34,9 @@ pub(super) fn text(chart: &Chart<'_>) -> Result<String, Error> {
         "pullPolicy": or(&container["imagePullPolicy"], json!("")),
     });
     add("The operator's image.", json!({ "image": image }))?;
-    let secrets = or(&pod["imagePullSecrets"], json!([]));
-    add("", json!({ "imagePullSecrets": secrets }))?;
+    let [secrets, others @ ..] = &POD_VALUES;
+    let of_pod = |value: &PodValue| json!({value.name: or(&pod[value.field], (value.empty)())});
+    add(secrets.comment, of_pod(secrets))?;
     if let Some(replicas) = deployment["spec"].get("replicas") {
         let comment = "With more than one replica, one is elected leader and the others stand by.";
         add(comment, json!({ "replicas": replicas }))?;
@@ -42,6 +46,27 @@ pub(super) fn text(chart: &Chart<'_>) -> Result<String, Error> {
         "Resources of the operator's container.",
         json!({ "resources": resources }),
     )?;
+    let comment = "Environment variables of the operator's container, beside those of the manifests.";
+    add(comment, json!({"env": []}))?;
+    add("Further flags of the operator.", json!({"extraArgs": []}))?;
+    let annotations = |metadata: &Value| or(&metadata["annotations"], json!({}));
+    let of_pods = annotations(&deployment["spec"]["template"]["metadata"]);
+    add(
+        "Annotations of the operator's pods, and labels beside those of the manifests.",
+        json!({ "podAnnotations": of_pods }),
+    )?;
+    add("", json!({"podLabels": {}}))?;
+    for value in others {
+        add(value.comment, of_pod(value))?;
+    }
+    let security = or(&container["securityContext"], json!({}));
+    add("", json!({ "securityContext": security }))?;
+    let account = chart.objects.iter().find(|object| chart.is_account(object));
+    if let Some(account) = account {
+        let annotations = annotations(&account.value()["metadata"]);
+        let comment = "Annotations of the operator's ServiceAccount, such as its role in a cloud.";
+        add(comment, json!({"serviceAccount": {"annotations": annotations}}))?;
+    }
     let watched = chart.settings.watched();
     let (comment, watched) = if !chart.is_namespaced() {
         (
