@@ -50,6 +50,7 @@ pub fn check(
             client,
             project,
             manifests: &manifests,
+            context,
         };
         cluster.check_definitions(report).await?;
         cluster.check_permissions(report).await
@@ -64,6 +65,8 @@ struct ClusterCheck<'a> {
     client: Client,
     project: &'a Project,
     manifests: &'a Manifests,
+    /// The kubeconfig context of the cluster.
+    context: &'a str,
 }
 
 impl ClusterCheck<'_> {
@@ -97,15 +100,26 @@ impl ClusterCheck<'_> {
                 continue;
             };
             let mut found = found.data;
-            crds::clean(&mut found);
             let code = self.project.settings.descriptions.apply(code);
-            if let Some(step) = storage_step(name, &found, &code, kind) {
-                report.problem("crds", step)?;
+            let storage = Storage {
+                name,
+                cluster: &found,
+                code: &code,
+                kind,
+                context: self.context,
+            };
+            if let Some(problem) = storage.removed_version().or_else(|| storage.next_step()) {
+                report.problem("crds", problem)?;
                 continue;
             }
+            let other_versions = storage.other_versions();
+            crds::clean(&mut found);
             let changes = differences(&found, &code, kind.conversion.as_ref());
             if changes.is_empty() {
-                report.ok("crds", name)?;
+                match other_versions {
+                    Some(warning) => report.warning("crds", warning)?,
+                    None => report.ok("crds", name)?,
+                }
                 continue;
             }
             let more = match changes.len().saturating_sub(MAX_CHANGES) {
@@ -278,23 +292,85 @@ fn description(resource: &str, group: &str, name: &str, namespace: &str) -> Stri
     format!("{plural}{group}{subresource}{name} {place}")
 }
 
-/// Returns the next step of a storage migration, if the cluster and the code store different versions of a kind that has a hub. `name` is that of its
-/// definition.
-fn storage_step(name: &str, cluster: &Value, code: &Value, kind: &KindManifest) -> Option<String> {
-    let hub = &kind.conversion.as_ref()?.hub;
-    let (was, is) = (stored(cluster), stored(code));
-    if was == is {
-        return None;
+/// A definition in the cluster and in the code, for what concerns the versions in which objects are stored.
+struct Storage<'a> {
+    /// The name of the definition.
+    name: &'a str,
+    /// The definition in the cluster, with its status.
+    cluster: &'a Value,
+    code: &'a Value,
+    kind: &'a KindManifest,
+    /// The kubeconfig context of the cluster.
+    context: &'a str,
+}
+
+impl Storage<'_> {
+    /// Returns that objects may be stored in versions that the code does not have.
+    fn removed_version(&self) -> Option<String> {
+        let removed = self.stored_versions(|version| {
+            let mut versions = self.code["spec"]["versions"].as_array().into_iter().flatten();
+            !versions.any(|found| found["name"] == *version)
+        })?;
+        Some(format!(
+            "{} may have objects that are stored in {removed} (status.storedVersions), which the code does not have: run `{}`; the API server \
+             refuses the manifests until then",
+            self.name,
+            self.migrate()
+        ))
     }
-    let command = format!("kubewright migrate storage {}", kind.kind);
-    let step = if was == hub {
-        format!("run `{command}` when each cluster is migrated; these manifests would undo the migration")
-    } else {
-        format!("run `{command} --cluster CONTEXT` before you apply the manifests")
-    };
-    Some(format!(
-        "{name} is stored in {was} in the cluster, and in {is} in the code: {step}"
-    ))
+
+    /// Returns the next step of a storage migration, if the cluster and the code store different versions of a kind that has a hub.
+    fn next_step(&self) -> Option<String> {
+        let hub = &self.kind.conversion.as_ref()?.hub;
+        let (was, is) = (stored(self.cluster), stored(self.code));
+        if was == is {
+            return None;
+        }
+        let step = if was == hub {
+            format!(
+                "run `kubewright migrate storage {}` when each cluster is migrated; these manifests would undo the migration",
+                self.kind.kind
+            )
+        } else {
+            format!("run `{}` before you apply the manifests", self.migrate())
+        };
+        Some(format!(
+            "{} is stored in {was} in the cluster, and in {is} in the code: {step}",
+            self.name
+        ))
+    }
+
+    /// Returns that objects may be stored in other versions than the code's, for a cluster that stores the code's.
+    fn other_versions(&self) -> Option<String> {
+        let others = self.stored_versions(|version| version != stored(self.code))?;
+        Some(format!(
+            "{} may have objects that are stored in {others} (status.storedVersions), and the code stores {}: run `{}` before you remove a \
+             version",
+            self.name,
+            stored(self.code),
+            self.migrate()
+        ))
+    }
+
+    /// Lists the versions in which the cluster may have stored objects, of those that the filter accepts; none if there are none.
+    fn stored_versions(&self, is_accepted: impl Fn(&str) -> bool) -> Option<String> {
+        let versions = self.cluster["status"]["storedVersions"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let versions = versions
+            .filter_map(Value::as_str)
+            .filter(|version| is_accepted(version));
+        let versions: Vec<&str> = versions.collect();
+        (!versions.is_empty()).then(|| versions.join(", "))
+    }
+
+    fn migrate(&self) -> String {
+        format!(
+            "kubewright migrate storage {} --cluster {}",
+            self.kind.kind, self.context
+        )
+    }
 }
 
 #[cfg(test)]
@@ -312,14 +388,21 @@ mod tests {
         let mut kind = json!({"group": "demo.dev", "kind": "Foo", "plural": "foos", "namespaced": true});
         let step = |cluster: &str, code: &str, kind: &Value| {
             let kind: KindManifest = from_value(kind.clone()).unwrap();
-            storage_step("foos.demo.dev", &crd(cluster), &crd(code), &kind)
+            let storage = Storage {
+                name: "foos.demo.dev",
+                cluster: &crd(cluster),
+                code: &crd(code),
+                kind: &kind,
+                context: "staging",
+            };
+            storage.next_step()
         };
         assert_eq!(step("v1alpha1", "v1", &kind), None);
         kind["conversion"] = json!({"hub": "v1", "rules": {"v1alpha1": []}});
         assert_eq!(step("v1", "v1", &kind), None);
         assert_eq!(
             step("v1alpha1", "v1", &kind).unwrap(),
-            "foos.demo.dev is stored in v1alpha1 in the cluster, and in v1 in the code: run `kubewright migrate storage Foo --cluster CONTEXT` \
+            "foos.demo.dev is stored in v1alpha1 in the cluster, and in v1 in the code: run `kubewright migrate storage Foo --cluster staging` \
              before you apply the manifests"
         );
         assert_eq!(

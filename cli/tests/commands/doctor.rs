@@ -242,6 +242,32 @@ async fn create_all(kubeconfig: &Path, objects: Vec<Value>) {
     }
 }
 
+/// Has a server store Foos in a further version, and then in the first again.
+async fn store_in_v2(kubeconfig: &Path) {
+    let config = Kubeconfig::read_from(kubeconfig).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
+        .await
+        .unwrap();
+    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let resource = kube::core::ApiResource::from_gvk(&kind);
+    let definitions: Api<DynamicObject> = Api::all_with(Client::try_from(config).unwrap(), &resource);
+    for stored in ["v2", "v1"] {
+        let mut definition = definitions.get("foos.demo.dev").await.unwrap();
+        let versions = definition.data["spec"]["versions"].as_array_mut().unwrap();
+        if versions.len() == 1 {
+            let mut version = versions[0].clone();
+            version["name"] = json!("v2");
+            versions.push(version);
+        }
+        versions[0]["storage"] = json!(stored != "v2");
+        versions[1]["storage"] = json!(stored == "v2");
+        definitions
+            .replace("foos.demo.dev", &PostParams::default(), &definition)
+            .await
+            .unwrap();
+    }
+}
+
 async fn create(client: &Client, object: Value) {
     let object: DynamicObject = serde_json::from_value(object).unwrap();
     let types = object.types.clone().unwrap();
@@ -313,6 +339,35 @@ fn missing_permissions_and_other_definitions_in_a_cluster_are_reported() {
     assert_eq!(
         lines(&project, &kubeconfig),
         (true, expected.map(str::to_owned).to_vec())
+    );
+
+    // A version that the code removed, and one that it does not store.
+    let mut other = manifests();
+    let mut version = other["kinds"][0]["crd"]["spec"]["versions"][0].clone();
+    version["name"] = json!("v2");
+    version["storage"] = json!(false);
+    let versions = other["kinds"][0]["crd"]["spec"]["versions"]
+        .as_array_mut()
+        .unwrap();
+    versions.push(version);
+    runtime.block_on(store_in_v2(&kubeconfig));
+    let migrate = "run `kubewright migrate storage Foo --cluster kubewright`";
+    let stored = "crds: foos.demo.dev may have objects that are stored in v2 (status.storedVersions)";
+    assert_eq!(
+        lines(&project, &kubeconfig).1[0],
+        format!(
+            "problem {stored}, which the code does not have: {migrate}; the API server refuses the manifests until then"
+        )
+    );
+    project.set_manifests(&other);
+    project.kubewright("generate").expect(0);
+    let name = other["kinds"][0]["crd"]["spec"]["versions"][0]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(
+        lines(&project, &kubeconfig).1[0],
+        format!("warning {stored}, and the code stores {name}: {migrate} before you remove a version")
     );
 
     let mut foreign = manifests();
