@@ -550,6 +550,26 @@ fn new_with_dev_starts_dev_in_the_new_project() {
         kubeconfig.ends_with("/devnew/target/kubewright/kubeconfig") && !kubeconfig.contains(".."),
         "{kubeconfig}"
     );
+
+    // A second session of the project leaves the first one's files alone.
+    let read = || std::fs::read_to_string(&kubeconfig).expect("the kubeconfig");
+    let before = read();
+    let mut second = Project::command(&folder.path().join("devnew"), &["dev"])
+        .env("CARGO", folder.path().join("no-cargo"))
+        .start()
+        .expect("dev starts");
+    wait_for(&second, "waiting for the next change");
+    wait_for(
+        &second,
+        "dev | another `kubewright dev` runs in this project (process ",
+    );
+    let other = self::kubeconfig(&second);
+    assert!(
+        other.ends_with("/devnew/target/kubewright/dev-2/kubeconfig"),
+        "{other}"
+    );
+    terminate(&mut second);
+    assert_eq!(read(), before);
     terminate(&mut dev);
 }
 

@@ -8,7 +8,8 @@ use kube::{
 };
 use kubewright_apiserver::{AdmissionPlugin, ApiServer, HousekeepingTask};
 
-use crate::{Error, error::ClusterError, plan::IoError, project::create_session_folder};
+use super::session_folder::SessionFolder;
+use crate::{Error, error::ClusterError, plan::IoError};
 
 /// An API server with the credentials to use it.
 pub(super) struct Cluster {
@@ -21,7 +22,7 @@ pub(super) struct Cluster {
     /// A kubeconfig for the user; None with `--cluster`, where the user has one.
     pub(super) kubeconfig: Option<PathBuf>,
     /// Directory of the session's files.
-    pub(super) folder: PathBuf,
+    pub(super) folder: SessionFolder,
     server: Option<ApiServer>,
 }
 
@@ -30,7 +31,7 @@ impl Cluster {
     /// If nodes and controllers are simulated, a controller makes the default account of each namespace, and pods get it as in a cluster;
     /// without one, the API server would refuse all pods.
     pub(super) async fn embedded(root: &Path, is_simulated: bool) -> Result<Self, Error> {
-        let folder = create_session_folder(root)?;
+        let folder = SessionFolder::take(root)?;
         let failed = |error: &dyn std::fmt::Display| Error::ApiServer(error.to_string());
         let mut builder = ApiServer::builder()
             .enable_admission_plugin(AdmissionPlugin::OwnerReferencesPermissionEnforcement);
@@ -40,7 +41,7 @@ impl Cluster {
                 .housekeeping(&HousekeepingTask::BESIDE_CONTROLLER_MANAGER);
         }
         let server = builder.start().await.map_err(|error| failed(&error))?;
-        let path = folder.join("kubeconfig");
+        let path = folder.path.join("kubeconfig");
         write_private(&path, &server.kubeconfig())?;
         let config = Kubeconfig::read_from(&path).map_err(|error| failed(&error))?;
         let (client, config, endpoint) = connect(config, None).await?;
@@ -62,7 +63,7 @@ impl Cluster {
             config,
             endpoint,
             kubeconfig: None,
-            folder: create_session_folder(root)?,
+            folder: SessionFolder::take(root)?,
             server: None,
         })
     }

@@ -43,8 +43,8 @@ impl OperatorAccount {
         let mut account = Self {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
-            token: cluster.folder.join("operator.token"),
-            kubeconfig: cluster.folder.join("operator.kubeconfig"),
+            token: cluster.folder.path.join("operator.token"),
+            kubeconfig: cluster.folder.path.join("operator.kubeconfig"),
             renew_at: Instant::now(),
         };
         account.renew(cluster).await?;

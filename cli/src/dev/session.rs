@@ -94,6 +94,19 @@ impl Session {
             None => Cluster::embedded(&root, is_simulated).await?,
             Some(context) => Cluster::from_context(&root, context).await?,
         };
+        if let Some(process) = &cluster.folder.first_session {
+            let folder = slashed(
+                cluster
+                    .folder
+                    .path
+                    .strip_prefix(&root)
+                    .unwrap_or(&cluster.folder.path),
+            );
+            let text = format!(
+                "another `kubewright dev` runs in this project (process {process}): the kubeconfigs of this one are in {folder}"
+            );
+            console.log(LineOrigin::Dev, text).await;
+        }
         let client = cluster.client.clone();
         let simulated = if is_simulated {
             let pod_start = args.pod_start.map(Duration::from_millis);
