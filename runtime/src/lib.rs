@@ -113,6 +113,7 @@ pub mod controller;
 pub mod conversion;
 #[doc(hidden)]
 pub mod definition;
+mod did_you_mean;
 pub mod events;
 mod index_spec;
 mod kind;

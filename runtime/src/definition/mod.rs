@@ -1,9 +1,10 @@
 //! Makes the CustomResourceDefinition of a kind: kube's, with a schema of our own. Only the code of `#[derive(Informer)]` calls this.
 //!
 //! schemars generates the schema, in these steps. `nulls` decides which fields are nullable. `references` inlines references, and replaces
-//! types of Kubernetes by a mark with their name. `structural` makes it structural: it lifts the fields of an enum's `variants` to the enum, where
-//! `merge` makes one schema of those that several variants have for a field. `finish` replaces the marks by the schemas that Kubernetes publishes
-//! (package `kubewright-api-types`), those that a struct flattens included (`flattened`), and removes what the API server does not know.
+//! types of Kubernetes by a mark with their name. `unknown_keywords` refuses misspelt keywords. `structural` makes it structural: it lifts the
+//! fields of an enum's `variants` to the enum, where `merge` makes one schema of those that several variants have for a field. `finish` replaces
+//! the marks by the schemas that Kubernetes publishes (package `kubewright-api-types`), those that a struct flattens included (`flattened`), and
+//! removes what the API server does not know.
 //!
 //! It differs from kube's schema in this:
 //! - Types of Kubernetes have their list types, map keys, formats and required fields. A list of conditions is a map by `type`.
@@ -20,6 +21,7 @@ mod merge;
 mod nulls;
 mod references;
 mod structural;
+mod unknown_keywords;
 mod variant_errors;
 mod variants;
 
@@ -71,6 +73,7 @@ fn structural_schema(read: Value, written: &Value) -> Result<(Value, BTreeMap<St
     if let Value::Object(fields) = &mut schema {
         references::resolve(fields)?;
     }
+    unknown_keywords::check(&schema)?;
     let mut schema = Schema::try_from(schema).unwrap_or_default();
     // Without references, these transforms see what they see in kube's schema.
     for transform in &mut SchemaSettings::openapi3().transforms {

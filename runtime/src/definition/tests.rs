@@ -350,3 +350,51 @@ fn sets_of_scalars_are_lists_without_duplicates() {
     assert_eq!(list_type("optional"), Value::Null);
     assert!(!schema.to_string().contains("uniqueItems"), "{schema}");
 }
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+struct Misspelt {
+    #[schemars(extend("x-kubernetes-list-typ" = "set"))]
+    hosts: Vec<String>,
+    rules: BTreeMap<String, MisspeltRule>,
+    /// schemars' own keywords, and extensions of other programs.
+    #[schemars(example = &"a", extend("x-enum-names" = ["a"], "deprecated" = true))]
+    known: String,
+    #[schemars(extend("x-kubernetes-map-typ" = "atomic"))]
+    template: PodTemplateSpec,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+struct MisspeltRule {
+    #[schemars(extend("minimun" = 1, "default" = {"minimun": 1}))]
+    size: Option<i32>,
+    #[schemars(extend("widget" = "text"))]
+    text: String,
+    #[schemars(extend("x-kubernetes-validations" = [{"rule": "true", "mesage": "no"}]))]
+    checked: String,
+    #[schemars(extend("x-kubernets-int-or-string" = true))]
+    port: Option<Choices>,
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind")]
+enum Choices {
+    One {
+        #[schemars(extend("maxLenght" = 1))]
+        name: String,
+    },
+}
+
+#[test]
+fn unknown_keywords_are_errors_with_their_fields_and_the_most_similar_ones() {
+    let error = catch_unwind(schema::<Misspelt>).unwrap_err();
+    let expected = [
+        "hosts of Misspelt has the unknown keyword `x-kubernetes-list-typ`: did you mean `x-kubernetes-list-type`?",
+        "rules[].checked of MisspeltRule has the unknown field of x-kubernetes-validations `mesage`: did you mean `message`?",
+        "rules[].port of MisspeltRule has the unknown keyword `x-kubernets-int-or-string`: did you mean `x-kubernetes-int-or-string`?",
+        "rules[].port.name of Choices has the unknown keyword `maxLenght`: did you mean `maxLength`?",
+        "rules[].size of MisspeltRule has the unknown keyword `minimun`: did you mean `minimum`?",
+        "rules[].text of MisspeltRule has the unknown keyword `widget`: remove it",
+        "template of Misspelt has the unknown keyword `x-kubernetes-map-typ`: did you mean `x-kubernetes-map-type`?",
+    ];
+    assert_eq!(crate::panics::message(&*error), expected.join("; "));
+}

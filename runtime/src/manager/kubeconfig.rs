@@ -15,7 +15,8 @@ use kube::{
 use tokio::time::{Duration, sleep};
 use tracing::{info, warn};
 
-use super::{did_you_mean::did_you_mean, error::with_sources};
+use super::error::with_sources;
+use crate::did_you_mean::did_you_mean;
 
 /// How to reach the API server.
 pub(super) struct ClusterConfig {

@@ -16,7 +16,6 @@ mod command_line;
 mod component;
 mod connection_source;
 mod debug_page;
-mod did_you_mean;
 pub(crate) mod error;
 mod health;
 mod health_and_metrics;

@@ -18,7 +18,6 @@ use super::{
     component::{RunningComponent, connect_components},
     connection_source::{ConnectedClient, ConnectionSource},
     debug_page::DebugPage,
-    did_you_mean::did_you_mean,
     health_and_metrics::HealthAndMetrics,
     identity, kubeconfig,
     leader::{ElectionTiming, Elector, ElectorHandle, LeaseLock},
@@ -34,6 +33,7 @@ use crate::{
     cache::{InformerHandle, SharedInformerFactory},
     client::{Connection, Fence},
     controller::{ControllerRunner, HealthCheck, RegisteredComponents, Runnable, Setup},
+    did_you_mean::did_you_mean,
     events::{EventWriter, Recorder},
     webhooks::{
         add_conversion,

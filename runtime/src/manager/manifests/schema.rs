@@ -11,7 +11,7 @@ use crate::{
         IndexSpec, IndexType, RegisteredKind,
         index::{IndexPath, PathSegment},
     },
-    manager::did_you_mean::did_you_mean,
+    did_you_mean::did_you_mean,
 };
 
 /// An index that does not match its kind's schema.

@@ -1,7 +1,7 @@
 //! "Did you mean" suggestions: the known name with the smallest edit distance.
 
 /// Returns the name with the smallest edit distance to `unknown`, if that is at most a third of its length.
-pub(super) fn did_you_mean<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn did_you_mean<'a>(unknown: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let max_distance = unknown.chars().count().div_ceil(3);
     names
         .into_iter()
