@@ -114,6 +114,7 @@ pub mod conversion;
 #[doc(hidden)]
 pub mod definition;
 mod did_you_mean;
+mod duration;
 pub mod events;
 mod index_spec;
 mod kind;
@@ -142,6 +143,7 @@ mod yaml;
 
 pub use apply_configuration::ObjectApply;
 pub use clock::Clock;
+pub use duration::{Duration, DurationError};
 pub use kind::{ApiResource, CustomKind, Kind, Projection, Scope, View, WithScale, WithStatus};
 pub use namespaced_name::{NamespacedName, NamespacedNameError};
 
