@@ -81,7 +81,7 @@ mod v1beta1 {
 
 fn panic_of(register: fn(&mut Setup)) -> String {
     let test = Harness::new(register);
-    let result = panic::catch_unwind(AssertUnwindSafe(|| test.assert_conversions(50)));
+    let result = panic::catch_unwind(AssertUnwindSafe(|| test.assert_conversions(100)));
     crate::panics::message(&*result.unwrap_err()).to_owned()
 }
 
@@ -101,6 +101,71 @@ async fn objects_that_do_not_convert_are_shown_with_their_versions() {
     assert!(message.contains("spec.name: "), "{message}");
     assert!(message.contains("restrict the schema of v1,"), "{message}");
     assert!(message.contains("\"apiVersion\": \"demo.dev/v1\""), "{message}");
+}
+
+mod hub {
+    use super::*;
+    use crate::{CustomResource, Informer};
+
+    #[derive(CustomResource, Informer, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "demo.dev", version = "v1", kind = "Bar", namespaced)]
+    pub(super) struct BarSpec {
+        pub(super) first: i32,
+        pub(super) second: i32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub(super) note: Option<String>,
+        /// In seconds.
+        pub(super) wait: i32,
+    }
+}
+
+/// Two versions whose conversions are lossless and wrong, and one that is right.
+macro_rules! old_bar {
+    ($module:ident, $version:literal, [$($hub_only:tt)*], $(#[$first:meta])*, $(#[$second:meta])*, $(#[$note:meta])*) => {
+        #[expect(dead_code, reason = "only the conversion is tested")]
+        mod $module {
+            use super::*;
+            use crate::{Convert, CustomResource, Informer};
+
+            #[derive(CustomResource, Informer, Convert, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+            #[kube(group = "demo.dev", version = $version, kind = "Bar", namespaced)]
+            #[convert(crate = crate, hub = hub::BarSpec $($hub_only)*)]
+            pub(super) struct BarSpec {
+                $(#[$first])*
+                first: i32,
+                $(#[$second])*
+                second: i32,
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                $(#[$note])*
+                note: Option<String>,
+                /// In minutes: another meaning, and another description.
+                #[convert(dropped)]
+                wait: i32,
+            }
+        }
+    };
+}
+old_bar!(swapped, "v1alpha1", [, hub_only(wait)], #[convert(renamed = "second")], #[convert(renamed = "first")], );
+old_bar!(dropped, "v1alpha2", [, hub_only(note), hub_only(wait)], , , #[convert(dropped)]);
+old_bar!(right, "v1alpha3", [, hub_only(wait)], , , );
+
+#[tokio::test]
+async fn fields_that_are_swapped_or_dropped_are_failures() {
+    let fix = "of the same type and description: correct the conversion, or describe the fields as different";
+    let swap = panic_of(|setup| _ = setup.versions::<hub::Bar>().other::<swapped::Bar>());
+    assert_eq!(
+        swap,
+        format!(
+            "Bar (demo.dev): spec.first of v1 becomes spec.second of v1alpha1, which has a spec.first {fix}"
+        )
+    );
+    let drop = panic_of(|setup| _ = setup.versions::<hub::Bar>().other::<dropped::Bar>());
+    assert_eq!(
+        drop,
+        format!("Bar (demo.dev): spec.note of v1 has no effect in v1alpha2, which has a spec.note {fix}")
+    );
+    let right = Harness::new(|setup| _ = setup.versions::<hub::Bar>().other::<right::Bar>());
+    right.assert_conversions(200);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod default_replies;
 mod harness;
 mod request;
 pub(crate) mod request_diff;
+mod same_fields;
 mod test_operator;
 
 pub use admission::Admitted;
