@@ -1,5 +1,6 @@
 //! Builds the operator with cargo and runs `<operator> manifests`.
 
+mod attribute_help;
 mod conversion_help;
 mod environment;
 mod kind_places;
@@ -119,7 +120,8 @@ impl OperatorTarget {
 
     /// Returns the error of a build that failed.
     pub fn compile_error(&self, built: &CommandOutput) -> CargoError {
-        let help = conversion_help::conversion_help(&self.root, &built.stderr);
+        let mut help = attribute_help::attribute_help(&built.stderr);
+        help.extend(conversion_help::conversion_help(&self.root, &built.stderr));
         CargoError::Compile { help }
     }
 

@@ -51,21 +51,21 @@ pub trait DerivesDebug {}
 
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is part of a custom resource and does not implement `Deserialize`",
-    label = "add `Deserialize` to the derives of `{Self}`",
+    label = "add `Deserialize` to the derives of `{Self}`; if it is there, correct the `#[serde(…)]` attribute in the error of that derive",
     note = "a type of another crate needs that crate's serde feature, or `#[serde(with = \"…\")]` on the field"
 )]
 pub trait DerivesDeserialize {}
 
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is part of a custom resource and does not implement `Serialize`",
-    label = "add `Serialize` to the derives of `{Self}`",
+    label = "add `Serialize` to the derives of `{Self}`; if it is there, correct the `#[serde(…)]` attribute in the error of that derive",
     note = "a type of another crate needs that crate's serde feature, or `#[serde(with = \"…\")]` on the field"
 )]
 pub trait DerivesSerialize {}
 
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is part of a custom resource and does not implement `JsonSchema`",
-    label = "add `JsonSchema` to the derives of `{Self}`",
+    label = "add `JsonSchema` to the derives of `{Self}`; if it is there, correct the `#[schemars(…)]` attribute in the error of that derive",
     note = "a type of another crate needs that crate's schemars feature, or `#[schemars(with = \"…\")]` on the field"
 )]
 pub trait DerivesJsonSchema {}

@@ -102,7 +102,7 @@ fn variant(pattern: &str) -> Option<&str> {
 }
 
 /// Removes the escape sequences of colors.
-fn without_colors(line: &str) -> String {
+pub(super) fn without_colors(line: &str) -> String {
     let mut parts = line.split('\u{1b}');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| {

@@ -59,7 +59,7 @@ pub enum CargoError {
     /// The build failed; the compiler has printed the errors.
     #[error("the operator does not compile (see above); nothing was written{}", help_lines(.help))]
     Compile {
-        /// The fixes of errors in conversions.
+        /// The errors to correct first, and the fixes of errors in conversions.
         help: Vec<String>,
     },
     /// `<operator> manifests` failed; as a rule the operator has printed the error.
