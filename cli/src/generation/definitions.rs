@@ -1,7 +1,5 @@
 //! Refuses definitions that the API server would refuse, with the places in the project's source.
 
-use std::path::Path;
-
 use crate::{
     Error,
     manifests::{
@@ -27,8 +25,8 @@ pub(super) fn check(manifests: &Manifests, sources: &[SourceFile]) -> Result<(),
     }
 }
 
-/// Returns the problem after the file and the line of the type, or of the kind if the type is not found. A kind of another package has no
-/// place.
+/// Returns the problem after the file and the line of the field, of its type, or of the kind if these are not found. A kind of another package
+/// has no place.
 fn with_place(
     problem: Problem,
     kind: &KindManifest,
@@ -38,6 +36,7 @@ fn with_place(
     let Problem {
         version,
         rust_type,
+        field,
         text,
     } = problem;
     let is_version_of_problem = |found: &&ProjectKind| {
@@ -47,20 +46,12 @@ fn with_place(
     let Some(defined) = kinds.iter().find(is_version_of_problem) else {
         return text;
     };
-    let of_type = rust_type.and_then(|name| place_of_type(&name, &defined.path, sources));
+    let of_type = rust_type.and_then(|name| match field {
+        Some(field) => source::field_place(sources, &name, &field, &defined.path),
+        None => source::type_place(sources, &name, &defined.path),
+    });
     let (path, line) = of_type.unwrap_or((&defined.path, defined.kind.line));
     format!("{}:{line}: {text}", slashed(path))
-}
-
-/// Returns the place of a type that a kind uses. Each version may have its own types of the same names: one of the kind's file is taken, or
-/// the only one of the other files.
-fn place_of_type<'a>(name: &str, kind_file: &Path, sources: &'a [SourceFile]) -> Option<(&'a Path, usize)> {
-    let places = source::types_named(sources, name);
-    let beside_kind = places.iter().find(|(path, _)| *path == kind_file);
-    match (beside_kind, &places[..]) {
-        (Some(place), _) | (None, [place]) => Some(*place),
-        _ => None,
-    }
 }
 
 /// Returns the fields of type `Option<Option<T>>` in the project's types of the API, with their places.

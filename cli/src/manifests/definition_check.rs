@@ -30,6 +30,8 @@ pub struct Problem {
     pub version: String,
     /// The Rust type that has the field or the rule, if the problem is about one and the operator printed its name.
     pub rust_type: Option<String>,
+    /// The path of the field of that type; none if the problem is about the type.
+    pub field: Option<String>,
     /// The kind, the field, the Rust type, the reason and the fix.
     pub text: String,
 }
@@ -69,6 +71,7 @@ pub fn problems(kind: &KindManifest, crd: &Value) -> Vec<Problem> {
         problems.extend(check_paths(version, schema).map(|problem| Problem {
             version: name.to_owned(),
             rust_type: None,
+            field: None,
             text: format!("{}: {problem}", place.kind_and_version()),
         }));
     }
@@ -91,6 +94,7 @@ fn refusals(kind: &KindManifest, crd: &Value, found: &[Problem]) -> Vec<Problem>
         Problem {
             version: version["name"].as_str().unwrap_or_default().to_owned(),
             rust_type: None,
+            field: None,
             text: format!(
                 "{} ({}): {what}: {}: correct `#[kube({attribute})]`",
                 kind.kind, kind.group, cause.message
@@ -137,13 +141,18 @@ impl Place<'_> {
 
     /// A problem of a field.
     fn problem(&self, path: &str, reason: &str) -> Problem {
-        self.problem_within(path, self.type_around(path), reason)
+        Problem {
+            field: Some(path.to_owned()),
+            ..self.problem_within(path, self.type_around(path), reason)
+        }
     }
 
     /// A problem of a rule, which is declared at a type or at a field.
     fn problem_of_rule(&self, path: &str, reason: &str) -> Problem {
-        let declared = self.rust_type(path).or_else(|| self.type_around(path));
-        self.problem_within(path, declared, reason)
+        match self.rust_type(path) {
+            Some(declared) => self.problem_within(path, Some(declared), reason),
+            None => self.problem(path, reason),
+        }
     }
 
     fn rust_type(&self, path: &str) -> Option<&str> {
@@ -166,6 +175,7 @@ impl Place<'_> {
         Problem {
             version: self.version.to_owned(),
             rust_type: rust_type.map(str::to_owned),
+            field: None,
             text: format!("{}: {path}{within}: {reason}", self.kind_and_version()),
         }
     }
@@ -202,7 +212,7 @@ fn field_and_keyword(path: &str) -> (String, String) {
 fn check_values(schema: &Value, path: &str, report: &mut impl FnMut(&str, String)) {
     let fields = &schema["properties"];
     if fields["secs"]["format"] == "uint64" && fields["nanos"].is_object() {
-        let reason = "`std::time::Duration` is an object of `secs` and `nanos`: use a number of seconds such as `i32`, or a `String`";
+        let reason = "`std::time::Duration` is an object of `secs` and `nanos`: use `kubewright::Duration`, which is a text such as `1h30m`";
         return report(path, reason.to_owned());
     }
     let format = schema["format"].as_str().unwrap_or_default();

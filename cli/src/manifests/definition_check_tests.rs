@@ -125,8 +125,8 @@ fn problems_name_field_type_and_fix() {
             json!({"timeout": {"type": "object", "required": ["secs", "nanos"], "properties": {
                 "secs": {"type": "integer", "format": "uint64", "minimum": 0}, "nanos": {"type": "integer", "format": "int64", "minimum": 0},
             }}}),
-            "Foo (demo.dev/v1): spec.timeout of FooSpec: `std::time::Duration` is an object of `secs` and `nanos`: use a number of seconds such \
-             as `i32`, or a `String`",
+            "Foo (demo.dev/v1): spec.timeout of FooSpec: `std::time::Duration` is an object of `secs` and `nanos`: use `kubewright::Duration`, \
+             which is a text such as `1h30m`",
         ),
         (
             json!({"size": {"type": "integer", "default": "a"}}),

@@ -30,6 +30,7 @@ mod old_version;
 mod registration;
 mod registration_call;
 mod removal;
+mod schema_places;
 mod stored_version;
 mod tokens;
 mod variable_names;
@@ -57,6 +58,7 @@ pub use registration::{
 };
 pub use registration_call::{REGISTER, call_registration};
 pub use removal::{remove_module, unregister};
+pub use schema_places::{field_place, type_place};
 pub use stored_version::{StoredVersion, stored_version};
 pub use tokens::{call_lines, informer_lines, literal_lines, move_down, rename_module, replace_literals};
 pub use webhook_removal::remove_webhook;

@@ -141,7 +141,8 @@ fn new_version_is_compared_through_the_conversion() {
     assert_eq!(generated.matches("BREAKING").count(), 1, "{generated}");
 }
 
-/// What the API server would refuse, and what the code has without a value in the API. The errors begin with the file and the line of the type.
+/// What the API server would refuse, and what the code has without a value in the API. The errors begin with the file and the line of the type or the
+/// field.
 #[test]
 fn definitions_that_no_api_server_accepts_are_refused() {
     let project = Sandbox::project();
@@ -190,7 +191,7 @@ fn definitions_that_no_api_server_accepts_are_refused() {
     );
     project.edit("src/api/foo.rs", "    pub colour: Option<Option<String>>,\n", "");
 
-    // A type of the same file has a place of its own.
+    // A field of a type of the same file has a place of its own.
     let code = project.read("src/api/foo.rs");
     project.write(
         "src/api/foo.rs",
@@ -202,13 +203,13 @@ fn definitions_that_no_api_server_accepts_are_refused() {
     manifests["kinds"][0]["rustTypes"] = json!({"v1alpha1": {"spec": "FooSpec", "spec.rule": "Rule"}});
     project.set_manifests(&manifests);
     let message = "Foo (demo.dev/v1alpha1): spec.rule.config of Rule: values of any type are not allowed";
-    refused_at("pub struct Rule", message);
+    refused_at("pub config: Value", message);
 
     // An enum of another file, too, unless two files define the name.
     project.write("src/api/foo.rs", &code);
     let rule = "pub enum Rule {\n    Any { config: Value },\n}\n";
     project.write("src/api/rules.rs", &format!("use serde_json::Value;\n\n{rule}"));
-    refused_in("src/api/rules.rs", "pub enum Rule", message);
+    refused_in("src/api/rules.rs", "Any { config", message);
     project.write("src/api/others.rs", rule);
     refused(message);
 }
