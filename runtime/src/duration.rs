@@ -5,30 +5,32 @@ use std::{borrow::Cow, fmt, str::FromStr, time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// The strings that [`Duration`] decodes. The limit of digits keeps their sum in the range of [`std::time::Duration`].
-const PATTERN: &str = r"^(0|(([0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9})(ns|us|µs|μs|ms|s|m|h))+)$";
+/// The strings that [`Duration`] decodes: each unit at most once, the largest first. The limits of digits keep the sum below 292 years, which is the
+/// longest duration of Go and of CEL; the API server's CEL would wrap a longer one.
+const PATTERN: &str = r"^(0|(([0-9]{1,6}(\.[0-9]{0,9})?|\.[0-9]{1,9})h)?(([0-9]{1,7}(\.[0-9]{0,9})?|\.[0-9]{1,9})m)?(([0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9})s)?(([0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9})ms)?(([0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9})(us|µs|μs))?(([0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9})ns)?)$";
 /// The longest string, in characters.
 const MAX_CHARS: usize = 100;
 
 const NANOSECONDS_PER_SECOND: u128 = 1_000_000_000;
 
-/// The units with their nanoseconds. Those that another one begins with are behind it.
-const UNITS: [(&str, u128); 8] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("µs", 1_000),
-    ("μs", 1_000),
-    ("ms", 1_000_000),
-    ("s", NANOSECONDS_PER_SECOND),
-    ("m", 60 * NANOSECONDS_PER_SECOND),
-    ("h", 3600 * NANOSECONDS_PER_SECOND),
+/// The units with their nanoseconds, their rank, and the most digits before the point. A unit that another one begins with comes after it.
+const UNITS: [(&str, u128, u8, usize); 8] = [
+    ("ns", 1, 0, 9),
+    ("us", 1_000, 1, 9),
+    ("µs", 1_000, 1, 9),
+    ("μs", 1_000, 1, 9),
+    ("ms", 1_000_000, 2, 9),
+    ("s", NANOSECONDS_PER_SECOND, 3, 9),
+    ("m", 60 * NANOSECONDS_PER_SECOND, 4, 7),
+    ("h", 3600 * NANOSECONDS_PER_SECOND, 5, 6),
 ];
 
 /// A duration in a spec or status, such as `90s` or `1h30m`: what `metav1.Duration` is in Go.
 ///
-/// The schema accepts what this type decodes, and no other text: numbers with the units `h`, `m`, `s`, `ms`, `us` or `µs`, and `ns`, or `0`.
-/// Negative durations are refused. The format is `duration`, so CEL rules compare it: `self.timeout <= duration('1h')`. It is written as Go
-/// does: `1h30m0s`.
+/// The schema accepts what this type decodes, and no other text: numbers with the units `h`, `m`, `s`, `ms`, `us` or `µs`, and `ns`, each
+/// unit at most once, the largest first; or `0`. Hours have up to 6 digits before the point, minutes 7, and the others 9: Go and CEL cannot hold
+/// 292 years. Negative durations are refused. The format is `duration`, so CEL rules compare it: `self.timeout <= duration('1h')`. It is
+/// written as Go does: `1h30m0s`.
 ///
 /// ```
 /// use kubewright::Duration;
@@ -44,7 +46,9 @@ pub struct Duration(time::Duration);
 
 /// A text is not a [`Duration`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a duration: write numbers with units (h, m, s, ms, us, ns), such as \"1h30m\"")]
+#[error(
+    "{0:?} is not a duration: write numbers with units, the largest first (h, m, s, ms, us, ns), such as \"1h30m\""
+)]
 pub struct DurationError(String);
 
 impl From<time::Duration> for Duration {
@@ -77,15 +81,21 @@ fn nanoseconds(text: &str) -> Option<u128> {
     if text.is_empty() || text.chars().count() > MAX_CHARS {
         return None;
     }
-    let (mut rest, mut total) = (text, 0);
+    let (mut rest, mut total, mut previous) = (text, 0, u8::MAX);
     while !rest.is_empty() {
         let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
         let (number, after) = rest.split_at(end);
-        let (unit, nanoseconds) = UNITS.iter().find(|(unit, _)| after.starts_with(unit))?;
+        let (unit, nanoseconds, rank, max_digits) =
+            UNITS.iter().find(|(unit, ..)| after.starts_with(unit))?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if (whole.is_empty() && fraction.is_empty()) || whole.len() > 9 || fraction.len() > 9 {
+        if (whole.is_empty() && fraction.is_empty())
+            || whole.len() > *max_digits
+            || fraction.len() > 9
+            || *rank >= previous
+        {
             return None;
         }
+        previous = *rank;
         let digits = |digits: &str| {
             if digits.is_empty() {
                 Some(0)
@@ -151,7 +161,8 @@ impl JsonSchema for Duration {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "format": "duration", "pattern": PATTERN, "maxLength": MAX_CHARS})
+        // The pattern matches the empty text, which is no duration.
+        json_schema!({"type": "string", "format": "duration", "pattern": PATTERN, "minLength": 1, "maxLength": MAX_CHARS})
     }
 }
 
@@ -185,7 +196,6 @@ mod tests {
             ("13ms", 13_000_000, "13ms"),
             ("16h", 16 * HOUR, "16h0m0s"),
             ("1h30m", HOUR * 3 / 2, "1h30m0s"),
-            ("10.5s4m", 250_500_000_000, "4m10.5s"),
             ("1h2m3s4ms5us6ns", 3_723_004_005_006, "1h2m3.004005006s"),
             ("0.333333333h", 1_199_999_998_800, "19m59.9999988s"),
             ("168h", 168 * HOUR, "168h0m0s"),
@@ -203,7 +213,6 @@ mod tests {
     fn other_texts_are_refused_by_the_decoder_and_the_schema() {
         let pattern = regex::Regex::new(PATTERN).unwrap();
         for text in [
-            "",
             "3",
             "-5s",
             "+5s",
@@ -216,14 +225,22 @@ mod tests {
             "1.1.1s",
             "1h-2m",
             "1234567890s",
+            "5124096h",
+            "1h1h",
+            "1s1h",
+            "10.5s4m",
+            "1ms1m",
+            "1us1µs",
         ] {
             assert!(text.parse::<Duration>().is_err(), "{text}");
             assert!(!pattern.is_match(text), "{text}");
         }
+        assert!("".parse::<Duration>().is_err());
+        assert_eq!(json!(schemars::schema_for!(Duration))["minLength"], 1);
         let error = serde_json::from_value::<Duration>(json!("1d")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"1d\" is not a duration: write numbers with units (h, m, s, ms, us, ns), such as \"1h30m\""
+            "\"1d\" is not a duration: write numbers with units, the largest first (h, m, s, ms, us, ns), such as \"1h30m\""
         );
     }
 
@@ -236,8 +253,11 @@ mod tests {
                 serde_json::from_value(text.clone()).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(read.to_string().parse(), Ok(read), "{text}");
         }
-        let longest = "999999999h".repeat(MAX_CHARS / 10);
-        assert!(longest.parse::<Duration>().is_ok());
-        assert!((longest + "1s").parse::<Duration>().is_err());
+        let longest: Duration = "999999h9999999m999999999s".parse().unwrap();
+        let longest = time::Duration::from(longest).as_nanos();
+        assert!(
+            i64::try_from(longest).is_ok(),
+            "Go's durations are shorter than {longest} ns"
+        );
     }
 }
