@@ -50,8 +50,12 @@ impl CommandLine {
     pub(super) fn new(name: &str, version: Option<&str>, line: impl IntoIterator<Item = OsString>) -> Self {
         let library = concat!("kubewright ", env!("CARGO_PKG_VERSION"));
         let version = version.map_or(library.to_owned(), |version| format!("{version} ({library})"));
+        // As pflag does, so that a chart's `extraArgs` replace flags of the manifests.
+        let base = Command::new(name.to_owned())
+            .version(version)
+            .args_override_self(true);
         Self(Arc::new(CommandLineInner {
-            base: Command::new(name.to_owned()).version(version),
+            base,
             line: line.into_iter().collect(),
             operator_flags: Mutex::default(),
         }))

@@ -93,6 +93,18 @@ fn strict_parse_accepts_all_registered_flags() {
 }
 
 #[test]
+fn last_of_repeated_flags_counts() {
+    let line = line("shop --log-format=json --stock 7 --log-format=text --stock 8");
+    assert_eq!(parse::<Shop>(&line).unwrap().stock, 8);
+    let text = crate::manager::logging::LogFormat::Text;
+    assert_eq!(line.early().unwrap().log_format, text);
+    let Invocation::Run(args) = line.strict().unwrap() else {
+        panic!("expected to run the operator")
+    };
+    assert_eq!(args.log_format, text);
+}
+
+#[test]
 fn manifests_subcommand_selects_json_or_yaml() {
     assert!(matches!(
         line("shop manifests").strict(),

@@ -48,7 +48,8 @@ pub(super) fn text(chart: &Chart<'_>) -> Result<String, Error> {
     )?;
     let comment = "Environment variables of the operator's container, beside those of the manifests.";
     add(comment, json!({"env": []}))?;
-    add("Further flags of the operator.", json!({"extraArgs": []}))?;
+    let comment = "Further flags of the operator; they replace those of the manifests.";
+    add(comment, json!({"extraArgs": []}))?;
     let annotations = |metadata: &Value| or(&metadata["annotations"], json!({}));
     let of_pods = annotations(&deployment["spec"]["template"]["metadata"]);
     add(
