@@ -305,17 +305,28 @@ struct Storage<'a> {
 }
 
 impl Storage<'_> {
-    /// Returns that objects may be stored in versions that the code does not have.
+    /// Returns the problem if objects may be stored in versions that the code does not have.
     fn removed_version(&self) -> Option<String> {
         let removed = self.stored_versions(|version| {
             let mut versions = self.code["spec"]["versions"].as_array().into_iter().flatten();
             !versions.any(|found| found["name"] == *version)
         })?;
+        // A migration writes the objects in the version that the code stores.
+        let wanted = stored(self.code);
+        let mut versions = self.cluster["spec"]["versions"].as_array().into_iter().flatten();
+        let is_served = versions.any(|found| found["name"] == *wanted && found["served"] == true);
+        let fix = if is_served {
+            format!("run `{}`", self.migrate())
+        } else {
+            format!(
+                "add {removed} to the code again, release that, run `{}`, and then remove it: the cluster does not serve {wanted} yet",
+                self.migrate()
+            )
+        };
         Some(format!(
-            "{} may have objects that are stored in {removed} (status.storedVersions), which the code does not have: run `{}`; the API server \
+            "{} may have objects that are stored in {removed} (status.storedVersions), which the code does not have: {fix}; the API server \
              refuses the manifests until then",
-            self.name,
-            self.migrate()
+            self.name
         ))
     }
 
@@ -340,7 +351,7 @@ impl Storage<'_> {
         ))
     }
 
-    /// Returns that objects may be stored in other versions than the code's, for a cluster that stores the code's.
+    /// Returns the warning if objects may be stored in other versions than the code's, for a cluster that stores the code's.
     fn other_versions(&self) -> Option<String> {
         let others = self.stored_versions(|version| version != stored(self.code))?;
         Some(format!(
@@ -410,5 +421,41 @@ mod tests {
             "foos.demo.dev is stored in v1 in the cluster, and in v1alpha1 in the code: run `kubewright migrate storage Foo` when each \
              cluster is migrated; these manifests would undo the migration"
         );
+    }
+
+    #[test]
+    fn removed_version_is_migrated_to_one_that_the_cluster_serves() {
+        let kind = json!({"group": "demo.dev", "kind": "Foo", "plural": "foos", "namespaced": true});
+        let kind: KindManifest = from_value(kind).unwrap();
+        let code = json!({"spec": {"versions": [{"name": "v1", "storage": true}]}});
+        let problem = |versions: &Value, stored: &[&str]| {
+            let cluster = json!({"spec": {"versions": versions}, "status": {"storedVersions": stored}});
+            let storage = Storage {
+                name: "foos.demo.dev",
+                cluster: &cluster,
+                code: &code,
+                kind: &kind,
+                context: "staging",
+            };
+            storage.removed_version()
+        };
+        let old = json!({"name": "v1alpha1", "served": true, "storage": true});
+        let both = json!([{"name": "v1", "served": true}, old]);
+        assert_eq!(problem(&both, &["v1"]), None);
+        let start = "foos.demo.dev may have objects that are stored in v1alpha1 (status.storedVersions), which the code does not have: ";
+        let end = "; the API server refuses the manifests until then";
+        assert_eq!(
+            problem(&both, &["v1alpha1", "v1"]).unwrap(),
+            format!("{start}run `kubewright migrate storage Foo --cluster staging`{end}")
+        );
+        for versions in [json!([old]), json!([{"name": "v1", "served": false}, old])] {
+            assert_eq!(
+                problem(&versions, &["v1alpha1"]).unwrap(),
+                format!(
+                    "{start}add v1alpha1 to the code again, release that, run `kubewright migrate storage Foo --cluster staging`, and then \
+                     remove it: the cluster does not serve v1 yet{end}"
+                )
+            );
+        }
     }
 }
