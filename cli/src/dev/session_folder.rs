@@ -16,7 +16,7 @@ const LOCK: &str = "dev.lock";
 #[derive(Debug)]
 pub(super) struct SessionFolder {
     pub(super) path: PathBuf,
-    /// The process of the session that has the project's first folder, if this one has another.
+    /// The process id of the session that has the project's first folder, if this one has another; `starting` until that one has written it.
     pub(super) first_session: Option<String>,
     _lock: File,
 }
@@ -39,7 +39,8 @@ impl SessionFolder {
                 .open(&file);
             let mut lock = opened.map_err(failed)?;
             match lock.try_lock() {
-                Ok(()) => {
+                // A file system without locks: one session is assumed.
+                Ok(()) | Err(TryLockError::Error(_)) => {
                     lock.set_len(0).map_err(failed)?;
                     lock.rewind().map_err(failed)?;
                     write!(lock, "{}", std::process::id()).map_err(failed)?;
@@ -49,13 +50,15 @@ impl SessionFolder {
                         _lock: lock,
                     });
                 }
-                Err(TryLockError::Error(source)) => return Err(failed(source)),
                 Err(TryLockError::WouldBlock) => {}
             }
             first_session.get_or_insert_with(|| {
                 let mut process = String::new();
                 // Only for the message.
                 let _ = lock.read_to_string(&mut process);
+                if process.is_empty() {
+                    "starting".clone_into(&mut process);
+                }
                 process
             });
             number += 1;
@@ -91,5 +94,15 @@ mod tests {
         );
         drop(first);
         assert_eq!(of(&take()), Path::new("target/kubewright"));
+    }
+
+    #[test]
+    fn session_that_has_not_written_its_process_id_is_starting() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = project::create_session_folder(root.path()).unwrap();
+        let other = File::create(folder.join(LOCK)).unwrap();
+        other.lock().unwrap();
+        let session = SessionFolder::take(root.path()).unwrap();
+        assert_eq!(session.first_session.as_deref(), Some("starting"));
     }
 }
