@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A field and its type, as in `spec.rules[].hosts of Rule has`.
-const FIELD: &str = r"([\w.\[\]]+) of ([A-Z]\w*) has ";
+const FIELD: &str = r"(\S+) of ([A-Z]\w*) has ";
 
 /// Returns a line with the place of each kind of the project's source that the text names, as in `Foo (demo.dev/v1)` or `Foo (demo.dev)`, and
 /// of the fields that it names on the same line.
@@ -71,6 +71,8 @@ mod tests {
 struct FooSpec {
     #[schemars(extend(\"x-kubernetes-list-typ\" = \"set\"))]
     host_names: Vec<String>,
+    #[serde(rename = \"port-names\")]
+    ports: Vec<String>,
 }
 struct Rule {
     size: i32,
@@ -84,7 +86,8 @@ struct Rule {
             syntax: syn::parse_file(CODE).unwrap(),
         }];
         let printed = "error: kind Foo (demo.dev/v1) has a schema that Kubernetes does not accept: spec.hostNames of FooSpec has the unknown \
-                       keyword `x`: remove it; spec.rules[].size of Rule has the unknown keyword `y`: remove it\nspec.rules[].size of Rule has";
+                       keyword `x`: remove it; spec.port-names of FooSpec has the unknown keyword `x`: remove it; \
+                       spec.rules[].size of Rule has the unknown keyword `y`: remove it\nspec.rules[].size of Rule has";
         // An operator's first words may be others.
         let lines = places(&sources, &printed.replace("kind Foo", "Foo"));
         assert_eq!(
@@ -92,7 +95,8 @@ struct Rule {
             [
                 "src/api/foo.rs:4: Foo (demo.dev/v1) is defined here",
                 "src/api/foo.rs:6: spec.hostNames of FooSpec is here",
-                "src/api/foo.rs:9: spec.rules[].size of Rule is here",
+                "src/api/foo.rs:8: spec.port-names of FooSpec is here",
+                "src/api/foo.rs:11: spec.rules[].size of Rule is here",
             ]
         );
     }
