@@ -12,14 +12,19 @@ pub(super) fn attribute_help(printed: &str) -> Vec<String> {
     for line in printed.lines().map(without_colors) {
         has_following |= line.contains(FOLLOWING);
         if let Some(message) = line.strip_prefix("error: ") {
-            error = Some(message.to_owned());
-        } else if line.starts_with("error[") {
+            // Cargo's last line has no place; a warning's may follow it.
+            error = (!message.starts_with("could not compile")).then(|| message.to_owned());
+        } else if line.starts_with("error[") || line.starts_with("warning") {
             error = None;
         } else if let Some(place) = line.trim_start().strip_prefix("--> ")
             && let Some(message) = error.take()
         {
             let place = place.rsplit_once(':').map_or(place, |(place, _)| place);
-            lines.push(format!("{place}: correct this first: {message}"));
+            let help = format!("{place}: correct this first: {message}");
+            // Cargo prints the errors of each target.
+            if !lines.contains(&help) {
+                lines.push(help);
+            }
         }
     }
     if has_following { lines } else { Vec::new() }
@@ -38,13 +43,17 @@ mod tests {
         );
         let printed = |name: &str| std::fs::read_to_string(format!("{folder}{name}.stderr")).unwrap();
         let path = "../codegen-macros/tests/inputs/fail/schema_attributes.rs";
-        assert_eq!(
-            attribute_help(&printed("schema_attributes")),
-            [
-                format!("{path}:8: correct this first: unknown schemars attribute `lenght`"),
-                format!("{path}:15: correct this first: unknown serde field attribute `defautl`"),
-            ]
-        );
+        let text = printed("schema_attributes");
+        let lines = [
+            format!("{path}:8: correct this first: unknown schemars attribute `lenght`"),
+            format!("{path}:15: correct this first: unknown serde field attribute `defautl`"),
+        ];
+        assert_eq!(attribute_help(&text), lines);
+        let of_two_targets =
+            format!("{text}error: could not compile `shop`\nwarning: unused\n --> a.rs:1:1\n{text}");
+        assert_eq!(attribute_help(&of_two_targets), lines);
+        let after_cargo = format!("{text}error: could not compile `shop`\n --> a.rs:1:1\n");
+        assert_eq!(attribute_help(&after_cargo), lines);
         assert_eq!(attribute_help(&printed("spec_derives")), [""; 0]);
         let other = "error: expected `;`, found `}`\n --> src/main.rs:3:9\nerror: could not compile `shop`\n";
         assert_eq!(attribute_help(other), [""; 0]);
