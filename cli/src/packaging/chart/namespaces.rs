@@ -222,7 +222,10 @@ impl Outside {
                 !groups.iter().all(|group| is_namespaced(group, resource))
             }));
             // A recorder creates and patches; an operator that reads events reads those of the watched namespaces.
-            if texts(rule, "verbs").iter().any(|verb| verb == "create") {
+            let is_of_events = groups
+                .iter()
+                .all(|group| group.is_empty() || group == "events.k8s.io");
+            if is_of_events && texts(rule, "verbs").iter().any(|verb| verb == "create") {
                 events.extend(limited(&|resource| resource == "events"));
             }
         }
