@@ -142,7 +142,7 @@ impl Place<'_> {
     /// A problem of a field.
     fn problem(&self, path: &str, reason: &str) -> Problem {
         Problem {
-            field: Some(path.to_owned()),
+            field: Some(self.field_of_type(path).to_owned()),
             ..self.problem_within(path, self.type_around(path), reason)
         }
     }
@@ -167,6 +167,20 @@ impl Place<'_> {
         self.rust_type(parent)
             .or_else(|| self.rust_type(outer))
             .or_else(|| self.type_around(outer))
+    }
+
+    /// Returns the path down to the field of the closest type around it.
+    fn field_of_type<'p>(&self, path: &'p str) -> &'p str {
+        let Some((parent, _)) = path.rsplit_once('.') else {
+            return path;
+        };
+        let outer = parent.trim_end_matches("[]");
+        let is_of_type = self.rust_type(parent).or_else(|| self.rust_type(outer)).is_some();
+        if is_of_type || self.type_around(outer).is_none() {
+            path
+        } else {
+            self.field_of_type(outer)
+        }
     }
 
     fn problem_within(&self, path: &str, rust_type: Option<&str>, reason: &str) -> Problem {

@@ -139,6 +139,41 @@ fn problems_name_field_type_and_fix() {
     }
 }
 
+/// A struct that is not named, such as one of Kubernetes, has no place in the code: the field that has it does.
+#[test]
+fn problems_have_the_field_of_the_closest_named_type() {
+    let types = [("spec", "FooSpec"), ("spec.rules[]", "Rule")];
+    let types = types.map(|(path, name)| (path.to_owned(), name.to_owned()));
+    let kind = foo(BTreeMap::from([("v1".to_owned(), BTreeMap::from(types))]));
+    let any = json!({"type": "object", "properties": {"any": {}}});
+    let unnamed = json!({"type": "object", "properties": {"inner": {"type": "array", "items": any}}});
+    let fields = |fields: &Value| {
+        let spec = json!({"type": "object", "properties": fields});
+        let schema = json!({"type": "object", "properties": {"spec": spec}});
+        let version =
+            json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
+        let problems = problems(&kind, &definition(&json!({}), &version)).into_iter();
+        let fields = problems.map(|problem| (problem.rust_type.unwrap(), problem.field.unwrap()));
+        fields.collect::<Vec<_>>()
+    };
+    for (schema, ty, field) in [
+        (json!({"any": {}}), "FooSpec", "spec.any"),
+        (json!({"pod": unnamed}), "FooSpec", "spec.pod"),
+        (
+            json!({"pods": {"type": "array", "items": unnamed}}),
+            "FooSpec",
+            "spec.pods",
+        ),
+        (
+            json!({"rules": {"type": "array", "items": {"type": "object", "properties": {"pod": unnamed}}}}),
+            "Rule",
+            "spec.rules[].pod",
+        ),
+    ] {
+        assert_eq!(fields(&schema), [(ty.to_owned(), field.to_owned())], "{schema}");
+    }
+}
+
 /// The message shows the rule, the compiler's reasons with their places in it, and the attribute to change.
 #[test]
 fn rules_that_the_api_server_refuses_are_shown_with_the_reason() {
