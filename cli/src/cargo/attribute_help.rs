@@ -3,14 +3,14 @@
 
 use super::conversion_help::without_colors;
 
-/// A part of the errors of types that lack a derive.
-const FOLLOWING: &str = "is part of a custom resource and does not implement";
+/// Part of the error of a type without a derive.
+const MISSING_DERIVE: &str = "is part of a custom resource and does not implement";
 
 /// Returns a line for each error of a derive in the compiler's output, if others follow from it.
 pub(super) fn attribute_help(printed: &str) -> Vec<String> {
     let (mut lines, mut error, mut has_following) = (Vec::new(), None, false);
     for line in printed.lines().map(without_colors) {
-        has_following |= line.contains(FOLLOWING);
+        has_following |= line.contains(MISSING_DERIVE);
         if let Some(message) = line.strip_prefix("error: ") {
             // Cargo's last line has no place; a warning's may follow it.
             error = (!message.starts_with("could not compile")).then(|| message.to_owned());

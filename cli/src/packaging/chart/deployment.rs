@@ -19,7 +19,7 @@ pub(super) struct PodValue {
     pub(super) field: &'static str,
     /// The value.
     pub(super) name: &'static str,
-    /// What stands for an absent field.
+    /// The value if the manifests do not have the field.
     pub(super) empty: fn() -> Value,
     /// The comment in `values.yaml`.
     pub(super) comment: &'static str,

@@ -113,6 +113,7 @@ impl Chart<'_> {
         let mut value = object.value().clone();
         namespaces::limit_webhooks(self, object, &mut value)?;
         expressions::localize(&mut value, &self.settings.namespace);
+        let default_is_not_watched = namespaces::default_is_not_watched();
         let mut conditions = Vec::new();
         if object.kind() == CRD {
             conditions.push("$.Values.crds.enable");
@@ -131,7 +132,7 @@ impl Chart<'_> {
         }
         if namespaces::is_for_cluster_events(self, object) {
             // There, the watched namespace has the role.
-            conditions.push(namespaces::DEFAULT_IS_NOT_WATCHED);
+            conditions.push(&default_is_not_watched);
         }
         if self.is_for_metrics(object) {
             conditions.push(METRICS);

@@ -16,9 +16,10 @@ pub(super) const WATCHED: &str = "($.Values.watchNamespaces | default (list $.Re
 /// The namespace of events about cluster-scoped objects: API servers accept them in no other.
 const DEFAULT_NAMESPACE: &str = "default";
 
-/// Whether the namespace of events about cluster-scoped objects has no role as a watched one.
-pub(super) const DEFAULT_IS_NOT_WATCHED: &str =
-    "not (has \"default\" ($.Values.watchNamespaces | default (list $.Release.Namespace)))";
+/// The condition that `default` is not among the watched namespaces.
+pub(super) fn default_is_not_watched() -> String {
+    format!("not (has \"{DEFAULT_NAMESPACE}\" {WATCHED})")
+}
 
 /// How often a chart has an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +100,10 @@ pub(super) fn limited(chart: &Chart<'_>, object: &ManifestObject, text: String) 
         "{{{{- range $.Values.watchNamespaces }}}}\n---\n{}{{{{- end }}}}\n",
         template::text(&in_namespace)?
     );
-    let Outside { cluster, events } = Outside::of(chart, &role.value()["rules"]);
+    let LimitedRules {
+        cluster,
+        default_namespace,
+    } = LimitedRules::of(chart, &role.value()["rules"]);
     let cluster_name = format!("{name}-cluster");
     let mut add = |kind: &str, namespace: Option<&str>, rules: Vec<Value>| -> Result<(), YamlError> {
         let (mut role, mut binding) = (role.value().clone(), binding.clone());
@@ -121,8 +125,8 @@ pub(super) fn limited(chart: &Chart<'_>, object: &ManifestObject, text: String) 
     if !cluster.is_empty() {
         add("ClusterRole", None, cluster)?;
     }
-    if !events.is_empty() {
-        add("Role", Some(DEFAULT_NAMESPACE), events)?;
+    if !default_namespace.is_empty() {
+        add("Role", Some(DEFAULT_NAMESPACE), default_namespace)?;
     }
     Ok(format!(
         "{{{{- if $.Values.watchNamespaces }}}}\n{limited}{{{{- else }}}}\n{text}{{{{- end }}}}\n"
@@ -169,15 +173,15 @@ pub(super) fn limit_webhooks(
     Ok(())
 }
 
-/// The rules of the operator's ClusterRole that are not for the watched namespaces.
-struct Outside {
+/// The rules of the operator's ClusterRole that `watchNamespaces` does not move into the watched namespaces.
+struct LimitedRules {
     /// Those for cluster-scoped resources, for those of unknown scope, and for URLs.
     cluster: Vec<Value>,
     /// Those for events about cluster-scoped objects, if there are any.
-    events: Vec<Value>,
+    default_namespace: Vec<Value>,
 }
 
-impl Outside {
+impl LimitedRules {
     fn of(chart: &Chart<'_>, rules: &Value) -> Self {
         let catalog = Catalog::built_in().ok();
         let is_namespaced = |group: &str, resource: &str| {
@@ -204,7 +208,7 @@ impl Outside {
                 .filter_map(|item| item.as_str().map(str::to_owned))
                 .collect()
         };
-        let (mut urls, mut cluster, mut events) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut urls, mut cluster, mut default_namespace) = (Vec::new(), Vec::new(), Vec::new());
         for rule in rules.as_array().into_iter().flatten() {
             if rule.get("nonResourceURLs").is_some() {
                 urls.push(rule.clone());
@@ -226,13 +230,16 @@ impl Outside {
                 .iter()
                 .all(|group| group.is_empty() || group == "events.k8s.io");
             if is_of_events && texts(rule, "verbs").iter().any(|verb| verb == "create") {
-                events.extend(limited(&|resource| resource == "events"));
+                default_namespace.extend(limited(&|resource| resource == "events"));
             }
         }
         if cluster.is_empty() {
-            events.clear();
+            default_namespace.clear();
         }
         cluster.extend(urls);
-        Self { cluster, events }
+        Self {
+            cluster,
+            default_namespace,
+        }
     }
 }
