@@ -238,6 +238,8 @@ fn limited_operator_may_write_events_in_its_namespaces_and_about_the_cluster() {
     assert!(!limited.contains("events"), "{limited}");
     let limited = package(&[
         unit("cluster", "", "nodes", &["list", "watch"]),
+        // A kind of another project, which is not for the namespace `default`.
+        unit("cluster", "calendar.dev", "events", &["create", "delete"]),
         recorder("default"),
     ]);
     let role = "kind: Role
@@ -271,7 +273,8 @@ roleRef:
   name: shop-cluster
 ";
     assert!(limited.contains(role), "{limited}");
-    assert_eq!(limited.matches("- events\n").count(), 2, "{limited}");
+    assert_eq!(limited.matches("- events\n").count(), 3, "{limited}");
+    assert_eq!(limited.matches("- calendar.dev\n").count(), 1, "{limited}");
     assert_eq!(limited.matches("- nodes\n").count(), 1, "{limited}");
     assert!(!limited.contains("configmaps"), "{limited}");
 
