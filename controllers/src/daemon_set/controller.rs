@@ -203,9 +203,11 @@ impl DaemonSetController {
         let written = self.write_status(key, daemon_set, counts, is_satisfied).await;
         managed?;
         written?;
-        if desired.min_ready_seconds > 0 && counts.ready != counts.available {
-            let views = observed.pods.values().flatten().map(|pod| pod.view);
-            let check = next_availability_check(views, desired.min_ready_seconds, now, self.clock.now());
+        // Of all pods, not of those that the status counts: an update with surge waits for the younger pod of a node.
+        let views = || observed.pods.values().flatten().map(|pod| pod.view);
+        let is_waiting = |pod: &PodView| pod.is_ready() && !pod.is_available(desired.min_ready_seconds, now);
+        if desired.min_ready_seconds > 0 && views().any(is_waiting) {
+            let check = next_availability_check(views(), desired.min_ready_seconds, now, self.clock.now());
             // Without a check, no pod has a known time at which it became ready.
             let fallback = Duration::from_secs(desired.min_ready_seconds.unsigned_abs().into());
             let check = check.unwrap_or(fallback);

@@ -330,6 +330,36 @@ async fn key_is_called_again_when_the_next_pod_becomes_available() {
     assert_eq!(reconcile(&test).await, Action::await_change());
 }
 
+/// The status counts the old pod of the node, which is available; the update waits for the new one.
+#[tokio::test(start_paused = true)]
+async fn key_is_called_again_when_a_surging_pod_becomes_available() {
+    let test = harness_at("2026-05-01T12:00:10Z");
+    let hash = seed_daemon_set(&test, &["a"]).await;
+    let mut owner = daemon_set();
+    owner["spec"]["minReadySeconds"] = json!(5);
+    owner["spec"]["updateStrategy"]["rollingUpdate"] = json!({"maxSurge": 1, "maxUnavailable": 0});
+    test.seed(&owner);
+    for (name, hash, created, since) in [
+        ("old", "old", "11:00:00", "11:00:01"),
+        ("new", hash.as_str(), "12:00:00", "12:00:07"),
+    ] {
+        let mut pod = pod(name, "a", hash, Some("owner"));
+        pod["metadata"]["creationTimestamp"] = json!(format!("2026-05-01T{created}Z"));
+        let since = format!("2026-05-01T{since}Z");
+        pod["status"]["conditions"] =
+            json!([{"type": "Ready", "status": "True", "lastTransitionTime": since}]);
+        test.seed(&pod);
+    }
+    assert_eq!(
+        reconcile(&test).await,
+        Action::requeue_after(Duration::from_secs(2))
+    );
+    test.requests();
+    tokio::time::advance(Duration::from_secs(2)).await;
+    reconcile(&test).await;
+    assert!(sent(&test).contains(&"delete pods default/old".to_owned()));
+}
+
 #[tokio::test]
 async fn bad_specs_do_not_panic() {
     for change in [

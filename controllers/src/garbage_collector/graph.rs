@@ -79,7 +79,12 @@ impl Graph {
                 .insert(key.clone());
         }
         let begins = |finalizer| waits(new, finalizer) && !old.is_some_and(|old| waits(old, finalizer));
-        if waits(new, FOREGROUND) && !waits(new, ORPHAN) && !self.waiting.contains_key(&key.uid) {
+        let is_waiting = waits(new, FOREGROUND) && !waits(new, ORPHAN);
+        if !is_waiting {
+            // It has not begun, or it is over and another finalizer keeps the object: a second foreground deletion begins anew.
+            self.waiting.remove(&key.uid);
+        }
+        if is_waiting && !self.waiting.contains_key(&key.uid) {
             self.waiting.insert(key.uid.clone(), key.clone());
             enqueue.extend(self.dependents(&key.uid));
             enqueue.push(key);

@@ -118,6 +118,26 @@ async fn foreground_deletion_enqueues_the_dependents_and_each_that_ends_the_owne
     assert_eq!(names(effect.enqueue), set(&["owner"]));
 }
 
+/// `kubectl delete --cascade=foreground`, twice, of an object that another finalizer keeps.
+#[tokio::test]
+async fn owner_that_is_deleted_in_the_foreground_again_is_looked_at_again() {
+    let (cache, mut graph) = (Cache::new(), Graph::default());
+    let waiting = cache.object("owner", &[], Some(FOREGROUND));
+    let begins = graph.changed(&kind(), None, waiting.metadata());
+    assert_eq!(names(begins.enqueue), set(&["owner"]));
+    let kept = cache.object("owner", &[], Some("example.com/keep"));
+    let finished = graph.changed(&kind(), Some(waiting.metadata()), kept.metadata());
+    assert_eq!(finished, Effect::default());
+    let dependent = cache.object("a", &["owner"], None);
+    graph.changed(&kind(), None, dependent.metadata());
+    // It waits for nothing now: the loss of a dependent does not matter.
+    let lost = graph.removed(&kind(), dependent.metadata());
+    assert_eq!(lost, Effect::default());
+    graph.changed(&kind(), None, dependent.metadata());
+    let again = graph.changed(&kind(), Some(kept.metadata()), waiting.metadata());
+    assert_eq!(names(again.enqueue), set(&["a", "owner"]));
+}
+
 #[tokio::test]
 async fn orphaning_owner_is_looked_at_once() {
     let (cache, mut graph) = (Cache::new(), Graph::default());

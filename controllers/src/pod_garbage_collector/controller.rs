@@ -172,8 +172,21 @@ fn failed_status(metadata: &Metadata, view: &PodView, reason: Reason) -> Value {
             condition["observedGeneration"] = generation.into();
         }
         status["conditions"] = json!([condition]);
+        status["$setElementOrder/conditions"] = condition_order(view);
     }
     json!({"metadata": {"uid": metadata.uid()}, "status": status})
+}
+
+/// Returns the order of the patched conditions: a new one is the last one, as upstream's. Without an order a strategic merge patch puts it
+/// first.
+fn condition_order(view: &PodView) -> Value {
+    let known = view.condition_types.iter().flatten();
+    let mut order: Vec<Value> = known.map(|kind| json!({"type": kind.as_str()})).collect();
+    let disruption = json!({"type": DISRUPTION_TARGET});
+    if !order.contains(&disruption) {
+        order.push(disruption);
+    }
+    order.into()
 }
 
 /// Returns the time of the condition if it is true already: it keeps it.
@@ -240,6 +253,27 @@ mod tests {
                 is_kept,
                 "{kind} {status}"
             );
+        }
+    }
+
+    #[tokio::test]
+    async fn new_condition_is_the_last_one() {
+        let (ready, disruption) = (json!({"type": "Ready"}), json!({"type": DISRUPTION_TARGET}));
+        for (conditions, expected) in [
+            (json!([]), json!([disruption])),
+            (
+                json!([{"type": "Ready", "status": "True"}]),
+                json!([ready, disruption]),
+            ),
+            (
+                json!([{"type": DISRUPTION_TARGET, "status": "False"}, {"type": "Ready", "status": "True"}]),
+                json!([disruption, ready]),
+            ),
+        ] {
+            let (test, collector) = collector();
+            delete(&test, &collector, &conditions).await;
+            let status = &test.requests()[0].body["status"];
+            assert_eq!(status["$setElementOrder/conditions"], expected, "{conditions}");
         }
     }
 
