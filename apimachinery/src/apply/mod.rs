@@ -21,6 +21,7 @@ pub use field_set::FieldSet;
 pub use path_element::PathElement;
 pub use scale::{ReplicasPath, parent_managed_fields, scale_managed_fields};
 
+use crate::meta;
 use crate::types::Type;
 use managed_fields::{Manager, Managers};
 use ownership::Updater;
@@ -136,7 +137,7 @@ pub fn apply(
     force: bool,
     write: Write<'_, '_>,
 ) -> Result<Value, ApplyError> {
-    let sent_version = config["apiVersion"].as_str().unwrap_or_default();
+    let sent_version = meta::without_empty_group(config["apiVersion"].as_str().unwrap_or_default());
     let sent_kind = config["kind"].as_str().unwrap_or_default();
     if (sent_version, sent_kind) != (write.api_version, write.kind) {
         return Err(ApplyError::BadRequest(format!(

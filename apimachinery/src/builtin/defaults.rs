@@ -80,6 +80,7 @@ fn apply_conditional_defaults(ty: &str, object: &mut ObjectFields) {
         "core.v1.PodStatus" => pods::default_pod_ips(object),
         "core.v1.Pod" => pods::default_pod(object),
         "core.v1.ServiceSpec" => default_service_spec(object),
+        "core.v1.Service" => default_load_balancer_ip_modes(object),
         "core.v1.Namespace" => default_namespace(object),
         "core.v1.ReplicationController" => workloads::default_replication_controller(object),
         "apps.v1.DeploymentStrategy" | "apps.v1.DaemonSetUpdateStrategy"
@@ -269,6 +270,24 @@ fn default_service_spec(spec: &mut ObjectFields) {
     if ty == "LoadBalancer" {
         spec.entry("allocateLoadBalancerNodePorts")
             .or_insert(Value::Bool(true));
+    }
+}
+
+/// Traffic to the IP of a load balancer goes to the virtual IP, unless its status says otherwise.
+fn default_load_balancer_ip_modes(service: &mut ObjectFields) {
+    let is_load_balancer = service
+        .get("spec")
+        .is_some_and(|spec| spec["type"] == "LoadBalancer");
+    let ingresses = service
+        .get_mut("status")
+        .and_then(|status| status.get_mut("loadBalancer")?.get_mut("ingress")?.as_array_mut());
+    for ingress in ingresses.into_iter().flatten().filter(|_| is_load_balancer) {
+        let has_ip = ingress["ip"].as_str().is_some_and(|ip| !ip.is_empty());
+        if let Value::Object(ingress) = ingress
+            && has_ip
+        {
+            ingress.entry("ipMode").or_insert_with(|| "VIP".into());
+        }
     }
 }
 

@@ -42,13 +42,7 @@ impl Activation {
         variables: &Arc<[Variable]>,
         own: AccessCheck,
     ) -> Self {
-        let state = Arc::new(State {
-            variables: variables.clone(),
-            computed: Mutex::default(),
-            decisions: Mutex::default(),
-            pending: Mutex::default(),
-            steps: AtomicUsize::new(0),
-        });
+        let state = Arc::new(State::new(variables.clone()));
         let mut context = Context::default().with_all();
         overrides::register(&mut context);
         functions::register(&mut context, &state);
@@ -83,6 +77,23 @@ impl Activation {
     }
 }
 
+/// Counts the steps of a rule with optional syntax.
+pub(crate) struct StepCounter(Arc<State>);
+
+impl StepCounter {
+    /// Begins another evaluation.
+    pub(crate) fn reset(&self) {
+        self.0.steps.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Adds the functions that expressions are lowered to, for rules, which have no composed variables.
+pub(crate) fn register_functions(context: &mut Context<'_>) -> StepCounter {
+    let state = Arc::new(State::new([].into()));
+    functions::register(context, &state);
+    StepCounter(state)
+}
+
 /// What the functions of one activation share.
 pub(super) struct State {
     variables: Arc<[Variable]>,
@@ -96,6 +107,16 @@ pub(super) struct State {
 }
 
 impl State {
+    fn new(variables: Arc<[Variable]>) -> Self {
+        Self {
+            variables,
+            computed: Mutex::default(),
+            decisions: Mutex::default(),
+            pending: Mutex::default(),
+            steps: AtomicUsize::new(0),
+        }
+    }
+
     pub(super) fn count_step(&self) -> Result<CelValue, ExecutionError> {
         if self.steps.fetch_add(1, Ordering::Relaxed) < MAX_STEPS {
             return Ok(CelValue::Bool(true));

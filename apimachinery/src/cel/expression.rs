@@ -35,6 +35,11 @@ impl fmt::Debug for Expression {
     }
 }
 
+/// Compiles a rule with optional syntax, which kube-cel itself parses, but does not evaluate as the real server does.
+pub(crate) fn compile_optional(text: &str) -> Result<Ast, String> {
+    parse(text).and_then(lower)
+}
+
 /// Parses an expression.
 pub(super) fn parse(text: &str) -> Result<Ast, String> {
     let parser = Parser::new().enable_optional_syntax(true);

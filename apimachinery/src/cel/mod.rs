@@ -56,10 +56,14 @@ mod value_type;
 
 pub use access::{AccessCheck, Authorize};
 pub use activation::{Activation, Variable};
+#[cfg(feature = "cel")]
+pub(crate) use activation::{StepCounter, register_functions};
 pub(crate) use declarations::{
     ANY_TYPE, Declarations, VariableTypes, check_device_selector, check_expression, check_rule, has_rule_type,
 };
 pub use expression::Expression;
+#[cfg(feature = "cel")]
+pub(crate) use expression::compile_optional;
 #[cfg(feature = "cel")]
 pub(crate) use messages::translate;
 pub use outcome::Outcome;

@@ -52,9 +52,21 @@ pub(super) fn field(schema: &Value, name: &str) -> Option<Type> {
     of_schema(field, false)
 }
 
-/// Returns the schema of an object with the fields that all objects have.
+/// Returns the schema of an object with the fields that all objects have, and no other metadata. A schema that declares all of them keeps what
+/// it declares.
 pub(super) fn with_object_fields(schema: &Value) -> Value {
     let mut schema = schema.clone();
+    let properties = &schema["properties"];
+    let metadata = &properties["metadata"];
+    let texts = [
+        &properties["apiVersion"],
+        &properties["kind"],
+        &metadata["properties"]["name"],
+        &metadata["properties"]["generateName"],
+    ];
+    if metadata["type"] == "object" && texts.iter().all(|field| field["type"] == "string") {
+        return schema;
+    }
     let text = json!({ "type": "string" });
     let metadata = json!({ "type": "object", "properties": { "name": text, "generateName": text } });
     for (name, field) in [("apiVersion", &text), ("kind", &text), ("metadata", &metadata)] {

@@ -22,6 +22,14 @@ pub fn resource_version(object: &Value) -> &str {
     text(&object["metadata"], "resourceVersion")
 }
 
+/// Returns an API version without the slash of an empty group: `v1` for `/v1`, as Go reads it.
+pub fn without_empty_group(api_version: &str) -> &str {
+    let version = api_version.strip_prefix('/');
+    version
+        .filter(|version| !version.contains('/'))
+        .unwrap_or(api_version)
+}
+
 /// Whether the object is being deleted: it has a `deletionTimestamp`.
 pub fn is_being_deleted(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()

@@ -60,6 +60,7 @@ pub fn json_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Pat
             }
         }
     }
+    crate::types::sort_strict_errors(&mut strict_errors, body);
     if operations.len() > MAX_OPERATIONS {
         return Err(PatchError::TooLarge(format!(
             "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {}",

@@ -2,6 +2,7 @@
 
 use crate::builtin;
 use crate::field::FieldError;
+use crate::meta::names;
 use serde_json::Value;
 
 /// Validates the embedded resources of a value.
@@ -45,6 +46,21 @@ fn check_object(fields: &serde_json::Map<String, Value>, path: &str, errors: &mu
         } else {
             format!("{path}.metadata")
         };
+        for (key, check) in [
+            // A prefix may be a dot.
+            (
+                "generateName",
+                (|text| names::path_segment_errors(&format!("{text}-"))) as fn(&str) -> Vec<&'static str>,
+            ),
+            ("name", names::path_segment_errors),
+            ("namespace", names::label_errors),
+        ] {
+            let Some(text) = metadata[key].as_str().filter(|text| !text.is_empty()) else {
+                continue;
+            };
+            let invalid = |why| FieldError::invalid(&format!("{field}.{key}"), text, why);
+            errors.extend(check(text).into_iter().map(invalid));
+        }
         errors.extend(builtin::validate_metadata(metadata, &field));
     }
     for name in ["apiVersion", "kind"] {

@@ -82,3 +82,63 @@ pub(super) fn correlated<'a>(item: &Value, old: Option<&'a Value>, schema: &Valu
     let wanted = key(item, schema);
     old?.as_array()?.iter().find(|old| key(old, schema) == wanted)
 }
+
+/// Returns the old value with the items of lists of type set or map in the order of the new value, wherever these are the same.
+pub(super) fn in_order_of(value: &Value, old: &Value, schema: &Value) -> Value {
+    if value == old {
+        return old.clone();
+    }
+    match (value, old) {
+        (Value::Array(items), Value::Array(old_items)) if items.len() == old_items.len() => {
+            let in_order = items.iter().enumerate().map(|(index, item)| {
+                if schema["x-kubernetes-list-type"] == "set" {
+                    return old_items.iter().find(|old| *old == item).cloned();
+                }
+                let is_map = schema["x-kubernetes-list-type"] == "map";
+                // Most items are where they were.
+                let same_place = old_items
+                    .get(index)
+                    .filter(|old| is_map && key(old, schema) == key(item, schema));
+                let found = same_place.or_else(|| correlated(item, Some(old), schema));
+                found.map(|old| in_order_of(item, old, &schema["items"]))
+            });
+            in_order.collect::<Option<_>>().unwrap_or_else(|| old.clone())
+        }
+        (Value::Object(fields), Value::Object(old_fields)) => {
+            let in_order = old_fields.iter().map(|(name, old)| {
+                let schema = schema["properties"]
+                    .get(name)
+                    .unwrap_or(&schema["additionalProperties"]);
+                let new = fields.get(name);
+                let old = new.map_or_else(|| old.clone(), |value| in_order_of(value, old, schema));
+                (name.clone(), old)
+            });
+            in_order.collect()
+        }
+        _ => old.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn old_items_are_put_in_the_order_of_the_new_ones() {
+        let item = json!({ "properties": { "name": {}, "set": { "x-kubernetes-list-type": "set" } } });
+        let schema = json!({ "properties": {
+            "map": { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": item },
+            "list": { "items": item },
+        } });
+        let item = |name: &str, set: [u8; 2]| json!({ "name": name, "set": set });
+        let (a, b) = (item("a", [1, 2]), item("b", [1, 2]));
+        let old = json!({ "map": [a, b], "list": [a, b], "other": 1 });
+        let new = json!({ "map": [item("b", [2, 1]), a], "list": [b, a] });
+        let expected = json!({ "map": [item("b", [2, 1]), a], "list": [a, b], "other": 1 });
+        assert_eq!(in_order_of(&new, &old, &schema), expected);
+        // Other items than before: the order does not matter.
+        let other = json!({ "map": [b, item("c", [1, 2])] });
+        assert_eq!(in_order_of(&other, &old, &schema), old);
+    }
+}

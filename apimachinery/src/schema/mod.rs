@@ -28,6 +28,7 @@ mod rules;
 mod schema_checks;
 mod schema_type;
 mod structural;
+mod unchanged;
 mod validate;
 
 pub use format::is_recognized_format;

@@ -1,14 +1,16 @@
 //! A compiled rule, and its evaluation by kube-cel.
 
-use crate::cel::{register_overrides, translate};
+use crate::cel::{StepCounter, compile_optional, register_functions, register_overrides, translate};
 use kube_cel::KubeCelExt as _;
-use kube_cel::cel::{Context, Program, Value as CelValue};
+use kube_cel::cel::parser::{Expression, Parser};
+use kube_cel::cel::{Context, Value as CelValue};
 
 thread_local! {
-    static CONTEXT: Context<'static> = {
+    static CONTEXT: (Context<'static>, StepCounter) = {
         let mut context = Context::default().with_all();
         register_overrides(&mut context);
-        context
+        let steps = register_functions(&mut context);
+        (context, steps)
     };
 }
 
@@ -16,8 +18,8 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct RuleProgram {
     /// An error says why it does not compile.
-    rule: Result<Program, String>,
-    message: Option<Program>,
+    rule: Result<Expression, String>,
+    message: Option<Expression>,
     old_is_optional: bool,
 }
 
@@ -32,10 +34,9 @@ pub(super) enum Violation {
 
 impl RuleProgram {
     pub(super) fn compile(rule: &str, message: Option<&str>, old_is_optional: bool) -> Self {
-        let compiled =
-            Program::compile(rule).map_err(|error| format!("failed to compile rule \"{rule}\": {error}"));
+        let compiled = compile(rule).map_err(|error| format!("failed to compile rule \"{rule}\": {error}"));
         let message = message.map(|text| {
-            Program::compile(text).map_err(|error| {
+            compile(text).map_err(|error| {
                 format!("failed to compile messageExpression \"{text}\" for rule \"{rule}\": {error}")
             })
         });
@@ -66,7 +67,8 @@ impl RuleProgram {
         if old.is_none() && !self.old_is_optional && self.reads_old() {
             return None;
         }
-        CONTEXT.with(|context| {
+        CONTEXT.with(|(context, steps)| {
+            steps.reset();
             let mut scope = context.new_inner_scope();
             scope.add_variable_from_value("self", value.clone());
             if let Some(old) = old {
@@ -74,7 +76,7 @@ impl RuleProgram {
             } else if self.old_is_optional {
                 scope.add_variable_from_value("oldSelf", CelValue::Null);
             }
-            match rule.execute(&scope) {
+            match CelValue::resolve(rule, &scope) {
                 Ok(CelValue::Bool(true)) => None,
                 Ok(CelValue::Bool(false)) => Some(Violation::False(self.message(&scope))),
                 Ok(_) => Some(Violation::Failed("rule did not evaluate to bool".to_owned())),
@@ -84,9 +86,16 @@ impl RuleProgram {
     }
 
     fn message(&self, scope: &Context<'_>) -> String {
-        match self.message.as_ref().map(|message| message.execute(scope)) {
+        let message = self.message.as_ref();
+        match message.map(|message| CelValue::resolve(message, scope)) {
             Some(Ok(CelValue::String(text))) => text.to_string(),
             _ => String::new(),
         }
     }
+}
+
+fn compile(text: &str) -> Result<Expression, String> {
+    // Without optional syntax, a rule is evaluated by kube-cel alone.
+    let plain = Parser::default().parse(text);
+    plain.or_else(|errors| compile_optional(text).map_err(|_| errors.to_string()))
 }

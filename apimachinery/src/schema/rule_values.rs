@@ -25,7 +25,9 @@ pub(super) fn to_cel(value: &Value, schema: &Value) -> CelValue {
             let values = &schema["additionalProperties"];
             // The keys of a map are no names of fields.
             let is_map = !values.is_null() && *values != false;
-            let entries = fields.iter().map(|(name, value)| {
+            // A field that is null is absent; an entry of a map is not.
+            let present = fields.iter().filter(|(_, value)| is_map || !value.is_null());
+            let entries = present.map(|(name, value)| {
                 let schema = schema["properties"].get(name).unwrap_or(values);
                 let key = if is_map { name.clone() } else { escaped(name) };
                 (Key::String(Arc::new(key)), to_cel(value, schema))

@@ -5,15 +5,17 @@
 //!
 //! - Costs are estimated when the definition is created (`cel::cost`), but not counted when an object is validated: kube-cel does not report
 //!   the operations that it executes.
-//! - `sortBy`, `type`, `bool` of a string, `optMap`, `optFlatMap`, comprehensions with two variables and the optional syntax (`.?`, `[?`,
-//!   `{?`) are not supported: a definition that uses them in rules is checked as by the real server, its types and costs included, and
-//!   every object that such a rule applies to is rejected.
-//! - Lists of type set are compared in order; `string` of a duration has another format.
+//! - `sortBy`, `type`, `bool` of a string, `optMap`, `optFlatMap` and comprehensions with two variables are not supported: a definition that
+//!   uses them in rules is checked as by the real server, its types and costs included, and every object that such a rule applies to is
+//!   rejected.
+//! - Lists of type set and map are compared in order. `oldSelf` has their items in the order of `self`, so that a reordered list is equal.
+//! - `string` of a duration has another format.
 //! - `isURL` and `url` accept a fragment after the host, such as `https://example.com#f`.
 //! - `self` at the root has all of the metadata, not only `name` and `generateName`.
 //! - Some evaluation errors have kube-cel's message: `cel::messages` translates the others.
 
 use super::rule_program::{RuleProgram, Violation};
+use super::unchanged::Correlation;
 use super::{Violations, lists, rule_text, rule_values};
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
@@ -77,27 +79,35 @@ impl Rules {
             with_doubles(object, schema),
             old.map(|old| with_doubles(old, schema)),
         );
-        self.visit(&object, old.as_ref(), false, schema, "", found);
+        self.visit(&object, old.as_ref(), None, schema, "", found);
     }
 
-    /// Evaluates the rules of a value and of what it contains. A value without a corresponding old one is unchanged if what contains it is.
-    fn visit(
+    /// Evaluates the rules of a value and of what it contains. A value without a corresponding old one is unchanged if the nearest value
+    /// around it that has one is.
+    fn visit<'a>(
         &self,
-        value: &Value,
-        old: Option<&Value>,
-        is_unchanged: bool,
-        schema: &Value,
+        value: &'a Value,
+        old: Option<&'a Value>,
+        around: Option<Correlation<'a>>,
+        schema: &'a Value,
         path: &str,
         found: &mut Violations,
     ) {
         if value.is_null() {
             return;
         }
-        let is_unchanged = old.map_or(is_unchanged, |old| old == value);
+        let nearest = old.map(|old| Correlation { value, old, schema }).or(around);
         let old = old.filter(|old| !old.is_null());
         if !self.own.is_empty() {
             let shown = rule_values::to_cel(value, schema);
-            let old = old.map(|old| rule_values::to_cel(old, schema));
+            let reads_old = self.own.iter().any(|rule| rule.program.reads_old());
+            let old = old.map(|old| {
+                if reads_old {
+                    rule_values::to_cel(&lists::in_order_of(value, old, schema), schema)
+                } else {
+                    rule_values::to_cel(old, schema)
+                }
+            });
             for rule in &self.own {
                 let Some(violation) = rule.program.evaluate(&shown, old.as_ref()) else {
                     continue;
@@ -105,7 +115,7 @@ impl Rules {
                 let error = rule.error(&violation, value, schema, path);
                 // Rules that compare with the old value are about the change.
                 let ratchets = !rule.program.reads_old() && matches!(violation, Violation::False(_));
-                if is_unchanged && ratchets {
+                if ratchets && nearest.is_some_and(Correlation::is_unchanged) {
                     found.unchanged.push(error);
                 } else {
                     found.errors.push(error);
@@ -122,14 +132,7 @@ impl Rules {
                         } else {
                             format!("{path}.{name}")
                         };
-                        rules.visit(
-                            value,
-                            old,
-                            is_unchanged,
-                            &schema["properties"][name],
-                            &below,
-                            found,
-                        );
+                        rules.visit(value, old, nearest, &schema["properties"][name], &below, found);
                     } else if let Some(rules) = self
                         .values
                         .as_ref()
@@ -138,7 +141,7 @@ impl Rules {
                         rules.visit(
                             value,
                             old,
-                            is_unchanged,
+                            nearest,
                             &schema["additionalProperties"],
                             &format!("{path}[{name}]"),
                             found,
@@ -151,7 +154,7 @@ impl Rules {
                 for (index, item) in items.iter().enumerate() {
                     let old = lists::correlated(item, old, schema);
                     let below = format!("{path}[{index}]");
-                    rules.visit(item, old, is_unchanged, &schema["items"], &below, found);
+                    rules.visit(item, old, nearest, &schema["items"], &below, found);
                 }
             }
             _ => {}

@@ -4,6 +4,7 @@ use super::format::has_format;
 use super::lists;
 use super::numbers;
 use super::pattern;
+use super::unchanged::Correlation;
 use crate::field::FieldError;
 use regex::Regex;
 use serde_json::{Map, Value, json};
@@ -47,7 +48,7 @@ impl ValidationResult {
 }
 
 impl Validator<'_> {
-    /// Validates a value. Errors of a value that equals the old one are not reported (ratcheting).
+    /// Validates a value. Errors of a value that is unchanged are not reported (ratcheting).
     pub(super) fn validate(
         &self,
         value: &Value,
@@ -58,7 +59,8 @@ impl Validator<'_> {
         let mut result = self.validate_all(value, old, schema, path);
         // `apiVersion` and `kind` are always validated: they identify the request.
         let ratchets = path != "apiVersion" && path != "kind";
-        if ratchets && old == Some(value) {
+        let correlation = old.map(|old| Correlation { value, old, schema });
+        if ratchets && !result.errors.is_empty() && correlation.is_some_and(Correlation::is_unchanged) {
             result.errors.clear();
         }
         result

@@ -1,11 +1,14 @@
 //! A JSON decoder with the error messages of Go's, which also reports duplicate fields.
 
 use serde_json::{Map, Number, Value};
-use std::io;
+use std::collections::HashMap;
 
 /// Maximum nesting depth of a document. kube-apiserver allows 10,000 levels, but Go's stacks grow. This server's threads have stacks of 2
 /// MiB, and objects are visited recursively, even to clone and drop them.
 pub(crate) const MAX_DEPTH: usize = 400;
+
+/// The most strict decoding errors that are reported, as by Go's decoder.
+pub(super) const MAX_STRICT_ERRORS: usize = 100;
 
 /// Returns the name that Go's decoder uses for a value's type in error messages.
 pub fn json_kind(value: &Value) -> &'static str {
@@ -45,45 +48,23 @@ pub fn decode_stored(bytes: &[u8]) -> Result<Value, String> {
     decode_with_limit(bytes, true, usize::MAX).map(|decoded| decoded.value)
 }
 
-/// Returns the nesting depth of objects and lists.
-pub(crate) fn nesting_depth(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(nesting_depth).max().unwrap_or(0),
-        Value::Object(fields) => 1 + fields.values().map(nesting_depth).max().unwrap_or(0),
-        _ => 0,
-    }
-}
-
-/// Returns the length of a value's JSON in bytes.
-pub fn json_length(value: &Value) -> usize {
-    let mut written = ByteCounter(0);
-    // Counting cannot fail.
-    let _ = serde_json::to_writer(&mut written, value);
-    written.0
-}
-
-struct ByteCounter(usize);
-
-impl io::Write for ByteCounter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+/// Returns where the first two occurrences of each of these fields are in the document; their paths are in quotes. Nothing if the document
+/// is invalid.
+pub(super) fn field_positions(
+    bytes: &[u8],
+    paths: impl Iterator<Item = String>,
+) -> HashMap<String, Vec<usize>> {
+    let mut reader = JsonReader::new(bytes, true, MAX_DEPTH);
+    reader.positions = paths.map(|path| (path, vec![])).collect();
+    reader.skip_space();
+    match reader.value() {
+        Ok(_) => reader.positions,
+        Err(_) => HashMap::new(),
     }
 }
 
 fn decode_with_limit(bytes: &[u8], clamp_numbers: bool, max_depth: usize) -> Result<Decoded, String> {
-    let mut reader = JsonReader {
-        bytes,
-        clamp_numbers,
-        at: 0,
-        levels_left: max_depth,
-        path: String::new(),
-        duplicates: Vec::new(),
-    };
+    let mut reader = JsonReader::new(bytes, clamp_numbers, max_depth);
     reader.skip_space();
     let value = reader.value()?;
     reader.skip_space();
@@ -126,9 +107,23 @@ struct JsonReader<'a> {
     levels_left: usize,
     path: String,
     duplicates: Vec<String>,
+    /// Where fields are, for those that are asked for.
+    positions: HashMap<String, Vec<usize>>,
 }
 
-impl JsonReader<'_> {
+impl<'a> JsonReader<'a> {
+    fn new(bytes: &'a [u8], clamp_numbers: bool, max_depth: usize) -> Self {
+        Self {
+            bytes,
+            clamp_numbers,
+            at: 0,
+            levels_left: max_depth,
+            path: String::new(),
+            duplicates: Vec::new(),
+            positions: HashMap::new(),
+        }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -199,8 +194,17 @@ impl JsonReader<'_> {
                 self.path.push('.');
             }
             self.path.push_str(&name);
-            if fields.contains_key(&name) && !self.duplicates.contains(&self.path) {
+            if fields.contains_key(&name)
+                && self.duplicates.len() < MAX_STRICT_ERRORS
+                && !self.duplicates.contains(&self.path)
+            {
                 self.duplicates.push(self.path.clone());
+            }
+            if !self.positions.is_empty()
+                && let Some(found) = self.positions.get_mut(&format!("{:?}", self.path))
+                && found.len() < 2
+            {
+                found.push(self.at);
             }
             let value = self.value()?;
             self.path.truncate(outer);

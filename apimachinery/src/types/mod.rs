@@ -7,19 +7,24 @@ mod check;
 mod decode_messages;
 mod explicit_empty;
 mod json;
+mod json_size;
 mod normalize;
 mod quantity_arithmetic;
 mod scalars;
+mod strict_errors;
 mod unstructured;
 
 pub use kubewright_api_types::*;
 
 pub use check::{DecodeError, check, conversion_error, is_within_custom_decoder};
 pub use explicit_empty::ExplicitEmptyFields;
-pub use json::{Decoded, decode, decode_stored, decode_typed, floats_to_integers, json_kind, json_length};
-pub(crate) use json::{MAX_DEPTH, nesting_depth};
+pub(crate) use json::MAX_DEPTH;
+pub use json::{Decoded, decode, decode_stored, decode_typed, floats_to_integers, json_kind};
+pub use json_size::json_length;
+pub(crate) use json_size::nesting_depth;
 pub use normalize::{normalize, normalize_stored, zero_value};
 pub use quantity_arithmetic::{add_quantities, compare_quantities, round_up_quantity, subtract_quantities};
+pub use strict_errors::sort_strict_errors;
 pub(crate) use unstructured::check_convertible;
 
 /// Whether a text is valid base64 with padding.

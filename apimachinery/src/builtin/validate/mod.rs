@@ -49,6 +49,7 @@ mod probe;
 mod projected;
 mod rbac;
 mod resource_claims;
+mod resource_quota;
 mod resources;
 mod rules;
 mod schedule;
@@ -125,6 +126,7 @@ pub fn validate(
         "PodDisruptionBudget" => policy::validate_disruption_budget(&mut check, spec),
         "HorizontalPodAutoscaler" => policy::validate_autoscaler(&mut check, spec, old),
         "LimitRange" => policy::validate_limit_range(&mut check, spec),
+        "ResourceQuota" => resource_quota::validate_quota(&mut check, object, old, subresource),
         "PriorityClass" => policy::validate_priority_class(&mut check, object, old),
         "Event" => events::validate_event(&mut check, object, old),
         "PersistentVolumeClaim" => claims::validate_claim(&mut check, object, old),

@@ -103,7 +103,7 @@ fn validate_requests_and_limits(
     }
 }
 
-fn validate_quantity_of(check: &mut Check, name: &str, quantity: &Value, path: &str) {
+pub(super) fn validate_quantity_of(check: &mut Check, name: &str, quantity: &Value, path: &str) {
     let Some(amount) = quantity_value(quantity) else {
         return;
     };
@@ -171,6 +171,17 @@ fn is_divisible(name: &str, quantity: &Value) -> bool {
     }
 }
 
+/// Whether the resource is one of Kubernetes' own, or a request or limit of one.
+fn is_standard(name: &str) -> bool {
+    let part = name
+        .strip_prefix("requests.")
+        .or_else(|| name.strip_prefix("limits."));
+    CONTAINER_RESOURCES.contains(&part.unwrap_or(name))
+        || INTEGER_RESOURCES.contains(&name)
+        || matches!(name, "storage" | "requests.storage")
+        || is_huge_page(name.strip_prefix("requests.").unwrap_or(name))
+}
+
 /// Whether the resource is native to Kubernetes.
 pub(super) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
@@ -200,14 +211,7 @@ impl Check {
         if !messages.is_empty() {
             return false;
         }
-        let part = name
-            .strip_prefix("requests.")
-            .or_else(|| name.strip_prefix("limits."));
-        let standard = CONTAINER_RESOURCES.contains(&part.unwrap_or(name))
-            || INTEGER_RESOURCES.contains(&name)
-            || matches!(name, "storage" | "requests.storage")
-            || is_huge_page(name.strip_prefix("requests.").unwrap_or(name));
-        if !standard && !name.contains('/') {
+        if !is_standard(name) && !name.contains('/') {
             let detail = "must be a standard resource type or fully qualified";
             self.invalid(path, name, detail);
             return false;
@@ -226,6 +230,19 @@ pub(super) fn validate_container_resource_name(check: &mut Check, name: &str, pa
     } else if !is_native(name) && !is_extended(name) {
         check.invalid(path, name, "doesn't follow extended resource name standard");
     }
+}
+
+/// Rejects a resource that a quota cannot limit.
+pub(super) fn validate_quota_resource_name(check: &mut Check, name: &str, path: &str) {
+    check.validate_resource_name(name, path);
+    if !name.contains('/') && !is_quota_resource(name) {
+        check.invalid(path, name, "must be a standard resource for quota");
+    }
+}
+
+/// Whether quotas know the resource; others need a group or a domain in their name.
+pub(super) fn is_quota_resource(name: &str) -> bool {
+    is_standard(name) && name != "storage"
 }
 
 const SUFFIXES: [(&str, f64); 15] = [
