@@ -1,5 +1,6 @@
 //! Conversion of custom resources between their versions by a webhook.
 
+use crate::builtin;
 use crate::meta;
 use crate::storage::Store;
 use crate::webhook_client::{ClientConfig, WebhookCaller, root_certificates};
@@ -211,12 +212,19 @@ fn checked(original: &Value, mut converted: Value, version: &str, at: usize) -> 
                 }
             }
             Some(Value::Object(entries)) => {
-                if let Some((key, _)) = entries.iter().find(|(_, value)| !value.is_string()) {
+                if let Some((key, value)) = entries.iter().find(|(_, value)| !value.is_string()) {
+                    let found = go_type(value);
                     return Err(format!(
-                        "invalid metadata: metadata.{field}[{key}] must be a string in converted object"
+                        "invalid metadata: metadata.{field}[{key}] must be a string, but is {found} in converted object"
                     ));
                 }
-                metadata[field] = Value::Object(entries);
+                let entries = json!({ field: entries });
+                if metadata[field] != entries[field]
+                    && let Some(why) = invalid_metadata(&entries)
+                {
+                    return Err(format!("invalid metadata: {why}"));
+                }
+                metadata[field] = entries[field].clone();
             }
             Some(_) => {
                 return Err(format!(
@@ -227,6 +235,36 @@ fn checked(original: &Value, mut converted: Value, version: &str, at: usize) -> 
     }
     converted["metadata"] = metadata;
     Ok(converted)
+}
+
+/// Returns the errors of labels or annotations, as kube-apiserver joins them.
+fn invalid_metadata(metadata: &Value) -> Option<String> {
+    let errors = builtin::validate_metadata(metadata, "metadata");
+    // kube-apiserver calls the field of annotations so.
+    let errors = errors.iter().map(|error| {
+        error
+            .to_string()
+            .replacen("metadata.annotations:", "metadata.annotation:", 1)
+    });
+    let errors: Vec<String> = errors.collect();
+    match errors.as_slice() {
+        [] => None,
+        [error] => Some(error.clone()),
+        errors => Some(format!("[{}]", errors.join(", "))),
+    }
+}
+
+/// The name of a value's type in Go.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
 }
 
 #[cfg(test)]

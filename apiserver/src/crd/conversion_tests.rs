@@ -98,7 +98,7 @@ fn wrong_results_are_errors() {
                 object["metadata"]["labels"] = json!({ "l": 1 });
                 object
             },
-            "returned invalid metadata: metadata.labels[l] must be a string in converted object",
+            "returned invalid metadata: metadata.labels[l] must be a string, but is int64 in converted object",
         ),
     ];
     for (converter, why) in cases {

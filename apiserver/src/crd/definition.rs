@@ -11,6 +11,8 @@ use std::cmp::Reverse;
 pub struct CustomResourceDefinition {
     /// The name, such as `foos.demo.dev`.
     pub name: String,
+    /// The uid and the generation, which changes with the definition's spec.
+    pub revision: (String, i64),
     /// The kind of lists.
     pub list_kind: String,
     /// The storage version.
@@ -90,6 +92,10 @@ impl CustomResourceDefinition {
         let list_kind = text(&names(object)["listKind"]);
         Self {
             name: meta::name(object).to_owned(),
+            revision: (
+                meta::uid(object).to_owned(),
+                object["metadata"]["generation"].as_i64().unwrap_or_default(),
+            ),
             list_kind: if list_kind.is_empty() {
                 format!("{kind}List")
             } else {

@@ -1,6 +1,7 @@
 //! Non-resource requests: discovery, version, health, metrics and OpenAPI.
 
 mod aggregated;
+mod entity_tag;
 mod health;
 mod legacy;
 mod openapi;
@@ -15,6 +16,9 @@ use crate::render::{
 use crate::request::{Query, RequestInfo};
 use crate::status::ApiError;
 use crate::types;
+use entity_tag::EntityTag;
+use http::HeaderValue;
+use http::header::CACHE_CONTROL;
 use http::request::Parts;
 use serde::Serialize;
 use serde_json::json;
@@ -51,7 +55,14 @@ pub(crate) fn handle(
             Ok(())
         };
         return match checked {
-            Ok(()) => aggregated::document_response(&catalog, is_core, encoding),
+            Ok(()) => {
+                let tag = EntityTag::new(catalog.revision());
+                let document = || aggregated::document_response(&catalog, is_core, encoding);
+                let mut response = tag.respond(headers, document);
+                let public = HeaderValue::from_static("public");
+                response.headers_mut().insert(CACHE_CONTROL, public);
+                response
+            }
             Err(error) => respond::error(error_format, &error),
         };
     }
@@ -81,7 +92,7 @@ pub(crate) fn handle(
         ["openapi", ..] if info.path.ends_with('/') => None,
         ["openapi", rest @ ..] => {
             let version = served.version.emulated();
-            let response = openapi::respond(&catalog, &version, rest, accept_header(headers));
+            let response = openapi::respond(&catalog, &version, rest, query, headers);
             return response.unwrap_or_else(respond::page_not_found);
         }
         [root, subpath @ ..] if health::ENDPOINTS.contains(root) => {

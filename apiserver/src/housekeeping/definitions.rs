@@ -237,7 +237,14 @@ impl Controller {
         if !meta::has_finalizer(definition, CLEANUP_FINALIZER) {
             return true;
         }
-        let remaining: usize = served_kinds(definition)
+        // A definition that was never established has no objects: the table of its names may be that of a built-in kind.
+        let was_established = has_condition(definition, "Established");
+        let kinds = if was_established {
+            served_kinds(definition)
+        } else {
+            vec![]
+        };
+        let remaining: usize = kinds
             .into_iter()
             .take(1)
             .map(|kind| {
@@ -248,7 +255,10 @@ impl Controller {
             })
             .sum();
         let written = registry.update_as_server(target, |definition| {
-            let (status, reason, message) = if remaining == 0 {
+            let (status, reason, message) = if !was_established {
+                meta::remove_finalizer(definition, CLEANUP_FINALIZER);
+                ("False", "NeverEstablished", "resource was never established")
+            } else if remaining == 0 {
                 meta::remove_finalizer(definition, CLEANUP_FINALIZER);
                 ("False", "InstanceDeletionCompleted", "removed all instances")
             } else {

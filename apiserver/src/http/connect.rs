@@ -63,8 +63,27 @@ pub(super) fn handle(context: &RequestContext<'_>, target: &Target) -> Result<Ap
         &mut options,
         write,
     )?;
-    let refusal = connect(context, target, &options);
+    let refusal = check_create_permission(context, target).and_then(|()| connect(context, target, &options));
     Err(refusal.unwrap_or_else(|error| error).with_warnings(&warnings))
+}
+
+/// What runs in a pod can be changed over a connection: opening one by GET, as WebSockets do, needs the permission for POST as well.
+fn check_create_permission(context: &RequestContext<'_>, target: &Target) -> Result<(), ApiError> {
+    let info = context.info;
+    let is_stream = matches!(info.subresource.as_str(), "exec" | "attach" | "portforward");
+    if !is_stream || info.verb == "create" {
+        return Ok(());
+    }
+    let registry = &context.state.registry;
+    let info = RequestInfo {
+        verb: "create".to_owned(),
+        ..info.clone()
+    };
+    let allowed = registry
+        .authorizer
+        .authorize(&registry.store, context.user, &info);
+    // As in kube-apiserver, the error says no reason.
+    allowed.map_err(|_| ApiError::forbidden(&*target.kind, &target.name, ""))
 }
 
 /// Returns why the connection fails.

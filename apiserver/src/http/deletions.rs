@@ -13,8 +13,13 @@ pub(super) fn delete(context: &RequestContext<'_>, target: &Target) -> Result<Ap
     let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
         .into_iter()
         .collect();
+    let registry = &context.state.registry;
+    if target.kind.conversion_webhook().is_some() {
+        // An object that cannot be converted is not deleted.
+        converted(context, target, registry.get(target)?)?;
+    }
     let write = write_context(context, &own);
-    let deletion = context.state.registry.delete_for(target, &options, write);
+    let deletion = registry.delete_for(target, &options, write);
     warnings.extend(write.take_webhook_warnings());
     let deletion = deletion.map_err(|error| error.with_warnings(&warnings))?;
     let is_left = matches!(deletion, DeleteResult::Pending(_));
@@ -73,8 +78,7 @@ pub(super) fn delete_collection(
         .into_iter()
         .collect();
     warnings.extend(write.take_webhook_warnings());
-    let mut listing = deletion.map_err(|error| error.with_warnings(&warnings))?;
-    listing.objects = registry.convert_by_webhook(&target.kind, listing.objects)?;
+    let listing = deletion.map_err(|error| error.with_warnings(&warnings))?;
     let response = respond::list(context.format, &target.kind, &listing);
     let mut response = response.map_err(|error| error.with_warnings(&warnings))?;
     respond::add_warnings(&mut response, &warnings);

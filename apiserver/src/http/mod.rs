@@ -1,7 +1,8 @@
 //! HTTP: maps requests to registry operations, and results to responses.
 //!
 //! Reading order: `serve` (the sequence of steps) with `state`, `resources` (choosing the operation), `subresources` (reviews, tokens,
-//! bindings and evictions), `component_statuses`, `connect` (subresources that connect to nodes and pods), `layer` (interception of requests in tests). Requests
+//! bindings and evictions), `component_statuses`, `connect` (subresources that connect to nodes and pods), `web_socket`
+//! (watches), `layer` (interception of requests in tests). Requests
 //! are parsed by `request`, responses are written by `render`.
 
 mod blocking;
@@ -14,6 +15,7 @@ mod serve;
 mod state;
 mod subresources;
 mod token_request;
+mod web_socket;
 
 pub use crate::render::{
     ApiResponse, Body, ConnectionAborted, Encoding, IncludeObject, Representation, ResponseFormat,
@@ -22,3 +24,4 @@ pub use crate::request::{Query, RequestInfo};
 pub use layer::{Layer, LayerRequest, ResponseFuture};
 pub(crate) use serve::{ClientCert, serve};
 pub(crate) use state::ServerState;
+pub(crate) use web_socket::UpgradedSession;

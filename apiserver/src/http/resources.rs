@@ -3,7 +3,7 @@
 use super::blocking::WebhookAccess;
 use super::deletions::{delete, delete_collection};
 use super::subresources::{bind, evict, handle_subresource, review, token};
-use super::{ServerState, component_statuses, connect};
+use super::{ServerState, component_statuses, connect, web_socket};
 use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta::names;
@@ -285,8 +285,7 @@ async fn list(context: &RequestContext<'_>, target: &Target) -> Result<ApiRespon
     {
         return Err(too_large_resource_version(revision, registry.store.revision()));
     }
-    let mut listing = registry.list(target, &options)?;
-    listing.objects = registry.convert_by_webhook(&target.kind, listing.objects)?;
+    let listing = registry.list_converted(target, &options)?;
     respond::list(context.format, &target.kind, &listing)
 }
 
@@ -319,7 +318,11 @@ async fn watch(context: &RequestContext<'_>, target: Target) -> Result<ApiRespon
         Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
         _ => render::JSON,
     };
-    Ok(respond::stream(content_type, watcher.into_body()))
+    let response = respond::stream(content_type, watcher.into_body());
+    if web_socket::is_requested(context.parts) {
+        return Ok(web_socket::upgrade(context.parts, response));
+    }
+    Ok(response)
 }
 
 async fn get(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
@@ -367,6 +370,8 @@ pub(super) fn decode_object(
 ) -> Result<Value, ApiError> {
     let decoded = body::decode_object(&context.parts.headers, context.body, kind)?;
     options.strict_errors = decoded.strict_errors;
+    let is_json = body::media_type(&context.parts.headers) == render::JSON;
+    options.json = is_json.then(|| context.body.clone());
     Ok(decoded.object)
 }
 

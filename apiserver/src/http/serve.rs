@@ -5,17 +5,20 @@ use super::{LayerRequest, ServerState, connect, resources};
 use crate::audit::{AuditRecord, BlockingOwner};
 use crate::auth::{self, User};
 use crate::discovery;
+use crate::meta::new_uid;
 use crate::render::{ApiResponse, ConnectionAborted, ResponseFormat, respond};
 use crate::request::{Query, RequestInfo, body, timeout};
 use crate::status::ApiError;
-use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, USER_AGENT};
 use http::request::Parts;
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 /// Handles a request; an error closes the connection.
 pub(crate) async fn serve(
@@ -96,7 +99,8 @@ impl ReceivedRequest {
             mut draft,
             limit,
         } = self;
-        let response = respond_to(state, &parts, body, &query, &info, limit, &mut draft).await;
+        let mut response = respond_to(state, &parts, body, &query, &info, limit, &mut draft).await;
+        add_common_headers(&mut response, &parts.headers);
         let code = response.status().as_u16();
         state.audit.add(|| draft.finish(state, &info, code));
         if parts.method == Method::HEAD {
@@ -105,6 +109,16 @@ impl ReceivedRequest {
             response
         }
     }
+}
+
+/// Adds the headers that all responses have: an id, which is the client's if it sent one, and that nobody else may keep the response.
+fn add_common_headers(response: &mut ApiResponse, request: &HeaderMap) {
+    let id = request.get(AUDIT_ID).filter(|id| !id.is_empty()).cloned();
+    let id = id.or_else(|| HeaderValue::from_str(&new_uid()).ok());
+    let headers = response.headers_mut();
+    headers.extend(id.map(|id| (AUDIT_ID, id)));
+    let cache_control = headers.entry(CACHE_CONTROL);
+    cache_control.or_insert(HeaderValue::from_static("no-cache, private"));
 }
 
 /// The parts of an audit record that become known while a request is handled.

@@ -19,13 +19,19 @@ pub struct Catalog {
 struct Group {
     kinds: Vec<Arc<Kind>>,
     by_path: HashMap<String, Arc<Kind>>,
+    /// Random: no other group has it, and none of another server.
+    revision: u64,
 }
 
 impl Group {
     fn new(kinds: Vec<Arc<Kind>>) -> Self {
         let path = |kind: &Arc<Kind>| path(&kind.version, &kind.plural);
         let by_path = kinds.iter().map(|kind| (path(kind), kind.clone())).collect();
-        Self { kinds, by_path }
+        Self {
+            kinds,
+            by_path,
+            revision: rand::random(),
+        }
     }
 
     /// Returns the group with the kinds of a definition replaced.
@@ -81,7 +87,13 @@ impl Catalog {
     /// Returns this catalog with the kinds of these definitions replaced.
     pub(crate) fn with_definitions(&self, definitions: Vec<DefinitionKinds>) -> Self {
         let mut catalog = self.clone();
-        for DefinitionKinds { group, name, kinds } in definitions {
+        for DefinitionKinds {
+            group,
+            name,
+            mut kinds,
+        } in definitions
+        {
+            kinds.retain(|kind| !self.is_built_in_version(&kind.group, &kind.version));
             let changed = match catalog.groups.get(group.as_str()) {
                 Some(present) => present.with_definition(&name, kinds),
                 None => Group::new(kinds),
@@ -93,6 +105,12 @@ impl Catalog {
             }
         }
         catalog
+    }
+
+    /// Whether the version of the group has built-in kinds. kube-apiserver serves these alone.
+    fn is_built_in_version(&self, group: &str, version: &str) -> bool {
+        let mut kinds = self.group(group).iter();
+        kinds.any(|kind| kind.definition.is_none() && kind.version == version)
     }
 
     /// Looks up a kind by its resource path.
@@ -116,6 +134,17 @@ impl Catalog {
     /// Whether the group has this version.
     pub fn has_version(&self, group: &str, version: &str) -> bool {
         self.group(group).iter().any(|kind| kind.version == version)
+    }
+
+    /// Returns a number that changes whenever the kinds of the group do, and that no other server has.
+    pub(crate) fn group_revision(&self, name: &str) -> u64 {
+        self.groups.get(name).map_or(0, |group| group.revision)
+    }
+
+    /// Returns a number that changes whenever any kind does.
+    pub(crate) fn revision(&self) -> u64 {
+        let revisions = self.groups.values().map(|group| group.revision);
+        revisions.fold(0, u64::wrapping_add)
     }
 
     /// Lists the kinds of a group, in the order of discovery.

@@ -70,6 +70,19 @@ pub struct Subresource {
 }
 
 impl Kind {
+    /// Whether the kind of a custom resource is that of the same definition, with the same spec and accepted names.
+    pub(crate) fn is_served_like(&self, other: &Self) -> bool {
+        let definition = |kind: &Self| {
+            let definition = kind.definition.as_ref();
+            definition.map(|definition| (definition.revision.clone(), definition.list_kind.clone()))
+        };
+        definition(self) == definition(other)
+            && self.kind == other.kind
+            && self.singular == other.singular
+            && self.short_names == other.short_names
+            && self.categories == other.categories
+    }
+
     /// Creates the kind of a custom resource.
     pub(crate) fn custom(
         (group, version): (&str, &str),

@@ -90,5 +90,6 @@ fn prune(kind: &Kind, version: &str, object: &mut Value) {
     let definition = kind.definition.as_ref();
     if let Some(version) = definition.and_then(|definition| definition.version(version)) {
         version.schema.prune(object);
+        version.schema.drop_nulls(object);
     }
 }

@@ -68,6 +68,9 @@ impl Registry {
         let pruned = strategy::prune_and_default(kind, object, options.applied);
         let pruned = pruned.map_err(|why| ObjectDecodeError::new(kind, &kind.version, &kind.kind, why))?;
         strict_errors.extend(pruned);
+        if let (None, Some(body)) = (&kind.definition, &options.json) {
+            types::sort_strict_errors(&mut strict_errors, body);
+        }
         meta::normalize_metadata(object);
         if disowns {
             // An explicitly empty list resets the managers; an absent one does not.
@@ -114,7 +117,14 @@ fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), 
     let (version, named, expected) = (text("apiVersion"), text("kind"), kind.api_version());
     if kind.definition.is_some() {
         check_custom_type(kind, object, (&version, &named), &expected)?;
-    } else if !named.is_empty() && named != kind.kind || !version.is_empty() && version != expected {
+        object["kind"] = kind.kind.clone().into();
+        object["apiVersion"] = expected.into();
+        return Ok(());
+    }
+    let version = meta::without_empty_group(&version).to_owned();
+    let is_older_eviction = named == "Eviction" && version == "policy/v1beta1" && named == kind.kind;
+    let is_other = !named.is_empty() && named != kind.kind || !version.is_empty() && version != expected;
+    if is_other && !is_older_eviction {
         let version = if version.is_empty() {
             expected.clone()
         } else {

@@ -126,7 +126,7 @@ impl Registry {
         Ok(deleted)
     }
 
-    /// Deletes all selected objects on behalf of the server, and returns their states before the deletion.
+    /// Deletes all selected objects on behalf of the server, which need not be converted, and returns their states before the deletion.
     pub fn delete_collection(
         &self,
         target: &Target,
@@ -134,10 +134,12 @@ impl Registry {
         options: &DeleteOptions,
     ) -> Result<Listing, ApiError> {
         let (user, own) = (User::system(), WriteOptions::default());
-        self.delete_collection_for(target, selection, options, WriteContext::new(&user, &own))
+        let listing = self.list(target, selection)?;
+        self.delete_listed(target, &listing, options, WriteContext::new(&user, &own))?;
+        Ok(listing)
     }
 
-    /// Deletes all selected objects, and returns their states before the deletion.
+    /// Deletes all selected objects, and returns their states before the deletion. If one cannot be converted, deletes none.
     pub(crate) fn delete_collection_for(
         &self,
         target: &Target,
@@ -145,7 +147,18 @@ impl Registry {
         options: &DeleteOptions,
         context: WriteContext<'_>,
     ) -> Result<Listing, ApiError> {
-        let listing = self.list(target, selection)?;
+        let listing = self.list_converted(target, selection)?;
+        self.delete_listed(target, &listing, options, context)?;
+        Ok(listing)
+    }
+
+    fn delete_listed(
+        &self,
+        target: &Target,
+        listing: &Listing,
+        options: &DeleteOptions,
+        context: WriteContext<'_>,
+    ) -> Result<(), ApiError> {
         for object in &listing.objects {
             let object = object.value();
             let target = Target::new(&target.kind, meta::namespace(object), meta::name(object));
@@ -154,7 +167,7 @@ impl Registry {
                 _ => {}
             }
         }
-        Ok(listing)
+        Ok(())
     }
 
     /// Updates an object on behalf of the server, without validation and admission; retries after write conflicts.

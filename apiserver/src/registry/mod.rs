@@ -48,9 +48,10 @@ use crate::status::ApiError;
 use crate::storage::{Object, Store};
 use crate::strategy::ServiceNetwork;
 use crate::webhook_client::{NoCaller, WebhookCaller};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 /// The object or the collection that an operation addresses.
 #[derive(Clone, Debug)]
@@ -118,7 +119,7 @@ pub struct Registry {
     caller: Arc<dyn WebhookCaller>,
     /// Held while a write is checked against resource quotas and charged to them.
     quota_charging: Mutex<()>,
-    catalog: RwLock<Arc<Catalog>>,
+    catalog: watch::Sender<Arc<Catalog>>,
 }
 
 impl Registry {
@@ -139,7 +140,7 @@ impl Registry {
             reserved_services: Mutex::default(),
             caller: Arc::new(NoCaller),
             quota_charging: Mutex::new(()),
-            catalog: RwLock::new(Arc::new(catalog)),
+            catalog: watch::Sender::new(Arc::new(catalog)),
         }
     }
 
@@ -155,12 +156,17 @@ impl Registry {
 
     /// Returns the kinds that are served now.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.read().clone()
+        self.catalog.borrow().clone()
     }
 
     /// Replaces the catalog of served kinds.
     pub fn replace_catalog(&self, catalog: Catalog) {
-        *self.catalog.write() = Arc::new(catalog);
+        self.catalog.send_replace(Arc::new(catalog));
+    }
+
+    /// Returns the catalogs from now on.
+    pub(crate) fn subscribe_catalog(&self) -> watch::Receiver<Arc<Catalog>> {
+        self.catalog.subscribe()
     }
 
     /// Returns the resource of a group in any served version; the empty group is the core group.

@@ -96,7 +96,8 @@ pub(super) fn has_namespace_finalizers(object: &Value) -> bool {
 /// Keeps the status of the update and the old rest. Built-in kinds also take metadata, because their controllers write annotations there.
 fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
     let mut status = object["status"].take();
-    if (kind.group.as_str(), kind.kind.as_str()) == ("", "Pod") {
+    let is_pod = (kind.group.as_str(), kind.kind.as_str()) == ("", "Pod");
+    if is_pod {
         strategy::preserve_pod_status(&mut status, &old["status"]);
     }
     let metadata = object["metadata"].take();
@@ -119,6 +120,9 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
     } else {
         let mut metadata = metadata;
         copy_field(&mut metadata, old_metadata, "ownerReferences");
+        if is_pod {
+            copy_field(&mut metadata, old_metadata, "deletionTimestamp");
+        }
         if kind.keeps_labels_in_status_updates() {
             copy_field(&mut metadata, old_metadata, "labels");
         }

@@ -30,8 +30,25 @@ impl Registry {
         self.store.get(&target.kind.table(), &target.key())
     }
 
-    /// Lists the objects of a resource in one namespace, or in all, at one resource version.
+    /// Lists the objects of a resource in one namespace, or in all, at one resource version. Those that a webhook converts are as they are
+    /// stored.
     pub fn list(&self, target: &Target, options: &ListOptions) -> Result<Listing, ApiError> {
+        self.list_as(target, options, Ok)
+    }
+
+    /// Lists objects as requests to the kind see them. Selectors select by the fields of the requested version.
+    pub(crate) fn list_converted(&self, target: &Target, options: &ListOptions) -> Result<Listing, ApiError> {
+        self.list_as(target, options, |objects| {
+            self.convert_by_webhook(&target.kind, objects)
+        })
+    }
+
+    fn list_as(
+        &self,
+        target: &Target,
+        options: &ListOptions,
+        convert: impl FnOnce(Vec<Arc<Object>>) -> Result<Vec<Arc<Object>>, ApiError>,
+    ) -> Result<Listing, ApiError> {
         target.kind.check_field_selector(&options.fields)?;
         let token = match options.continue_token.as_str() {
             "" => None,
@@ -56,7 +73,8 @@ impl Registry {
         };
         let after = token.as_ref().map_or("", |token| token.after.as_str());
         let page = self.read_page(target, options, after, at, limit);
-        let page = page.map_err(|why| list_error(&why, at, token.as_ref()))?;
+        let mut page = page.map_err(|why| list_error(&why, at, token.as_ref()))?;
+        page.objects = convert(page.objects)?;
         Ok(select_page(page, target, options, limit))
     }
 

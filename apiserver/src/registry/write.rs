@@ -173,6 +173,11 @@ impl Registry {
         }
         if !causes.is_empty() {
             let error = ApiError::invalid(kind, meta::name(&object), &causes);
+            // The cause without a field says that rules were not checked.
+            let checked_rules = causes.iter().all(|cause| cause.field != "<nil>");
+            if let Some(before) = write.before().filter(|_| checked_rules) {
+                warnings.extend(warnings::unchanged_violations(kind, &object, before));
+            }
             return Err(error.with_warnings(&warnings));
         }
         if !dry_run {

@@ -15,6 +15,11 @@ pub(crate) fn table(
     metadata: &Value,
     with_columns: bool,
 ) -> Value {
+    let mut objects = objects.to_vec();
+    if kind.definition.is_none() && kind.kind == "FlowSchema" {
+        // In the order in which they are matched.
+        objects.sort_by_key(|object| object["spec"]["matchingPrecedence"].as_i64());
+    }
     let converted: Vec<Option<Value>> = objects
         .iter()
         .map(|object| to_request_version(kind, object))
@@ -29,7 +34,7 @@ pub(crate) fn table(
         });
     let mut table = tables::build_table(kind, shown, metadata, with_columns);
     let rows = table["rows"].as_array_mut().into_iter().flatten();
-    for ((row, object), converted) in rows.zip(objects).zip(converted) {
+    for ((row, object), converted) in rows.zip(&objects).zip(converted) {
         match format.include_object {
             IncludeObject::Metadata => {}
             IncludeObject::None => row["object"] = Value::Null,

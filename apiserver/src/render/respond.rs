@@ -51,6 +51,13 @@ pub(crate) fn bytes(code: u16, content_type: &'static str, body: impl Into<Bytes
     response
 }
 
+/// A response without a body.
+pub(crate) fn status(code: StatusCode) -> ApiResponse {
+    let mut response = Response::new(full_body(Bytes::new()));
+    *response.status_mut() = code;
+    response
+}
+
 fn full_body(bytes: Bytes) -> Body {
     Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
 }
@@ -60,7 +67,7 @@ pub(crate) fn page_not_found() -> ApiResponse {
     bytes(404, "text/plain; charset=utf-8", "404 page not found\n")
 }
 
-/// Removes the body, for a TYPE_META_BYTES request.
+/// Removes the body, for a HEAD request.
 pub(crate) fn without_body(response: ApiResponse) -> ApiResponse {
     response.map(|_| full_body(Bytes::new()))
 }

@@ -5,6 +5,7 @@ use crate::kinds::{Kind, to_request_version};
 use crate::selectors::{FieldSelector, LabelSelector};
 use crate::status::{ApiError, Cause};
 use crate::storage::Object;
+use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::num::{IntErrorKind, ParseIntError};
 
@@ -245,6 +246,8 @@ pub struct WriteOptions {
     pub applied: bool,
     /// Errors of strict decoding of the body, such as `duplicate field "spec.a"`.
     pub strict_errors: Vec<String>,
+    /// The body, if it is JSON.
+    pub(crate) json: Option<Bytes>,
     /// The options as the client sent them, for webhooks; empty if no webhook is called.
     pub(crate) sent: Map<String, Value>,
 }
@@ -314,6 +317,7 @@ impl WriteOptions {
             force: query.has("force").then(|| query.flag("force")),
             applied: false,
             strict_errors: vec![],
+            json: None,
             sent: Map::new(),
         })
     }

@@ -1,7 +1,7 @@
 //! Accepts connections and serves HTTP on them.
 
 use super::tls::ConnectionAcceptor;
-use crate::http::{ClientCert, ResponseFuture};
+use crate::http::{ClientCert, ResponseFuture, UpgradedSession};
 use http::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -58,7 +58,12 @@ async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     client_cert: ClientCert,
 ) {
-    let service = service_fn(move |request| handler(request, client_cert.clone()));
+    let session = UpgradedSession::default();
+    let sessions = session.clone();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(sessions.clone());
+        handler(request, client_cert.clone())
+    });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -70,5 +75,11 @@ async fn serve_connection(
         .max_concurrent_streams(1000)
         .max_header_list_size(MAX_HEADER_BYTES);
     // Aborted connections are not errors of the server.
-    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+    let _ = builder
+        .serve_connection_with_upgrades(TokioIo::new(stream), service)
+        .await;
+    let upgraded = session.take();
+    if let Some(upgraded) = upgraded {
+        upgraded.await;
+    }
 }

@@ -11,6 +11,7 @@ mod jobs;
 mod namespaces;
 mod node_ports;
 mod pods;
+mod resource_claims;
 mod secrets;
 mod selectable_fields;
 mod service_network;
@@ -147,6 +148,11 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         ("apiregistration.k8s.io", "APIService") if old.is_none() => set_local_availability(object),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
             custom_resource_definitions::prepare(object, old);
+        }
+        ("resource.k8s.io", "ResourceClaim") => {
+            if let Some(old) = old {
+                resource_claims::drop_deallocated_devices(object, old);
+            }
         }
         _ => {}
     }

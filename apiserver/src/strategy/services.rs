@@ -17,6 +17,7 @@ pub(super) fn prepare(service: &mut Value, old: Option<&Value>) {
         drop_type_dependent_fields(spec, &old["spec"]);
     }
     if kind == "ExternalName" {
+        spec.remove("internalTrafficPolicy");
         return;
     }
     if spec["sessionAffinity"] == "ClientIP" && spec.get("sessionAffinityConfig").is_none_or(Value::is_null) {
@@ -95,8 +96,9 @@ fn drop_type_dependent_fields(spec: &mut Map<String, Value>, old: &Value) {
         }
     }
     let previous = node_ports::allocated(old).collect::<Vec<_>>();
-    if node_ports::needs_node_ports(old)
-        && !node_ports::needs_node_ports(&new)
+    let may_have_node_ports = |spec: &Value| matches!(text(spec, "type"), "NodePort" | "LoadBalancer");
+    if may_have_node_ports(old)
+        && !may_have_node_ports(&new)
         && node_ports::allocated(&new).all(|port| previous.contains(&port))
     {
         for port in spec

@@ -3,7 +3,7 @@
 use super::converted::{self, ReadError};
 use super::event::{self, EventSerializer};
 use super::feed::{FeedChunk, SharedFeed, SharedFeeds};
-use crate::kinds::Kind;
+use crate::kinds::{Catalog, Kind};
 use crate::registry::{Registry, Target, too_large_resource_version};
 use crate::render::{Body, ConnectionAborted, Representation, ResponseFormat};
 use crate::request::ListOptions;
@@ -50,6 +50,8 @@ pub(crate) struct Watcher {
     /// The revision up to which events were sent or are not needed.
     position: u64,
     changed: watch::Receiver<u64>,
+    /// For custom resources: the kinds that are served.
+    catalog: Option<watch::Receiver<Arc<Catalog>>>,
     /// When something was last sent.
     last_sent: Instant,
     deadline: Instant,
@@ -84,6 +86,7 @@ impl Watcher {
             return Err(ApiError::bad_request(why));
         }
         let changed = registry.store.subscribe_table(&target.kind.table());
+        let is_custom = target.kind.definition.is_some();
         let seconds = options
             .timeout
             .filter(|seconds| *seconds != 0)
@@ -103,6 +106,7 @@ impl Watcher {
             prefix,
             position: 0,
             changed,
+            catalog: is_custom.then(|| registry.subscribe_catalog()),
             last_sent: now,
             deadline,
             next_bookmark,
@@ -178,7 +182,12 @@ impl Watcher {
         }
         let mut has_changes = self.changed.has_changed().unwrap_or(true);
         loop {
-            if self.ended || Instant::now() >= self.deadline {
+            // Before the read, so that what happened until now is sent before the watch ends.
+            let served = self.served_kind();
+            let is_served = self.catalog.is_none() || served.is_some();
+            // kube-apiserver ends a watch when the definition changes: its events would be those of the former definition.
+            let is_redefined = served.is_some_and(|now| !now.is_served_like(&self.target.kind));
+            if self.ended || Instant::now() >= self.deadline || is_redefined {
                 return None;
             }
             if has_changes {
@@ -209,8 +218,20 @@ impl Watcher {
                 self.last_sent = now;
                 return Some(bytes);
             }
+            if !is_served {
+                return None;
+            }
             has_changes = self.wait().await?;
         }
+    }
+
+    /// Returns the present kind of a custom resource.
+    fn served_kind(&mut self) -> Option<Arc<Kind>> {
+        let kind = &self.target.kind;
+        let catalog = self.catalog.as_mut()?.borrow_and_update();
+        catalog
+            .resource(&kind.group, &kind.version, &kind.plural)
+            .cloned()
     }
 
     /// Delays the next batch of events if there are many identical watches.
@@ -278,8 +299,19 @@ impl Watcher {
             biased;
             outcome = self.changed.changed() => outcome.is_ok().then_some(true),
             () = self.timer.as_mut() => Some(false),
+            () = changed_catalog(&mut self.catalog) => Some(false),
         }
     }
+}
+
+/// Waits for another catalog; without end where there is none to wait for.
+async fn changed_catalog(catalog: &mut Option<watch::Receiver<Arc<Catalog>>>) {
+    if let Some(catalog) = catalog
+        && catalog.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending::<()>().await;
 }
 
 /// Returns the time of the next bookmark: every minute, and shortly before the end, so that short watches get one too.

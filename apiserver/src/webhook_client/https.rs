@@ -236,6 +236,9 @@ async fn read(response: Response<Incoming>) -> Result<Value, CallError> {
     })?;
     let body = body.to_bytes();
     if !(200..=206).contains(&code) {
+        if let Some(message) = failure_message(&body) {
+            return Err(CallError::Response(message));
+        }
         let is_text = content_type.is_empty() || content_type.starts_with("text/");
         let text = String::from_utf8_lossy(&body);
         let text = if is_text { text.trim() } else { UNKNOWN_BODY };
@@ -247,6 +250,16 @@ async fn read(response: Response<Incoming>) -> Result<Value, CallError> {
     }
     decode(&body)
         .map_err(|why| CallError::Response(format!("couldn't get version/kind; json parse error: {why}")))
+}
+
+/// Returns the message of a Status that says why a request failed. client-go prefers it to what the status code says.
+fn failure_message(body: &[u8]) -> Option<String> {
+    let status = decode(body).ok()?;
+    let is_v1 = status["apiVersion"]
+        .as_str()
+        .is_none_or(|version| version.is_empty() || version == "v1");
+    let is_failure = is_v1 && status["kind"] == "Status" && status["status"] == "Failure";
+    is_failure.then(|| status["message"].as_str().unwrap_or_default().to_owned())
 }
 
 /// Decodes a response, which Go's decoder accepts as YAML, too.

@@ -2,6 +2,7 @@
 
 use super::Endpoint;
 use http::header::LOCATION;
+use http::uri::InvalidUri;
 use http::{Response, Uri};
 
 /// Go's client follows as many.
@@ -33,9 +34,7 @@ impl Target {
     /// The target of a webhook's call.
     pub(super) fn of(endpoint: &Endpoint, url: &str) -> Result<Self, String> {
         Ok(Self {
-            url: url
-                .parse()
-                .map_err(|error: http::uri::InvalidUri| error.to_string())?,
+            url: parse(url).map_err(|error| error.to_string())?,
             address: endpoint.address.clone()?,
             server_name: endpoint.server_name.clone(),
             is_tls: true,
@@ -45,8 +44,7 @@ impl Target {
     /// The target of a location: a URL, or a path on the same host.
     pub(super) fn redirected(&self, location: &str) -> Result<Self, String> {
         let parse = |text: &str| {
-            let parsed = text.parse::<Uri>();
-            parsed.map_err(|error| format!("failed to parse Location header {location:?}: {error}"))
+            parse(text).map_err(|error| format!("failed to parse Location header {location:?}: {error}"))
         };
         let authority = self.url.authority().map_or("", http::uri::Authority::as_str);
         let scheme = if self.is_tls { "https" } else { "http" };
@@ -82,9 +80,38 @@ impl Target {
     }
 }
 
+/// Parses a URL. The host may be followed by a query, which `Uri` does not accept, without a path.
+fn parse(text: &str) -> Result<Uri, InvalidUri> {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    let Some(scheme) = scheme.filter(|scheme| !scheme.contains(['/', '?'])) else {
+        return text.parse();
+    };
+    let host = scheme.len() + 3;
+    match text[host..].find(['/', '?']) {
+        Some(at) if text[host + at..].starts_with('?') => {
+            let (host, query) = text.split_at(host + at);
+            format!("{host}/{query}").parse()
+        }
+        _ => text.parse(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn urls_need_no_path() {
+        for (text, path) in [
+            ("https://a.dev:443", "/"),
+            ("https://a.dev:443?timeout=1s", "/?timeout=1s"),
+            ("https://a.dev/b?c=/?d", "/b?c=/?d"),
+            ("/b?c=d", "/b?c=d"),
+            ("/b?c=http://x?y", "/b?c=http://x?y"),
+        ] {
+            assert_eq!(parse(text).unwrap().path_and_query().unwrap(), path, "{text}");
+        }
+    }
 
     #[test]
     fn locations_are_urls_and_paths() {

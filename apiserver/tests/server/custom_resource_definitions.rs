@@ -171,3 +171,29 @@ async fn kinds_are_served_when_their_definition_is_established() {
             .await;
     }
 }
+
+#[tokio::test]
+async fn a_definition_with_taken_names_deletes_no_objects_of_others() {
+    let server = TestServer::start().await;
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    server
+        .create(leases, json!({ "metadata": { "name": "kept" } }))
+        .await;
+    let schema = json!({ "openAPIV3Schema": { "type": "object" } });
+    let definition = json!({
+        "metadata": {
+            "name": "leases.coordination.k8s.io",
+            "annotations": { "api-approved.kubernetes.io": "https://github.com/kubernetes/kubernetes/pull/1" },
+        },
+        "spec": {
+            "group": "coordination.k8s.io", "scope": "Namespaced", "names": { "plural": "leases", "kind": "Lease" },
+            "versions": [{ "name": "v2", "served": true, "storage": true, "schema": schema }],
+        },
+    });
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    server.create(definitions, definition).await;
+    let path = format!("{definitions}/leases.coordination.k8s.io");
+    server.request("DELETE", &path, None).await.expect(200);
+    server.wait_for_status(&path, 404).await;
+    server.get(&format!("{leases}/kept")).await.expect(200);
+}

@@ -3,6 +3,7 @@
 mod authorization;
 mod bad_input;
 mod bootstrap;
+mod cached_documents;
 mod certificates;
 mod client;
 mod custom_resource_definitions;

@@ -15,9 +15,11 @@ mod schemas;
 mod shared_parameters;
 mod version2;
 
+use super::entity_tag::EntityTag;
 use crate::kinds::{Catalog, Kind};
-use crate::render::{ApiResponse, respond};
-use crate::request::AcceptedType;
+use crate::render::{ApiResponse, accept_header, respond};
+use crate::request::{AcceptedType, Query};
+use http::HeaderMap;
 use operation_names::{group_label, id_prefix, joined, tag};
 use operations::Paths;
 use parking_lot::Mutex;
@@ -35,18 +37,20 @@ pub(super) fn respond(
     catalog: &Arc<Catalog>,
     version: &str,
     path: &[&str],
-    accept: &str,
+    query: &Query,
+    headers: &HeaderMap,
 ) -> Option<ApiResponse> {
+    let accept = accept_header(headers);
     match path {
         ["v2"] => Some(
             match DocumentEncoding::negotiate(accept, [REGISTERED_V2, PROTOBUF_V2]) {
-                Some(encoding) => {
+                Some(encoding) => EntityTag::new(catalog.revision()).respond(headers, || {
                     let (json, protobuf) = encoded_v2_document(catalog, version);
                     match encoding {
                         DocumentEncoding::Json => respond::bytes(200, "application/json", json),
                         DocumentEncoding::Protobuf => respond::bytes(200, PROTOBUF_V2, protobuf),
                     }
-                }
+                }),
                 None => not_acceptable(),
             },
         ),
@@ -57,21 +61,58 @@ pub(super) fn respond(
             v3_index(catalog).to_string(),
         )),
         ["v3", rest @ ..] => {
-            let document = v3_document(catalog, version, rest)?;
-            Some(
-                match DocumentEncoding::negotiate(accept, [REGISTERED_V3, PROTOBUF_V3]) {
-                    Some(DocumentEncoding::Json) => {
-                        respond::bytes(200, "application/json", document.to_string())
-                    }
-                    Some(DocumentEncoding::Protobuf) => {
-                        respond::bytes(200, PROTOBUF_V3, messages::encode("v3", &document))
-                    }
-                    None => not_acceptable(),
-                },
-            )
+            let encoding = DocumentEncoding::negotiate(accept, [REGISTERED_V3, PROTOBUF_V3]);
+            Some(respond_v3(catalog, version, rest, encoding, query, headers))
         }
         _ => None,
     }
+}
+
+/// Returns the response to a path below `/openapi/v3`. Without an encoding, the client accepts none.
+fn respond_v3(
+    catalog: &Catalog,
+    version: &str,
+    path: &[&str],
+    encoding: Option<DocumentEncoding>,
+    query: &Query,
+    headers: &HeaderMap,
+) -> ApiResponse {
+    let respond = || {
+        let Some(document) = v3_document(catalog, version, path) else {
+            return respond::page_not_found();
+        };
+        match encoding {
+            Some(DocumentEncoding::Json) => respond::bytes(200, "application/json", document.to_string()),
+            Some(DocumentEncoding::Protobuf) => {
+                respond::bytes(200, PROTOBUF_V3, messages::encode("v3", &document))
+            }
+            None => not_acceptable(),
+        }
+    };
+    if encoding.is_none() || !v3_paths(catalog).contains(&path.join("/")) {
+        return respond();
+    }
+    let tag = v3_tag(catalog, path);
+    match query.get("hash") {
+        "" => tag.respond(headers, respond),
+        hash => {
+            let path = server_relative_url(&path.join("/"), &tag);
+            tag.respond_to_hash(hash, headers, &path, respond)
+        }
+    }
+}
+
+/// Returns the tag of a document below `/openapi/v3`.
+fn v3_tag(catalog: &Catalog, path: &[&str]) -> EntityTag {
+    EntityTag::new(match path {
+        ["api", _] => catalog.group_revision(""),
+        ["apis", group, ..] => catalog.group_revision(group),
+        _ => catalog.revision(),
+    })
+}
+
+fn server_relative_url(path: &str, tag: &EntityTag) -> String {
+    format!("/openapi/v3/{path}?hash={}", tag.hash())
 }
 
 /// The encoding of a document.
@@ -113,6 +154,19 @@ fn document_path(kind: &Kind) -> String {
 
 /// Returns the document of `/openapi/v3`.
 fn v3_index(catalog: &Catalog) -> Value {
+    let paths: Map<String, Value> = v3_paths(catalog)
+        .into_iter()
+        .map(|path| {
+            let parts: Vec<&str> = path.split('/').collect();
+            let url = server_relative_url(&path, &v3_tag(catalog, &parts));
+            (path, json!({ "serverRelativeURL": url }))
+        })
+        .collect();
+    json!({ "paths": paths })
+}
+
+/// Returns the paths of the documents below `/openapi/v3`.
+fn v3_paths(catalog: &Catalog) -> Vec<String> {
     let mut names: Vec<String> = ["api", "apis", "version"].map(str::to_owned).into();
     for kind in catalog.iter() {
         if kind.definition.is_none() && !kind.group.is_empty() {
@@ -121,14 +175,7 @@ fn v3_index(catalog: &Catalog) -> Value {
         names.push(document_path(kind));
     }
     names.dedup();
-    let paths: Map<String, Value> = names
-        .into_iter()
-        .map(|path| {
-            let url = format!("/openapi/v3/{path}");
-            (path, json!({ "serverRelativeURL": url }))
-        })
-        .collect();
-    json!({ "paths": paths })
+    names
 }
 
 /// Returns a document below `/openapi/v3`.

@@ -217,7 +217,7 @@ fn warn_finalizers(kind: &Kind, object: &Value, old: &Value, warnings: &mut Vec<
 }
 
 /// Warns about rules that a custom resource violates with what an update leaves unchanged.
-fn unchanged_violations(kind: &Kind, object: &Value, old: &Value) -> Vec<String> {
+pub(crate) fn unchanged_violations(kind: &Kind, object: &Value, old: &Value) -> Vec<String> {
     let definition = kind.definition.as_ref();
     let version = definition.and_then(|definition| definition.version(&kind.version));
     let violations = version.map(|version| version.schema.unchanged_violations(object, old));
