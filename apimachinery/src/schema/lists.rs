@@ -84,6 +84,7 @@ pub(super) fn correlated<'a>(item: &Value, old: Option<&'a Value>, schema: &Valu
 }
 
 /// Returns the old value with the items of lists of type set or map in the order of the new value, wherever these are the same.
+#[cfg(feature = "cel")]
 pub(super) fn in_order_of(value: &Value, old: &Value, schema: &Value) -> Value {
     if value == old {
         return old.clone();
@@ -119,7 +120,7 @@ pub(super) fn in_order_of(value: &Value, old: &Value, schema: &Value) -> Value {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cel"))]
 mod tests {
     use super::*;
     use serde_json::json;
