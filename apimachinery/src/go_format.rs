@@ -65,7 +65,7 @@ pub(crate) fn float(number: f64) -> String {
 }
 
 /// The name of the Go type that the value is decoded into.
-pub(crate) fn type_name(value: &Value) -> &'static str {
+pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",

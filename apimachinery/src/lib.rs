@@ -10,7 +10,7 @@ pub mod builtin;
 pub mod cel;
 pub mod duration;
 pub mod field;
-mod go_format;
+pub mod go_format;
 pub mod go_json;
 pub mod meta;
 pub mod patch;

@@ -3,11 +3,12 @@
 use crate::builtin;
 use crate::meta;
 use crate::storage::Store;
+use crate::types;
 use crate::webhook_client::{ClientConfig, WebhookCaller, root_certificates};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use kubewright_apimachinery::go_format;
 use serde_json::{Value, json};
-use std::io;
 use std::time::Duration;
 
 /// The timeout of a review.
@@ -112,28 +113,10 @@ impl ConversionWebhook {
 fn review_len(objects: &[&mut Value]) -> usize {
     let mut bytes = 0;
     let fits = objects.iter().take_while(|object| {
-        bytes += serialized_len(object);
+        bytes += types::json_length(object);
         bytes <= MAX_REVIEW_BYTES
     });
     fits.count().max(1)
-}
-
-/// The length of a value as JSON.
-fn serialized_len(value: &Value) -> usize {
-    struct Counter(usize);
-    impl io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    // Counting cannot fail.
-    let _ = serde_json::to_writer(&mut counter, value);
-    counter.0
 }
 
 /// Returns why the `caBundle` of a definition's webhook is invalid.
@@ -213,7 +196,7 @@ fn checked(original: &Value, mut converted: Value, version: &str, at: usize) -> 
             }
             Some(Value::Object(entries)) => {
                 if let Some((key, value)) = entries.iter().find(|(_, value)| !value.is_string()) {
-                    let found = go_type(value);
+                    let found = go_format::type_name(value);
                     return Err(format!(
                         "invalid metadata: metadata.{field}[{key}] must be a string, but is {found} in converted object"
                     ));
@@ -251,19 +234,6 @@ fn invalid_metadata(metadata: &Value) -> Option<String> {
         [] => None,
         [error] => Some(error.clone()),
         errors => Some(format!("[{}]", errors.join(", "))),
-    }
-}
-
-/// The name of a value's type in Go.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }
 

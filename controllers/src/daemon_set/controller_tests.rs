@@ -302,6 +302,11 @@ async fn status_is_written_again_after_a_conflict() {
     }
 }
 
+fn set_ready_since(pod: &mut Value, time: &str) {
+    let since = format!("2026-05-01T{time}Z");
+    pod["status"]["conditions"] = json!([{"type": "Ready", "status": "True", "lastTransitionTime": since}]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn key_is_called_again_when_the_next_pod_becomes_available() {
     let test = harness_at("2026-05-01T12:00:10Z");
@@ -311,9 +316,7 @@ async fn key_is_called_again_when_the_next_pod_becomes_available() {
     test.seed(&owner);
     for (name, node, since) in [("one", "a", "12:00:07"), ("two", "b", "12:00:01")] {
         let mut pod = pod(name, node, &hash, Some("owner"));
-        let since = format!("2026-05-01T{since}Z");
-        pod["status"]["conditions"] =
-            json!([{"type": "Ready", "status": "True", "lastTransitionTime": since}]);
+        set_ready_since(&mut pod, since);
         test.seed(&pod);
     }
     assert_eq!(
@@ -345,9 +348,7 @@ async fn key_is_called_again_when_a_surging_pod_becomes_available() {
     ] {
         let mut pod = pod(name, "a", hash, Some("owner"));
         pod["metadata"]["creationTimestamp"] = json!(format!("2026-05-01T{created}Z"));
-        let since = format!("2026-05-01T{since}Z");
-        pod["status"]["conditions"] =
-            json!([{"type": "Ready", "status": "True", "lastTransitionTime": since}]);
+        set_ready_since(&mut pod, since);
         test.seed(&pod);
     }
     assert_eq!(
