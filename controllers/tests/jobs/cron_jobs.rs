@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kubewright_testkit::until;
 use serde_json::{Value, json};
 
 use crate::scenario::{Scenario, every_second, job};
@@ -109,16 +110,21 @@ async fn changed_schedule_starts_no_job_for_a_time_that_has_passed() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert_eq!(scenario.cluster.list(&jobs).unwrap(), Vec::<Value>::new());
     }
-    // Any other change starts it.
+    // Any other change starts it, once the controller has seen the schedule.
     scenario
         .cluster
         .merge_patch(&cron_job, &json!({"spec": {"schedule": "* * * * *"}}))
         .unwrap();
-    scenario
-        .cluster
-        .merge_patch(&cron_job, &json!({"metadata": {"labels": {"a": "b"}}}))
-        .unwrap();
-    scenario.jobs(1).await;
+    until("another change starts a Job", async || {
+        let seconds = jiff::Timestamp::now().to_string();
+        let change = json!({"metadata": {"labels": {"at": seconds.replace(':', "-")}}});
+        scenario.cluster.merge_patch(&cron_job, &change).unwrap();
+        match scenario.cluster.list(&jobs).unwrap().len() {
+            0 => Err("no Job".to_owned()),
+            _ => Ok(()),
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

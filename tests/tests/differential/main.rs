@@ -245,6 +245,29 @@ fn case_names_are_unique_and_differences_are_documented() {
     );
 }
 
+/// The real server authorizes by caches: a request right after a change of permissions may be answered by the old ones.
+#[test]
+fn users_wait_for_changed_permissions() {
+    let mut report = String::new();
+    for case in all_suites().into_iter().flat_map(|suite| suite.cases) {
+        let mut has_changed = false;
+        for step in &case.steps {
+            let changes = step.method != "GET" && step.path.contains("/rbac.authorization.k8s.io/");
+            if changes && step.r#as.is_none() {
+                has_changed = true;
+            } else if step.path.ends_with("/subjectaccessreviews") && step.becomes.is_some() {
+                has_changed = false;
+            } else if step.r#as.is_some() && std::mem::take(&mut has_changed) {
+                // Who lacks the permission gets 401 or 403.
+                if step.until.is_none_or(|code| [401, 403].contains(&code)) {
+                    writeln!(report, "{}: {}: needs `until`", case.name, step.title()).unwrap();
+                }
+            }
+        }
+    }
+    assert!(report.is_empty(), "\n{report}");
+}
+
 /// The fuzzer accepts a 500 that begins with one of these texts.
 #[test]
 fn every_500_that_the_fuzzer_accepts_is_recorded() {
