@@ -270,7 +270,10 @@ impl ApiError {
     /// Adds a cause to the details.
     #[must_use]
     pub fn with_cause(mut self, cause: &Cause) -> Self {
-        let mut entry = json!({ "reason": cause.reason, "message": cause.message });
+        let mut entry = json!({ "reason": cause.reason });
+        if !cause.message.is_empty() {
+            entry["message"] = json!(cause.message);
+        }
         if !cause.field.is_empty() {
             entry["field"] = json!(cause.field);
         }

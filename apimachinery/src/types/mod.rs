@@ -23,7 +23,9 @@ pub use json::{Decoded, decode, decode_stored, decode_typed, floats_to_integers,
 pub use json_size::json_length;
 pub(crate) use json_size::nesting_depth;
 pub use normalize::{normalize, normalize_stored, zero_value};
-pub use quantity_arithmetic::{add_quantities, compare_quantities, round_up_quantity, subtract_quantities};
+pub use quantity_arithmetic::{
+    add_quantities, compare_quantities, round_up_quantity, scale_quantity, subtract_quantities,
+};
 pub use strict_errors::sort_strict_errors;
 pub(crate) use unstructured::check_convertible;
 

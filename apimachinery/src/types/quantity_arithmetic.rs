@@ -28,6 +28,14 @@ pub fn round_up_quantity(text: &str) -> Option<String> {
     canonical_quantity(text, 0)
 }
 
+/// Returns a quantity in units of this power of ten, rounded up. Returns `None` for invalid quantities, and for powers below those of
+/// quantities.
+pub fn scale_quantity(text: &str, power: i32) -> Option<i128> {
+    let nanos = Amount::parse(text)?.nanos;
+    let unit = 10_i128.checked_pow(u32::try_from(power.checked_sub(NANO)?).ok()?)?;
+    Some(nanos.div_euclid(unit) + i128::from(nanos.rem_euclid(unit) > 0))
+}
+
 fn combine(first: &str, second: &str, operation: fn(i128, i128) -> Option<i128>) -> Option<String> {
     let (first, second) = (Amount::parse(first)?, Amount::parse(second)?);
     let nanos = operation(first.nanos, second.nanos)?;
@@ -142,6 +150,18 @@ mod tests {
             );
         }
         assert_eq!(compare_quantities("", "1"), None);
+    }
+
+    #[test]
+    fn quantities_are_scaled_and_rounded_up() {
+        for (text, power, expected) in [
+            ("1500m", 0, 2),
+            ("1500m", -3, 1500),
+            ("1Ki", 0, 1024),
+            ("-1500m", 0, -1),
+        ] {
+            assert_eq!(scale_quantity(text, power), Some(expected), "{text}");
+        }
     }
 
     #[test]

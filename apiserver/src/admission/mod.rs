@@ -2,6 +2,7 @@
 //! under its name there; `plugin` has them in its order. `webhooks` calls those of clients, and `policies` evaluates expressions of clients;
 //! `hook_request` is a write as both see it.
 
+mod bound_pod;
 mod certificate_approval;
 mod certificate_signing;
 mod certificate_subject_restriction;
@@ -14,9 +15,11 @@ mod limit_ranger;
 mod match_conditions;
 mod match_resources;
 mod namespace_lifecycle;
+mod node_declared_feature_validator;
 mod owner_references_permission_enforcement;
 mod persistent_volume_claim_resize;
 mod plugin;
+mod pod_resize_validator;
 mod pod_topology_labels;
 mod policies;
 mod priority;

@@ -3,9 +3,9 @@
 use super::{
     Attributes, certificate_approval, certificate_signing, certificate_subject_restriction,
     default_ingress_class, default_storage_class, default_toleration_seconds, limit_ranger,
-    namespace_lifecycle, owner_references_permission_enforcement, persistent_volume_claim_resize,
-    pod_topology_labels, priority, runtime_class, service_account, storage_object_in_use_protection,
-    taint_nodes_by_condition,
+    namespace_lifecycle, node_declared_feature_validator, owner_references_permission_enforcement,
+    persistent_volume_claim_resize, pod_resize_validator, pod_topology_labels, priority, runtime_class,
+    service_account, storage_object_in_use_protection, taint_nodes_by_condition,
 };
 use crate::status::ApiError;
 use serde_json::Value;
@@ -49,6 +49,10 @@ pub enum AdmissionPlugin {
     DefaultIngressClass,
     /// Copies the topology labels of its node to a pod.
     PodTopologyLabels,
+    /// Refuses resizes of pods that need features which the node does not declare.
+    NodeDeclaredFeatureValidator,
+    /// Refuses resizes of pods beyond what their nodes can allocate.
+    PodResizeValidator,
     /// Calls the webhooks of MutatingWebhookConfigurations.
     MutatingAdmissionWebhook,
     /// Evaluates ValidatingAdmissionPolicies.
@@ -74,12 +78,10 @@ const MISSING_PLUGINS: &[&str] = &[
     "MutatingAdmissionPolicy",
     "NamespaceAutoProvision",
     "NamespaceExists",
-    "NodeDeclaredFeatureValidator",
     "NodeRestriction",
     "PodGroupProtection",
     "PodGroupWorkloadExists",
     "PodNodeSelector",
-    "PodResizeValidator",
     "PodSecurity",
     "PodTolerationRestriction",
 ];
@@ -105,7 +107,7 @@ fn names(plugins: &[AdmissionPlugin]) -> String {
 
 impl AdmissionPlugin {
     /// All plugins, in the order in which they run.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::NamespaceLifecycle,
         Self::LimitRanger,
         Self::ServiceAccount,
@@ -122,6 +124,8 @@ impl AdmissionPlugin {
         Self::CertificateSubjectRestriction,
         Self::DefaultIngressClass,
         Self::PodTopologyLabels,
+        Self::NodeDeclaredFeatureValidator,
+        Self::PodResizeValidator,
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionPolicy,
         Self::ValidatingAdmissionWebhook,
@@ -197,6 +201,10 @@ impl AdmissionPlugin {
             Self::CertificateSubjectRestriction => {
                 certificate_subject_restriction::validate(attributes, object)
             }
+            Self::NodeDeclaredFeatureValidator => {
+                node_declared_feature_validator::validate(attributes, object)
+            }
+            Self::PodResizeValidator => pod_resize_validator::validate(attributes, object),
             _ => Ok(()),
         }
     }

@@ -13,6 +13,8 @@ mod pods;
 mod scopes;
 mod usage;
 
+pub(super) use pods::spec_resources;
+
 use super::{Attributes, Operation};
 use crate::builtin::ResourceList;
 use crate::meta;

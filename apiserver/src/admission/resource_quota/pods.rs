@@ -81,15 +81,20 @@ fn has_ended(pod: &Value) -> bool {
     jiff::Timestamp::now().duration_since(deleted) > jiff::SignedDuration::from_secs(grace)
 }
 
-/// Returns the requests or limits of a pod: the pod-level resources, else the aggregate of its containers, plus the overhead.
+/// Returns the requests or limits of a pod that count while it may be resized.
 fn pod_resources(pod: &Value, list: &str) -> ResourceList {
-    let mut resources = aggregate_container_resources(&with_effective_resources(pod), list);
-    for (name, quantity) in resource_list(&pod["spec"]["resources"][list]) {
+    spec_resources(&with_effective_resources(pod), list)
+}
+
+/// Returns the requests or limits of a pod's spec: the pod-level resources, else the aggregate of its containers, plus the overhead.
+pub(crate) fn spec_resources(spec: &Value, list: &str) -> ResourceList {
+    let mut resources = aggregate_container_resources(spec, list);
+    for (name, quantity) in resource_list(&spec["resources"][list]) {
         if is_pod_level_resource(&name) {
             resources.insert(name, quantity);
         }
     }
-    let mut overhead = resource_list(&pod["spec"]["overhead"]);
+    let mut overhead = resource_list(&spec["overhead"]);
     if list == "limits" {
         overhead.retain(|name, _| resources.get(name).is_some_and(|limit| !is_zero(limit)));
     }
