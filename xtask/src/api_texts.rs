@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 const PRINTERS: &str = "pkg/printers/internalversion/printers.go";
 /// The table of APIServices, in the kube-aggregator module.
 const API_SERVICE_TABLE: &str = "pkg/registry/apiservice/etcd/etcd.go";
+/// The kind of a subresource that is served as a Table, too.
+const SCALE: &str = "Scale";
 /// A kind whose printer kube-apiserver does not use.
 const UNPRINTED: &str = "CSIStorageCapacity";
 /// zstd's compression level.
@@ -154,7 +156,7 @@ impl Columns<'_> {
             } else if let Some((_, call)) = line.split_once("h.TableHandler(")
                 && let Some((name, function)) = call.trim_end_matches(')').split_once(", ")
                 && let Some(kind) = printed_kind(printers, function)
-                && kinds.contains(kind)
+                && (kinds.contains(kind) || kind == SCALE)
                 && kind != UNPRINTED
                 && seen.insert(kind)
             {

@@ -58,9 +58,14 @@ pub(super) async fn handle(context: &RequestContext<'_>, target: &Target) -> Res
         (_, Some(mut component)) if !name.is_empty() => {
             component["kind"] = json!(kind.kind);
             component["apiVersion"] = json!("v1");
-            component
+            return respond::unstored(200, format, kind, &component);
         }
-        (_, last) => {
+        (Representation::PartialMetadata, _) => return Err(respond::is_a_list(kind)),
+        (Representation::PartialMetadataList, last) => {
+            found.extend(last);
+            respond::metadata_list(format, found.iter(), &json!({}))
+        }
+        (Representation::Objects, last) => {
             found.extend(last);
             json!({ "kind": kind.list_kind(), "apiVersion": "v1", "metadata": {}, "items": found })
         }

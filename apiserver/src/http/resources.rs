@@ -20,7 +20,7 @@ use crate::status::ApiError;
 use crate::storage::Object;
 use crate::watch;
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::Method;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,22 +154,6 @@ fn with_deprecation(kind: &Kind, response: Result<ApiResponse, ApiError>) -> Res
     Ok(response)
 }
 
-/// Checks the Accept header as the routes of built-in kinds do, before the handler negotiates. Custom resources have no routes.
-pub(super) fn check_route(
-    state: &ServerState,
-    info: &RequestInfo,
-    headers: &HeaderMap,
-) -> Result<(), ApiError> {
-    let checked = render::check_route(headers, &render::MEDIA_TYPES);
-    checked.or_else(|error| {
-        if is_custom(state, info) {
-            Ok(())
-        } else {
-            Err(error)
-        }
-    })
-}
-
 /// Adds the deprecation warning of a custom resource to the error for an Accept header without a supported format.
 pub(super) fn not_acceptable(state: &ServerState, info: &RequestInfo, error: ApiError) -> ApiError {
     let catalog = state.registry.catalog();
@@ -180,13 +164,6 @@ pub(super) fn not_acceptable(state: &ServerState, info: &RequestInfo, error: Api
         }
         _ => error,
     }
-}
-
-/// Whether the request is for a custom resource.
-pub(super) fn is_custom(state: &ServerState, info: &RequestInfo) -> bool {
-    let catalog = state.registry.catalog();
-    let kind = catalog.resource(&info.group, &info.version, &info.resource);
-    kind.is_some_and(|kind| kind.definition.is_some())
 }
 
 fn unsupported_verb(kind: &Kind, verb: &str) -> ApiError {
@@ -221,7 +198,7 @@ async fn dispatch(
         _ if kind.is_virtual() => component_statuses::handle(context, &target).await,
         ("list", "") => list(context, &target).await,
         ("watch", "") => watch(context, target).await,
-        ("get", "scale") => scale(context, &target),
+        ("get", "scale") => scale(context, &target).await,
         ("get", _) if is_object => get(context, &target).await,
         ("create", "") if kind.is_stored() => create(context, &target).await,
         ("create", "") if kind.kind == "Binding" => bind(context, &target, kind),
@@ -326,6 +303,12 @@ async fn watch(context: &RequestContext<'_>, target: Target) -> Result<ApiRespon
 }
 
 async fn get(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+    let object = read(context, target).await?;
+    respond::object(200, context.format, &target.kind, &object)
+}
+
+/// Reads an object that is at least as new as the query requests.
+async fn read(context: &RequestContext<'_>, target: &Target) -> Result<Arc<Object>, ApiError> {
     if context.query.flag("export") {
         let why = "the export parameter, deprecated since v1.14, is no longer supported";
         return Err(ApiError::bad_request(why));
@@ -338,8 +321,7 @@ async fn get(context: &RequestContext<'_>, target: &Target) -> Result<ApiRespons
     {
         return Err(too_large_resource_version(revision, store.revision()));
     }
-    let object = converted(context, target, context.state.registry.get(target)?)?;
-    respond::object(200, context.format, &target.kind, &object)
+    converted(context, target, context.state.registry.get(target)?)
 }
 
 /// Returns a stored object as the request sees it, if a webhook converts it.
@@ -423,19 +405,16 @@ fn scale_response(
     written: &WriteResult,
 ) -> Result<ApiResponse, ApiError> {
     let scale = context.state.registry.scale(target, written.object.value())?;
-    let mut response = respond::value(200, context.format, &scale);
+    let response = respond::scale(context.format, &target.kind, &scale);
+    let mut response = response.map_err(|error| error.with_warnings(&written.warnings))?;
     respond::add_warnings(&mut response, &written.warnings);
     Ok(response)
 }
 
-fn scale(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
-    let registry = &context.state.registry;
-    let object = converted(context, target, registry.get(target)?)?;
-    Ok(respond::value(
-        200,
-        context.format,
-        &registry.read_scale(target, object.value())?,
-    ))
+async fn scale(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+    let object = read(context, target).await?;
+    let scale = context.state.registry.read_scale(target, object.value())?;
+    respond::scale(context.format, &target.kind, &scale)
 }
 
 fn update_scale(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {

@@ -182,13 +182,12 @@ async fn respond_to(
     limit: Result<Duration, ApiError>,
     draft: &mut AuditDraft,
 ) -> ApiResponse {
-    let format = resources::check_route(state, info, &parts.headers).and_then(|()| {
-        let is_custom = || resources::is_custom(state, info);
+    let format = formats::check_route(state, info, &parts.headers).and_then(|()| {
         ResponseFormat::negotiate(
             &parts.headers,
             query.flag("pretty"),
             info.verb == "watch",
-            is_custom,
+            |format| formats::has_format(state, info, format),
         )
     });
     // Errors are always whole objects, and no route has checked their media types.

@@ -83,7 +83,7 @@ pub(super) fn review(
             &target.namespace,
             &mut review,
         )?;
-        Ok(respond::value(201, context.format, &review))
+        respond::unstored(201, context.format, kind, &review)
     })
 }
 

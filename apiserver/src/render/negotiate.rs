@@ -71,8 +71,7 @@ impl ResponseFormat {
         v1beta1: false,
     };
 
-    /// Returns the first supported format of the Accept header. A route may check the media types before. Whole custom resources are not
-    /// encoded as protobuf.
+    /// Returns the first format of the Accept header that is supported and allowed. A route may check the media types before.
     ///
     /// # Errors
     ///
@@ -81,14 +80,15 @@ impl ResponseFormat {
         headers: &HeaderMap,
         pretty: bool,
         watches: bool,
-        is_custom: impl Fn() -> bool,
+        is_allowed: impl Fn(Self) -> bool,
     ) -> Result<Self, ApiError> {
         let pretty = !watches && (pretty || is_browser(headers));
-        Self::select(headers, pretty, |format| {
-            let is_whole_protobuf =
-                format.encoding == Encoding::Protobuf && format.representation == Representation::Objects;
-            !(is_whole_protobuf && is_custom())
-        })
+        Self::select(headers, pretty, is_allowed)
+    }
+
+    /// Whether whole objects are requested as protobuf, which custom resources do not have.
+    pub(crate) fn is_whole_protobuf(self) -> bool {
+        self.encoding == Encoding::Protobuf && self.representation == Representation::Objects
     }
 
     /// As [`negotiate`](Self::negotiate), for documents: they have no other representations. Some handlers have no route that checks the
@@ -229,7 +229,8 @@ mod tests {
     fn format_of(accept: &str, is_custom: bool) -> Option<ResponseFormat> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, accept.parse().unwrap());
-        ResponseFormat::negotiate(&headers, false, false, || is_custom).ok()
+        let is_allowed = |format: ResponseFormat| !(is_custom && format.is_whole_protobuf());
+        ResponseFormat::negotiate(&headers, false, false, is_allowed).ok()
     }
 
     #[test]

@@ -42,9 +42,12 @@ pub(crate) fn table(
                 row["object"] = converted.unwrap_or_else(|| (*object).clone());
             }
         }
-        // The object of a bookmark has no name.
+        // The object of a bookmark has neither a name nor other texts.
         if kind.definition.is_none() && row["cells"][0].is_null() {
-            row["cells"][0] = json!("");
+            let cells = row["cells"].as_array_mut().into_iter().flatten();
+            cells
+                .filter(|cell| cell.is_null())
+                .for_each(|cell| *cell = json!(""));
         }
         if format.include_object == IncludeObject::Metadata {
             set_meta_version(format, &mut row["object"]);

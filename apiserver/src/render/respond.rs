@@ -185,16 +185,7 @@ pub(crate) fn object(
             value(code, format, converted.as_ref().unwrap_or_else(|| object.value()))
         }
         Representation::PartialMetadata => value(code, format, &metadata_only(format, object.value())),
-        Representation::PartialMetadataList if kind.definition.is_some() => {
-            return Err(ApiError::new(500, "", "content is not a list"));
-        }
-        Representation::PartialMetadataList => {
-            let found = go_type(kind, false);
-            let why = format!(
-                "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
-            );
-            return Err(ApiError::new(406, "NotAcceptable", why));
-        }
+        Representation::PartialMetadataList => return Err(not_a_list(kind)),
         Representation::Table => {
             let metadata = json!({ "resourceVersion": object.revision.to_string() });
             value(
@@ -204,6 +195,58 @@ pub(crate) fn object(
             )
         }
     })
+}
+
+/// The error for a list that is requested where there is one object.
+fn not_a_list(kind: &Kind) -> ApiError {
+    if kind.definition.is_some() {
+        return ApiError::new(500, "", "content is not a list");
+    }
+    let found = go_type(kind, false);
+    let why =
+        format!("you requested PartialObjectMetadataList, but the requested object is not a list ({found})");
+    ApiError::new(406, "NotAcceptable", why)
+}
+
+/// The error for an object that is requested where there is a list.
+pub(crate) fn is_a_list(kind: &Kind) -> ApiError {
+    let found = go_type(kind, true);
+    let why = format!("you requested PartialObjectMetadata, but the requested object is a list ({found})");
+    ApiError::new(406, "NotAcceptable", why)
+}
+
+/// A response with an object that is not stored, and has no Table.
+///
+/// # Errors
+///
+/// 406 if the client requests a list.
+pub(crate) fn unstored(
+    code: u16,
+    format: ResponseFormat,
+    kind: &Kind,
+    object: &Value,
+) -> Result<ApiResponse, ApiError> {
+    match format.representation {
+        Representation::PartialMetadata => Ok(value(code, format, &metadata_only(format, object))),
+        Representation::PartialMetadataList => Err(not_a_list(kind)),
+        Representation::Objects | Representation::Table => Ok(value(code, format, object)),
+    }
+}
+
+/// A response with the scale of an object of a kind.
+///
+/// # Errors
+///
+/// 406 if the client requests a list.
+pub(crate) fn scale(format: ResponseFormat, kind: &Kind, scale: &Value) -> Result<ApiResponse, ApiError> {
+    let is_custom = kind.definition.is_some();
+    let subresource = kind.subresource("scale");
+    let scale_kind = subresource.map_or_else(|| kind.clone(), |scale| kind.for_subresource(scale));
+    if format.representation == Representation::Table {
+        let table = scale_table(format, &scale_kind, is_custom, scale);
+        return Ok(value(200, format, &table));
+    }
+    unstored(200, format, &scale_kind, scale)
 }
 
 /// Returns an object as JSON, in the version of the kind.
@@ -311,31 +354,32 @@ pub(crate) fn list(format: ResponseFormat, kind: &Kind, listing: &Listing) -> Re
             });
             value(200, format, &list)
         }
-        Representation::PartialMetadata => {
-            let found = go_type(kind, true);
-            let why =
-                format!("you requested PartialObjectMetadata, but the requested object is a list ({found})");
-            return Err(ApiError::new(406, "NotAcceptable", why));
-        }
+        Representation::PartialMetadata => return Err(is_a_list(kind)),
         Representation::PartialMetadataList => {
-            let items: Vec<Value> = listing
-                .objects
-                .iter()
-                .map(|object| metadata_only(format, object.value()))
-                .collect();
-            // A nil slice in Go.
-            let items = (!items.is_empty()).then_some(items);
-            let mut list = json!({
-                "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items,
-            });
-            set_meta_version(format, &mut list);
-            value(200, format, &list)
+            let objects = listing.objects.iter().map(|object| object.value());
+            value(200, format, &metadata_list(format, objects, &metadata))
         }
         Representation::Table => {
             let objects: Vec<&Value> = listing.objects.iter().map(|object| object.value()).collect();
             value(200, format, &table(format, kind, &objects, &metadata, true))
         }
     })
+}
+
+/// Returns the PartialObjectMetadataList of objects.
+pub(crate) fn metadata_list<'a>(
+    format: ResponseFormat,
+    objects: impl Iterator<Item = &'a Value>,
+    metadata: &Value,
+) -> Value {
+    let items: Vec<Value> = objects.map(|object| metadata_only(format, object)).collect();
+    // A nil slice in Go.
+    let items = (!items.is_empty()).then_some(items);
+    let mut list = json!({
+        "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata, "items": items,
+    });
+    set_meta_version(format, &mut list);
+    list
 }
 
 fn list_bytes(kind: &Kind, listing: &Listing, metadata: &Value) -> Vec<u8> {

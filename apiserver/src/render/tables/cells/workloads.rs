@@ -35,6 +35,11 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
             cells.extend(containers(template));
             cells.push(json!(format_selector(&spec["selector"])));
         }
+        "Scale" => {
+            let counts = [&spec["replicas"], &status["replicas"]];
+            cells.extend(counts.map(|count| json!(number(count))));
+            cells.push(json!(age));
+        }
         "StatefulSet" => {
             cells.push(json!(ratio(&status["readyReplicas"], &spec["replicas"])));
             cells.push(json!(age));
