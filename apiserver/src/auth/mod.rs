@@ -18,6 +18,6 @@ pub(crate) use client_certificate::{may_identify, may_issue, user_from_certifica
 pub(crate) use impersonation::{ImpersonationModeCache, impersonate};
 pub(crate) use rbac::rules;
 pub(crate) use rbac_escalation::{EscalationError, check_escalation};
-pub use service_account_tokens::ServiceAccountTokens;
-pub(crate) use service_account_tokens::{BINDABLE_KINDS, ISSUER};
+pub(crate) use service_account_tokens::{BINDABLE_KINDS, ISSUER, NODE_NAME_EXTRA};
+pub use service_account_tokens::{IssuedToken, ServiceAccountTokens};
 pub use user::User;

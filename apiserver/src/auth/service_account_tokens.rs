@@ -18,7 +18,7 @@ pub(crate) const BINDABLE_KINDS: [(&str, &str); 3] =
     [("Pod", "pods"), ("Secret", "secrets"), ("Node", "nodes")];
 
 /// The extra key of the node to which a token is bound, directly or by its pod.
-pub(super) const NODE_NAME_EXTRA: &str = "authentication.kubernetes.io/node-name";
+pub(crate) const NODE_NAME_EXTRA: &str = "authentication.kubernetes.io/node-name";
 
 /// The extra keys for name and uid of the object to which a token is bound.
 const BOUND_OBJECT_EXTRAS: [(&str, &str, &str); 2] = [

@@ -5,6 +5,7 @@
 //! synchronous, and short unless a write calls webhooks; no lock is held across a call.
 
 mod apply;
+mod claim_access;
 mod conversion;
 mod create;
 mod decode;

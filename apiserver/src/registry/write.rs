@@ -167,7 +167,8 @@ impl Registry {
         } else {
             None
         };
-        let mut causes = causes(write, &object);
+        let mut causes = self.check_claim_access(write, &object);
+        causes.extend(self::causes(write, &object));
         if causes.is_empty() {
             causes.extend(self.check_param_access(write, &object));
         }

@@ -242,6 +242,8 @@ pub struct WriteOptions {
     pub field_validation: FieldValidation,
     /// Whether an apply takes over fields from other managers.
     pub force: Option<bool>,
+    /// Whether the request is a patch.
+    pub(crate) is_patch: bool,
     /// The object is the result of an apply: managedFields are up to date.
     pub applied: bool,
     /// Errors of strict decoding of the body, such as `duplicate field "spec.a"`.
@@ -315,6 +317,7 @@ impl WriteOptions {
             field_manager,
             field_validation,
             force: query.has("force").then(|| query.flag("force")),
+            is_patch: kind == "PatchOptions",
             applied: false,
             strict_errors: vec![],
             json: None,
