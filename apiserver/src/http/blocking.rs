@@ -16,6 +16,7 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::panic;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 
@@ -26,6 +27,7 @@ const ADMITTED_VERBS: &[&str] = &["create", "update", "patch", "delete", "delete
 pub(super) struct WebhookAccess {
     hooks: Arc<HookSet>,
     report: WebhookReport,
+    deadline: Instant,
 }
 
 impl WebhookAccess {
@@ -39,6 +41,7 @@ impl WebhookAccess {
             caller: state.registry.webhook_caller(),
             options: &options.sent,
             report: &self.report,
+            deadline: self.deadline,
         }
     }
 }
@@ -70,6 +73,8 @@ pub(super) struct BlockingRequest {
     pub(super) parts: http::request::Parts,
     pub(super) body: Bytes,
     pub(super) format: ResponseFormat,
+    /// When the response must have begun.
+    pub(super) deadline: Instant,
 }
 
 impl BlockingRequest {
@@ -83,6 +88,7 @@ impl BlockingRequest {
             let access = hooks.map(|hooks| WebhookAccess {
                 hooks,
                 report: WebhookReport::default(),
+                deadline: self.deadline,
             });
             let context = RequestContext {
                 state: &self.state,

@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
@@ -57,8 +57,8 @@ struct ReceivedRequest {
     query: Query,
     info: RequestInfo,
     draft: AuditDraft,
-    /// The time limit for the body; an error for an invalid one, or for an unknown user.
-    limit: Result<Duration, ApiError>,
+    /// When the response must have begun; an error for an invalid timeout, or for an unknown user.
+    deadline: Result<Instant, ApiError>,
 }
 
 impl ReceivedRequest {
@@ -67,17 +67,17 @@ impl ReceivedRequest {
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let info = RequestInfo::new(&parts.method, parts.uri.path(), &query);
         let mut draft = AuditDraft::new(&parts.headers);
-        let limit = timeout::of_query(&query).or_else(|error| {
-            // Watches ignore the timeout, even an invalid one.
-            if info.verb == "watch" {
-                timeout::of_query(&Query::default())
-            } else {
-                Err(error)
-            }
-        });
-        let limit = limit.and_then(|limit| {
+        // Watches and connections ignore the timeout, even an invalid one.
+        let is_long_running = info.verb == "watch" || connect::is_connection(&info);
+        let limit = if is_long_running {
+            timeout::of_query(&Query::default())
+        } else {
+            timeout::of_query(&query)
+        };
+        let received = Instant::now();
+        let deadline = limit.and_then(|limit| {
             authenticate(state, &parts.headers, client_cert, &info, &mut draft)?;
-            Ok(limit)
+            Ok(received + limit)
         });
         Self {
             parts,
@@ -85,7 +85,7 @@ impl ReceivedRequest {
             query,
             info,
             draft,
-            limit,
+            deadline,
         }
     }
 
@@ -97,7 +97,7 @@ impl ReceivedRequest {
             query,
             info,
             mut draft,
-            limit,
+            deadline,
         } = self;
         let mut response = respond_to(state, &parts, body, &query, &info, limit, &mut draft).await;
         add_common_headers(&mut response, &parts.headers);
@@ -108,6 +108,18 @@ impl ReceivedRequest {
         } else {
             response
         }
+    }
+}
+
+/// Waits for the response; None if the deadline passes. A deadline that has passed counts, even if the response is ready at once.
+async fn before_deadline(
+    deadline: Option<Instant>,
+    response: impl Future<Output = ApiResponse>,
+) -> Option<ApiResponse> {
+    match deadline {
+        None => Some(response.await),
+        Some(deadline) if deadline <= Instant::now() => None,
+        Some(deadline) => tokio::time::timeout_at(deadline.into(), response).await.ok(),
     }
 }
 
@@ -179,7 +191,7 @@ async fn respond_to(
     body: Incoming,
     query: &Query,
     info: &RequestInfo,
-    limit: Result<Duration, ApiError>,
+    deadline: Result<Instant, ApiError>,
     draft: &mut AuditDraft,
 ) -> ApiResponse {
     let format = formats::check_route(state, info, &parts.headers).and_then(|()| {
@@ -202,13 +214,13 @@ async fn respond_to(
             Err(error)
         }
     });
-    let admitted = limit.and_then(|limit| {
+    let admitted = deadline.and_then(|deadline| {
         let authorizer = &state.registry.authorizer;
         authorizer.authorize(&state.registry.store, &draft.user, info)?;
-        Ok(limit)
+        Ok(deadline)
     });
-    let limit = match admitted {
-        Ok(limit) => limit,
+    let deadline = match admitted {
+        Ok(deadline) => deadline,
         Err(error) => {
             draft.message.clone_from(&error.message);
             return respond::error(error_format, &error);
@@ -218,7 +230,7 @@ async fn respond_to(
         let response = discovery::handle(state.served_api(), parts, query, info, error_format);
         return adjust_to_routes(state, &parts.method, info, error_format, response);
     }
-    let outcome = match (format, body::read(body, limit).await) {
+    let outcome = match (format, body::read(body).await) {
         (Ok(format), Ok(body)) => {
             draft.blocking_owners = BlockingOwner::from_body(&body);
             let hooks = hooks_for(state, info);
@@ -231,6 +243,7 @@ async fn respond_to(
                     parts: parts.clone(),
                     body,
                     format,
+                    deadline,
                 };
                 let (response, annotations) = request.run(hooks).await;
                 draft.annotations = annotations;

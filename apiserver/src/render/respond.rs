@@ -165,6 +165,14 @@ pub(crate) fn error(format: ResponseFormat, error: &ApiError) -> ApiResponse {
     response
 }
 
+/// The response to a request whose deadline has passed. kube-apiserver writes it without negotiation, and without the kind.
+pub(crate) fn timed_out(error: &ApiError) -> ApiResponse {
+    let mut json = vec![];
+    go_json::write_without_kind(&mut json, &error.status());
+    json.push(b'\n');
+    bytes(error.code, "text/plain; charset=utf-8", json)
+}
+
 /// A response with one object.
 ///
 /// # Errors

@@ -1,6 +1,5 @@
 //! Reading and decoding of request bodies.
 
-use super::timeout;
 use crate::kinds::Kind;
 use crate::protobuf;
 use crate::status::ApiError;
@@ -12,7 +11,6 @@ use http::header::CONTENT_TYPE;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// The size limit of a request body, as in kube-apiserver.
 const MAX_BODY_BYTES: usize = 3 << 20;
@@ -24,10 +22,9 @@ const OBJECT_MEDIA_TYPES: &[&str] = &[
     "application/vnd.kubernetes.protobuf",
 ];
 
-/// Reads the whole body, within the size limit and the timeout. After a timeout the connection is dropped with the partial body.
-pub(crate) async fn read(body: Incoming, limit: Duration) -> Result<Bytes, ApiError> {
-    let outcome = tokio::time::timeout(limit, Limited::new(body, MAX_BODY_BYTES).collect()).await;
-    match outcome.map_err(|_| timeout::timeout_error())? {
+/// Reads the whole body, within the size limit.
+pub(crate) async fn read(body: Incoming) -> Result<Bytes, ApiError> {
+    match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(ApiError::new(
             413,

@@ -1,4 +1,4 @@
-//! The timeout for reading a request: the `timeout` parameter, up to the server's limit.
+//! The timeout of a request: the `timeout` parameter, up to the server's limit.
 
 use super::Query;
 use crate::duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The longest timeout, as in kube-apiserver (`--request-timeout`).
 const MAX_REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Returns the timeout that the query requests.
+/// Returns the timeout that the query requests; the empty query stands for the longest.
 pub(crate) fn of_query(query: &Query) -> Result<Duration, ApiError> {
     let text = query.get("timeout");
     if text.is_empty() {

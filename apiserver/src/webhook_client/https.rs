@@ -68,7 +68,9 @@ impl HttpsCaller {
 impl WebhookCaller for HttpsCaller {
     fn start(&self, endpoint: &Endpoint, review: &Value, timeout: Duration) -> PendingCall {
         let (sender, receiver) = mpsc::sync_channel(1);
-        let url = format!("{}?timeout={}s", endpoint.url, timeout.as_secs());
+        // In whole seconds, rounded up.
+        let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
+        let url = format!("{}?timeout={seconds}s", endpoint.url);
         match self.tls(&endpoint.ca_bundle) {
             Err(why) => drop(sender.send(Err(why))),
             Ok(tls) => {

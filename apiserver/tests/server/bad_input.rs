@@ -188,10 +188,7 @@ async fn slow_request_body_times_out() {
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 504 "), "{head}");
     let status: Value = serde_json::from_str(body).unwrap();
-    assert_eq!(
-        (&status["kind"], &status["reason"]),
-        (&json!("Status"), &json!("Timeout"))
-    );
+    assert_eq!(status["reason"], "Timeout");
     tokio::time::timeout(Duration::from_secs(10), trickle)
         .await
         .unwrap()

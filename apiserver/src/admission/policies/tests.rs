@@ -57,6 +57,7 @@ impl Server {
             caller: &NoCaller,
             options: &options,
             report: &report,
+            deadline: std::time::Instant::now() + std::time::Duration::from_mins(1),
         };
         let request = HookRequest {
             operation: if old.is_some() {

@@ -7,8 +7,8 @@
 //! (`http/blocking.rs`); a write calls webhooks where its other plugins run. So admission of an update is inside the loop that retries it after
 //! a write conflict, as in kube-apiserver: no lock is held during a call, and what changed in the meantime is seen by the next attempt.
 //! Writes of the server itself have no context and call no webhooks: some of them hold a lock, and their threads must not block. Differences
-//! from kube-apiserver, besides: no webhook is called for connections (`CONNECT`), the denial of several validating webhooks is that of the first in
-//! order, and a request's own `timeout` does not shorten calls.
+//! from kube-apiserver, besides: no webhook is called for connections (`CONNECT`), and the denial of several validating webhooks is that of the first in
+//! order.
 
 mod hook;
 mod matching;
@@ -26,6 +26,7 @@ pub(super) use validating::validate;
 
 use crate::webhook_client::WebhookCaller;
 use serde_json::{Map, Value};
+use std::time::Instant;
 
 /// What a write needs to call webhooks and evaluate policies.
 #[derive(Clone, Copy, Debug)]
@@ -36,4 +37,6 @@ pub(crate) struct WebhookContext<'a> {
     /// The options of the request as the client sent them, without kind.
     pub(crate) options: &'a Map<String, Value>,
     pub(crate) report: &'a WebhookReport,
+    /// When the response to the request must have begun: calls end then.
+    pub(crate) deadline: Instant,
 }

@@ -5,12 +5,14 @@ use super::hook::Hook;
 use crate::admission::hook_request::{HookRequest, HookTarget};
 use crate::meta;
 use crate::quote::quoted;
+use crate::request::timeout::timeout_error;
 use crate::status::ApiError;
 use crate::webhook_client::PendingCall;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// The only patch type.
 const JSON_PATCH: &str = "JSONPatch";
@@ -89,10 +91,13 @@ impl PendingReview {
         };
         let review = json!({ "kind": "AdmissionReview", "apiVersion": api_version, "request": body });
         let endpoint = hook.client.resolve(request.store);
+        let remaining = context.deadline.saturating_duration_since(Instant::now());
         Ok(Self {
             uid,
             version: version.clone(),
-            call: context.caller.start(&endpoint, &review, hook.timeout),
+            call: context
+                .caller
+                .start(&endpoint, &review, hook.timeout.min(remaining)),
         })
     }
 
@@ -106,6 +111,10 @@ impl PendingReview {
         let failed = |why: String| HookError::failed(hook, why);
         let (uid, version) = (self.uid, self.version);
         let review = self.call.wait();
+        // What comes too late, also by ignoring a failure, changes nothing.
+        if context.deadline <= Instant::now() {
+            return Err(HookError::Refused(timeout_error()));
+        }
         let review = review.map_err(|why| failed(format!("failed to call webhook: {why}")))?;
         check_type(&review, &version).map_err(|why| failed(format!("failed to call webhook: {why}")))?;
         let patch = check_response(&review, &uid, &version, is_mutating);

@@ -46,6 +46,15 @@ fn hook(name: &str, fields: &Value) -> Hook {
 
 /// Runs a create of a ConfigMap through mutating webhooks, both rounds; returns the object, and which webhooks were called.
 fn mutate(hooks: Vec<Hook>, respond: fn(&str, &Value) -> Value) -> (Result<Value, String>, Vec<String>) {
+    mutate_within(Duration::from_mins(1), hooks, respond)
+}
+
+/// Does so for a request with this timeout.
+fn mutate_within(
+    timeout: Duration,
+    hooks: Vec<Hook>,
+    respond: fn(&str, &Value) -> Value,
+) -> (Result<Value, String>, Vec<String>) {
     let (store, catalog, user) = (Store::default(), Catalog::built_in().unwrap(), User::system());
     let namespace = json!({ "metadata": { "labels": { "team": "a" } } });
     store.create("namespaces", "n", namespace).unwrap();
@@ -64,6 +73,7 @@ fn mutate(hooks: Vec<Hook>, respond: fn(&str, &Value) -> Value) -> (Result<Value
         caller: &caller,
         options: &options,
         report: &report,
+        deadline: Instant::now() + timeout,
     };
     let request = HookRequest {
         operation: HookOperation::Create,
@@ -142,6 +152,16 @@ fn failure_policy_decides_about_invalid_responses() {
     let (outcome, called) = mutate(vec![hook("a", &ignore), hook("b", &ignore)], invalid);
     assert!(outcome.is_ok());
     assert_eq!(called, ["a", "b"]);
+}
+
+#[test]
+fn deadline_of_the_request_ends_it_whatever_the_failure_policy() {
+    let ignore = json!({ "failurePolicy": "Ignore" });
+    let hooks = vec![hook("a", &ignore), hook("b", &ignore)];
+    let (outcome, called) = mutate_within(Duration::ZERO, hooks, |_, _| json!({ "allowed": true }));
+    let why = "Timeout: request did not complete within the allotted timeout";
+    assert_eq!(outcome.unwrap_err(), why);
+    assert_eq!(called, ["a"]);
 }
 
 #[test]
