@@ -96,6 +96,7 @@ impl Registry {
             change: WriteChange::Create {
                 // For a generated name, kube-apiserver works on a copy: label defaulting does not reach it.
                 labels_from_template: facts.unlabelled && named,
+                is_by_update: is_update,
                 sent_version: &version,
                 refuses_version: !context.options.applied
                     && !is_update

@@ -5,7 +5,6 @@ use super::retry::RetryDeadline;
 use super::unchanged::differs_only_in_managed_fields;
 use super::write::{Write, WriteChange, WriteContext, WriteOutcome};
 use super::{Registry, Target, WriteResult, metadata};
-use crate::auth::ResourceAttributes;
 use crate::kinds::{Kind, convert};
 use crate::meta;
 use crate::quote::quoted;
@@ -146,19 +145,9 @@ impl Registry {
         context: WriteContext<'_>,
     ) -> Result<WriteResult, ApiError> {
         let UpdatedObject { mut object, empties } = new;
-        let kind = &target.kind;
         check_name(target, &object)?;
         check_namespace(target, &mut object)?;
         check_resource_version_syntax(&object)?;
-        let access = ResourceAttributes {
-            verb: "create",
-            group: &kind.group,
-            resource: &kind.plural,
-            subresource,
-            namespace: &target.namespace,
-            name: &target.name,
-        };
-        self.authorizer.require(&self.store, context.user, &access)?;
         meta::metadata_mut(&mut object).insert("name".into(), target.name.clone().into());
         let facts = RequestFacts::new(&object, empties, Some(subresource));
         self.create_with_facts(target, object, &facts, context)

@@ -7,7 +7,7 @@ use super::unchanged::is_noop_update;
 use super::validate::{validate, validate_subresource};
 use super::{Registry, Target, WriteResult, metadata, prepare};
 use crate::admission::{self, Attributes, Operation, WebhookContext};
-use crate::auth::User;
+use crate::auth::{ResourceAttributes, User};
 use crate::kinds::{Catalog, convert};
 use crate::meta;
 use crate::request::WriteOptions;
@@ -68,6 +68,8 @@ pub(super) enum WriteChange<'a> {
     Create {
         /// A job without labels gets those of its template.
         labels_from_template: bool,
+        /// The object is created by an update or an apply, which was authorized as such.
+        is_by_update: bool,
         /// The resourceVersion of the body; a dry run returns it.
         sent_version: &'a str,
         /// The body may not have a resourceVersion.
@@ -190,7 +192,9 @@ impl Registry {
         });
         let catalog = self.catalog();
         let attributes = write.attributes(self, &catalog);
-        let admitted = admission::validate(&self.admission, &attributes.for_plugins(), &object)
+        let admitted = self
+            .require_creation(write)
+            .and_then(|()| admission::validate(&self.admission, &attributes.for_plugins(), &object))
             .and_then(|()| self.validate_scale_by_webhooks(&attributes, &object));
         warnings.extend(write.context.take_webhook_warnings());
         let stored = admitted
@@ -205,6 +209,33 @@ impl Registry {
                 warnings,
             }),
         })
+    }
+
+    /// Requires the permission to create an object for an update or an apply that creates it.
+    fn require_creation(&self, write: &Write<'_>) -> Result<(), ApiError> {
+        if !matches!(
+            write.change,
+            WriteChange::Create {
+                is_by_update: true,
+                ..
+            }
+        ) {
+            return Ok(());
+        }
+        let Target {
+            kind,
+            namespace,
+            name,
+        } = write.target;
+        let access = ResourceAttributes {
+            verb: "create",
+            group: &kind.group,
+            resource: &kind.plural,
+            subresource: write.subresource,
+            namespace,
+            name,
+        };
+        self.authorizer.require(&self.store, write.context.user, &access)
     }
 
     /// Stores the object of a write; a dry run only returns it.
