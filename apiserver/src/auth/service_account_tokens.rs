@@ -31,6 +31,23 @@ const BOUND_OBJECT_EXTRAS: [(&str, &str, &str); 2] = [
 ];
 const CREDENTIAL_ID_EXTRA: &str = "authentication.kubernetes.io/credential-id";
 
+/// The lifetime of a pod's token as kubelets request it, in seconds. Such a token is valid for longer, so that programs that read it only
+/// once go on working.
+const EXTENDED_LIFETIME: i64 = 3607;
+/// How long it is valid instead, in seconds.
+const EXTENSION: i64 = 365 * 24 * 3600;
+
+/// A token that was issued.
+#[derive(Debug)]
+pub struct IssuedToken {
+    /// The token.
+    pub token: String,
+    /// The end of the requested lifetime, in Unix seconds.
+    pub expiry: i64,
+    /// The credential id, such as `JTI=…`.
+    pub credential_id: String,
+}
+
 /// Issues and verifies tokens with a random key that lives as long as the server.
 #[derive(Debug)]
 pub struct ServiceAccountTokens {
@@ -47,8 +64,7 @@ impl Default for ServiceAccountTokens {
 }
 
 impl ServiceAccountTokens {
-    /// Issues a token that is valid for `seconds`, and returns it with its expiry (Unix seconds). A bound token becomes invalid when the
-    /// object is deleted.
+    /// Issues a token that is valid for `seconds`. A bound token becomes invalid when the object is deleted.
     pub fn issue(
         &self,
         store: &Store,
@@ -56,14 +72,15 @@ impl ServiceAccountTokens {
         audiences: &[String],
         seconds: i64,
         bound: Option<&Value>,
-    ) -> (String, i64) {
+    ) -> IssuedToken {
         let now = jiff::Timestamp::now().as_second();
         let expiry = now.saturating_add(seconds);
         let (namespace, name) = (meta::namespace(account), meta::name(account));
         let default = [ISSUER.to_owned()];
         let audiences = if audiences.is_empty() { &default } else { audiences };
+        let id = meta::new_uid();
         let mut claims = json!({
-            "aud": audiences, "exp": expiry, "iat": now, "nbf": now, "iss": ISSUER, "jti": meta::new_uid(),
+            "aud": audiences, "exp": expiry, "iat": now, "nbf": now, "iss": ISSUER, "jti": id,
             "sub": format!("system:serviceaccount:{namespace}:{name}"),
             "kubernetes.io": {
                 "namespace": namespace, "serviceaccount": { "name": name, "uid": meta::uid(account) },
@@ -78,6 +95,11 @@ impl ServiceAccountTokens {
                 claims["kubernetes.io"]["node"] = json!({ "name": name, "uid": uid });
             }
         }
+        let is_for_server = audiences.iter().all(|audience| audience == ISSUER);
+        if seconds == EXTENDED_LIFETIME && is_for_server && claims["kubernetes.io"].get("pod").is_some() {
+            claims["kubernetes.io"]["warnafter"] = json!(expiry);
+            claims["exp"] = json!(now + EXTENSION);
+        }
         let header = json!({ "alg": "HS256", "typ": "JWT" });
         let text = format!(
             "{}.{}",
@@ -85,7 +107,11 @@ impl ServiceAccountTokens {
             BASE64.encode(claims.to_string())
         );
         let signature = hmac::sign(&self.key, text.as_bytes());
-        (format!("{text}.{}", BASE64.encode(signature)), expiry)
+        IssuedToken {
+            token: format!("{text}.{}", BASE64.encode(signature)),
+            expiry,
+            credential_id: credential_id(&id),
+        }
     }
 
     /// Returns the account of a valid token, if the account and the bound objects still exist.
@@ -129,12 +155,16 @@ impl ServiceAccountTokens {
     }
 }
 
+fn credential_id(id: &str) -> String {
+    format!("JTI={id}")
+}
+
 /// Returns the extra fields of a token's user.
 fn extra_from_claims(claims: &Value) -> BTreeMap<String, Vec<String>> {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let mut extra = vec![(
         CREDENTIAL_ID_EXTRA,
-        text(&claims["jti"]).map(|id| format!("JTI={id}")),
+        text(&claims["jti"]).map(|id| credential_id(&id)),
     )];
     for (kind, name, uid) in BOUND_OBJECT_EXTRAS {
         let bound = &claims["kubernetes.io"][kind];
@@ -156,17 +186,17 @@ mod tests {
         let account = json!({ "metadata": { "name": "op", "namespace": "n", "uid": "1" } });
         let stored = store.create("serviceaccounts", "n/op", account.clone()).unwrap();
         let tokens = ServiceAccountTokens::default();
-        let (token, _) = tokens.issue(&store, &account, &[], 60, None);
+        let token = tokens.issue(&store, &account, &[], 60, None).token;
         assert_eq!(
             tokens.verify(&store, &token).unwrap().name,
             "system:serviceaccount:n:op"
         );
-        let (expired, _) = tokens.issue(&store, &account, &[], -60, None);
+        let expired = tokens.issue(&store, &account, &[], -60, None).token;
         assert_eq!(tokens.verify(&store, &expired), None);
         assert_eq!(ServiceAccountTokens::default().verify(&store, &token), None);
         assert_eq!(tokens.verify(&store, "a.b.c"), None);
         let secret = json!({ "kind": "Secret", "metadata": { "name": "s", "namespace": "n", "uid": "2" } });
-        let (bound, _) = tokens.issue(&store, &account, &[], 60, Some(&secret));
+        let bound = tokens.issue(&store, &account, &[], 60, Some(&secret)).token;
         assert_eq!(tokens.verify(&store, &bound), None);
         let stored_secret = store.create("secrets", "n/s", secret).unwrap();
         assert!(tokens.verify(&store, &bound).is_some());
@@ -176,7 +206,7 @@ mod tests {
             "kind": "Pod", "metadata": { "name": "p", "namespace": "n", "uid": "3" }, "spec": { "nodeName": "gone" },
         });
         store.create("pods", "n/p", pod.clone()).unwrap();
-        let (bound, _) = tokens.issue(&store, &account, &[], 60, Some(&pod));
+        let bound = tokens.issue(&store, &account, &[], 60, Some(&pod)).token;
         let mut extra = tokens.verify(&store, &bound).unwrap().extra;
         assert!(extra.remove(CREDENTIAL_ID_EXTRA).unwrap()[0].starts_with("JTI="));
         let one = |key: &str, value: &str| (key.to_owned(), vec![value.to_owned()]);
@@ -187,6 +217,14 @@ mod tests {
             one(pod_uid, "3"),
         ];
         assert_eq!(extra, BTreeMap::from(expected));
+        let extended = tokens
+            .issue(&store, &account, &[], EXTENDED_LIFETIME, Some(&pod))
+            .token;
+        let claims = BASE64.decode(extended.split('.').nth(1).unwrap()).unwrap();
+        let claims: Value = serde_json::from_slice(&claims).unwrap();
+        let start = claims["iat"].as_i64().unwrap();
+        assert_eq!(claims["exp"], start + EXTENSION);
+        assert_eq!(claims["kubernetes.io"]["warnafter"], start + EXTENDED_LIFETIME);
         store.delete("serviceaccounts", "n/op", &stored).unwrap();
         assert_eq!(tokens.verify(&store, &token), None);
     }

@@ -1,7 +1,8 @@
 //! Request handling: authentication, authorization, the operation, the response, the audit record.
 
 use super::blocking::{BlockingRequest, hooks_for, is_converted};
-use super::{LayerRequest, ServerState, connect, resources};
+use super::state::AuditAnnotations;
+use super::{LayerRequest, ServerState, connect, formats, resources};
 use crate::audit::{AuditRecord, BlockingOwner};
 use crate::auth::{self, User};
 use crate::discovery;
@@ -99,7 +100,29 @@ impl ReceivedRequest {
             mut draft,
             deadline,
         } = self;
-        let mut response = respond_to(state, &parts, body, &query, &info, limit, &mut draft).await;
+        let until = deadline.as_ref().ok().copied();
+        let mut flow = HeaderMap::new();
+        if until.is_some() && !connect::is_connection(&info) {
+            let store = &state.registry.store;
+            state
+                .flow_schemas
+                .add_headers(store, &draft.user, &info, &mut flow);
+        }
+        let work = respond_to(state, &parts, body, &query, &info, deadline, &mut draft);
+        let finished = before_deadline(until, work).await;
+        let mut response = if let Some(mut response) = finished {
+            response.headers_mut().extend(flow);
+            response
+        } else {
+            let error = timeout::timeout_error();
+            let response = respond::timed_out(&error);
+            draft.message = error.message;
+            response
+        };
+        if let Some(AuditAnnotations(annotations)) = response.extensions_mut().remove() {
+            draft.annotations.extend(annotations);
+        }
+        respond::limit_warnings(&mut response);
         add_common_headers(&mut response, &parts.headers);
         let code = response.status().as_u16();
         state.audit.add(|| draft.finish(state, &info, code));

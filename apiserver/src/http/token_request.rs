@@ -1,15 +1,22 @@
 //! TokenRequests: tokens of service accounts.
 
 use super::resources::RequestContext;
+use super::state::AuditAnnotations;
 use crate::apply::gvk;
 use crate::auth;
 use crate::meta::text;
+use crate::quote::quoted;
 use crate::registry::Target;
 use crate::render::{ApiResponse, respond};
-use crate::status::{ApiError, Cause};
+use crate::status::{self, ApiError, Cause};
 use crate::storage::Object;
 use serde_json::{Value, json};
 use std::sync::Arc;
+
+const GROUP: &str = "authentication.k8s.io";
+const KIND: &str = "TokenRequest";
+/// The audit annotation of the issued token.
+const ISSUED_CREDENTIAL: &str = "authentication.kubernetes.io/issued-credential-id";
 
 /// Issues a token for a service account.
 pub(super) fn issue(
@@ -19,16 +26,18 @@ pub(super) fn issue(
 ) -> Result<ApiResponse, ApiError> {
     const MIN_SECONDS: i64 = 600;
     const MAX_SECONDS: i64 = 1 << 32;
-    let invalid = |field: &str, value: &Value, why: &str| {
+    let invalid = |name: &str, field: &str, value: &Value, why: &str| {
         let cause = Cause::invalid(field, value, why);
-        ApiError::invalid_of("authentication.k8s.io", "TokenRequest", "", &[cause])
+        ApiError::invalid_of(GROUP, KIND, name, &[cause])
     };
-    let account = context.state.registry.get(target)?;
     let metadata = &request["metadata"];
-    if !matches!(metadata["name"].as_str(), None | Some("")) && metadata["name"] != target.name.as_str() {
+    let name = text(metadata, "name");
+    if !name.is_empty() && name != target.name {
         let why = "must match the service account name if specified";
-        return Err(invalid("metadata.name", &metadata["name"], why));
+        return Err(invalid(&target.name, "metadata.name", &metadata["name"], why));
     }
+    let account = context.state.registry.get(target)?;
+    check_uid(target, text(metadata, "uid"), crate::meta::uid(account.value()))?;
     let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(3600);
     let why = match seconds {
         ..MIN_SECONDS => "may not specify a duration less than 10 minutes",
@@ -36,7 +45,7 @@ pub(super) fn issue(
         _ => "may not specify a duration larger than 2^32 seconds",
     };
     if !why.is_empty() {
-        return Err(invalid("spec.expirationSeconds", &json!(seconds), why));
+        return Err(invalid("", "spec.expirationSeconds", &json!(seconds), why));
     }
     let bound = bound_object(context, target, &request["spec"]["boundObjectRef"])?;
     let accounts = &context.state.authenticator.accounts;
@@ -49,14 +58,14 @@ pub(super) fn issue(
             .collect(),
         _ => vec![auth::ISSUER.to_owned()],
     };
-    let (token, expiry) = accounts.issue(
+    let issued = accounts.issue(
         &context.state.registry.store,
         account.value(),
         &audiences,
         seconds,
         bound.as_deref().map(Object::value),
     );
-    let expiry = jiff::Timestamp::from_second(expiry).map_err(ApiError::internal)?;
+    let expiry = jiff::Timestamp::from_second(issued.expiry).map_err(ApiError::internal)?;
     spec.insert("audiences".into(), json!(audiences));
     spec.insert("expirationSeconds".into(), json!(seconds));
     spec.entry("boundObjectRef").or_insert(Value::Null);
@@ -64,8 +73,37 @@ pub(super) fn issue(
     metadata.insert("name".into(), json!(target.name));
     metadata.insert("uid".into(), account.value()["metadata"]["uid"].clone());
     metadata.insert("creationTimestamp".into(), json!(crate::meta::now()));
-    request["status"] = json!({ "token": token, "expirationTimestamp": expiry.to_string() });
-    Ok(respond::value(201, context.format, &request))
+    request["status"] = json!({ "token": issued.token, "expirationTimestamp": expiry.to_string() });
+    let kind = target
+        .kind
+        .subresource("token")
+        .map(|token| target.kind.for_subresource(token));
+    let mut response = respond::unstored(
+        201,
+        context.format,
+        kind.as_ref().unwrap_or(&target.kind),
+        &request,
+    )?;
+    let annotation = (ISSUED_CREDENTIAL.to_owned(), issued.credential_id);
+    response
+        .extensions_mut()
+        .insert(AuditAnnotations([annotation].into()));
+    Ok(response)
+}
+
+/// Refuses a request for an account with another uid.
+fn check_uid(target: &Target, sent: &str, existing: &str) -> Result<(), ApiError> {
+    if sent.is_empty() || sent == existing {
+        return Ok(());
+    }
+    let message = format!(
+        "Operation cannot be fulfilled on {KIND}.{GROUP} {}: the UID in the token request ({sent}) does not match the UID of the service \
+         account ({existing})",
+        quoted(&target.name)
+    );
+    let mut error = ApiError::new(409, "Conflict", message);
+    error.details = Some(status::details(&target.name, GROUP, KIND));
+    Err(error)
 }
 
 /// Returns the object that the token is bound to, if any.
