@@ -21,11 +21,21 @@ pub fn quoted(text: &str) -> String {
             // Writing to a string cannot fail.
             ..' ' | '\u{7f}' => drop(write!(quoted, "\\x{:02x}", u32::from(character))),
             '\u{80}'..'\u{a1}' | '\u{ad}' => drop(write!(quoted, "\\u{:04x}", u32::from(character))),
-            other => quoted.push(other),
+            other if is_printable(other) => quoted.push(other),
+            ..='\u{ffff}' => drop(write!(quoted, "\\u{:04x}", u32::from(character))),
+            _ => drop(write!(quoted, "\\U{:08x}", u32::from(character))),
         }
     }
     quoted.push('"');
     quoted
+}
+
+/// Whether Go considers a character printable. Marks are, which Rust escapes only at the start of a text.
+pub fn is_printable(c: char) -> bool {
+    if c.is_ascii() {
+        return !c.is_control();
+    }
+    !c.is_control() && !format!("a{c}").escape_debug().to_string().contains("\\u{")
 }
 
 /// Serializes a value as Go's `encoding/json`, which escapes `<`, `>` and `&`.

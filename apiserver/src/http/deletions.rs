@@ -9,7 +9,7 @@ use crate::status::ApiError;
 use serde_json::{Value, json};
 
 pub(super) fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
-    let (options, own) = delete_options(context, target)?;
+    let (options, own) = delete_options(context)?;
     let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
         .into_iter()
         .collect();
@@ -69,8 +69,8 @@ pub(super) fn delete_collection(
     context: &RequestContext<'_>,
     target: &Target,
 ) -> Result<ApiResponse, ApiError> {
-    let selection = ListOptions::parse(context.query, false)?;
-    let (options, own) = delete_options(context, target)?;
+    let selection = ListOptions::parse(context.query, context.query.flag("watch"))?;
+    let (options, own) = delete_options(context)?;
     let registry = &context.state.registry;
     let write = write_context(context, &own);
     let deletion = registry.delete_collection_for(target, &selection, &options, write);
@@ -86,11 +86,8 @@ pub(super) fn delete_collection(
 }
 
 /// Returns the options of a deletion, and those of the write that it is.
-fn delete_options(
-    context: &RequestContext<'_>,
-    target: &Target,
-) -> Result<(DeleteOptions, WriteOptions), ApiError> {
-    let body = delete_body(context, target)?;
+fn delete_options(context: &RequestContext<'_>) -> Result<(DeleteOptions, WriteOptions), ApiError> {
+    let body = delete_body(context)?;
     let options = DeleteOptions::parse(context.query, body.as_ref())?;
     let mut own = WriteOptions {
         dry_run: options.dry_run,
@@ -102,10 +99,9 @@ fn delete_options(
     Ok((options, own))
 }
 
-fn delete_body(context: &RequestContext<'_>, target: &Target) -> Result<Option<Value>, ApiError> {
+fn delete_body(context: &RequestContext<'_>) -> Result<Option<Value>, ApiError> {
     if context.body.is_empty() {
         return Ok(None);
     }
-    let custom = target.kind.definition.is_some();
-    body::decode_options(&context.parts.headers, context.body, custom).map(Some)
+    body::decode_options(&context.parts.headers, context.body).map(Some)
 }

@@ -61,13 +61,18 @@ pub(super) struct RequestContext<'a> {
 /// Handles the request.
 pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, ApiError> {
     let info = context.info;
+    if info.path.starts_with("//") {
+        return Ok(respond::page_not_found());
+    }
+    if info.verb == "proxy" {
+        return Err(ApiError::no_such_resource());
+    }
     let catalog = context.state.registry.catalog();
     let Some(kind) = catalog.resource(&info.group, &info.version, &info.resource) else {
         // An unknown custom kind is an unknown path; an unknown resource in a built-in group is a 404 Status.
-        let built_in = |kind: &Arc<Kind>| {
-            kind.definition.is_none() && kind.group == info.group && kind.version == info.version
-        };
-        if catalog.iter().any(built_in) {
+        let kinds = catalog.group(&info.group);
+        let is_built_in = kinds.iter().any(|kind| kind.definition.is_none());
+        if info.group.is_empty() || is_built_in {
             return Err(ApiError::no_such_resource());
         }
         return Ok(respond::page_not_found());
@@ -101,7 +106,9 @@ async fn handle_kind(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<A
         }
     };
     let is_proxied = info.subresource == "proxy";
-    if !info.rest.is_empty() && !is_proxied || !info.subresource.is_empty() && info.is_watch_path {
+    // Handlers of custom resources ignore what follows.
+    let has_rest = !info.rest.is_empty() && !is_proxied && kind.definition.is_none();
+    if has_rest || !info.subresource.is_empty() && info.is_watch_path {
         return Err(ApiError::no_such_resource());
     }
     let has_name = !target.name.is_empty();
@@ -139,6 +146,11 @@ async fn handle_kind(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<A
         *method != Method::HEAD || is_proxied
     };
     if !name_fits || !is_supported || !is_routed {
+        let is_created_only = !kind.is_stored() && !kind.is_virtual();
+        let is_below = has_name && info.subresource.is_empty();
+        if is_created_only && (is_below || info.is_watch_path) {
+            return Err(ApiError::no_such_resource());
+        }
         return Err(ApiError::method_not_allowed());
     }
     with_deprecation(kind, dispatch(context, target, kind).await)
@@ -260,7 +272,8 @@ async fn list(context: &RequestContext<'_>, target: &Target) -> Result<ApiRespon
             .wait_for_revision(revision, FRESH_READ_TIMEOUT)
             .await
     {
-        return Err(too_large_resource_version(revision, registry.store.revision()));
+        let newest = registry.store.revision();
+        return Err(too_large_resource_version(&target.kind, revision, newest));
     }
     let listing = registry.list_converted(target, &options)?;
     respond::list(context.format, &target.kind, &listing)
@@ -319,7 +332,11 @@ async fn read(context: &RequestContext<'_>, target: &Target) -> Result<Arc<Objec
     if let Some(revision) = revision
         && !store.wait_for_revision(revision, FRESH_READ_TIMEOUT).await
     {
-        return Err(too_large_resource_version(revision, store.revision()));
+        return Err(too_large_resource_version(
+            &target.kind,
+            revision,
+            store.revision(),
+        ));
     }
     converted(context, target, context.state.registry.get(target)?)
 }

@@ -8,7 +8,7 @@ use crate::auth::{self, User};
 use crate::discovery;
 use crate::meta::new_uid;
 use crate::render::{ApiResponse, ConnectionAborted, ResponseFormat, respond};
-use crate::request::{Query, RequestInfo, body, timeout};
+use crate::request::{Query, RequestInfo, body, has_valid_escapes, timeout};
 use crate::status::ApiError;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, USER_AGENT};
 use http::request::Parts;
@@ -27,6 +27,12 @@ pub(crate) async fn serve(
     request: Request<Incoming>,
     client_cert: ClientCert,
 ) -> Result<ApiResponse, ConnectionAborted> {
+    if !has_valid_escapes(request.uri().path()) {
+        return Ok(respond::malformed_request());
+    }
+    if RequestInfo::is_incomplete(request.uri().path()) {
+        return Ok(respond::incomplete_path(&request.uri().to_string()));
+    }
     let received = ReceivedRequest::new(&state, request, &client_cert);
     let Some(layer) = state.layer.clone() else {
         return Ok(received.answer(&state).await);

@@ -6,6 +6,7 @@ use crate::status::ApiError;
 use serde_json::Value;
 
 const POD_FIELDS: &[&str] = &[
+    "spec.host",
     "spec.nodeName",
     "spec.restartPolicy",
     "spec.schedulerName",
@@ -60,6 +61,8 @@ impl Kind {
             ("events", "source") if is_empty(&object["source"]["component"]) => "reportingComponent",
             ("events", "source") => "source.component",
             ("events", "reportingController") => "reportingComponent",
+            // The name in the first versions of Kubernetes.
+            ("pods", "spec.host") => "spec.nodeName",
             _ => field,
         };
         if let ("events", Some(rest)) = (self.table().as_str(), field.strip_prefix("regarding.")) {
@@ -78,7 +81,13 @@ impl Kind {
     fn supports_field(&self, field: &str) -> bool {
         match field {
             "metadata.name" => true,
-            "metadata.namespace" => self.namespaced || !matches!(self.kind.as_str(), "Node" | "Namespace"),
+            "metadata.namespace" => {
+                self.namespaced
+                    || !matches!(
+                        self.kind.as_str(),
+                        "Node" | "Namespace" | "CertificateSigningRequest"
+                    )
+            }
             _ => match &self.definition {
                 Some(definition) => definition
                     .selectable(&self.version)

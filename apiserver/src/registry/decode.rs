@@ -88,7 +88,10 @@ impl Registry {
         context: WriteContext<'_>,
     ) -> Result<Vec<String>, ApiError> {
         let warnings = self.decode(target, object, context.options)?;
-        check_namespace(target, object)?;
+        // That of a scale is checked with its name.
+        if subresource != "scale" {
+            check_namespace(target, object)?;
+        }
         self.track_fields(&target.kind, None, object, subresource, context);
         Ok(warnings)
     }
@@ -124,6 +127,9 @@ fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), 
     let version = meta::without_empty_group(&version).to_owned();
     let is_older_eviction = named == "Eviction" && version == "policy/v1beta1" && named == kind.kind;
     let is_other = !named.is_empty() && named != kind.kind || !version.is_empty() && version != expected;
+    if named == "Scale" && named == kind.kind && OLDER_SCALES.contains(&version.as_str()) {
+        return Err(ObjectDecodeError::from(version_mismatch(&version, &expected)));
+    }
     if is_other && !is_older_eviction {
         let version = if version.is_empty() {
             expected.clone()
@@ -160,6 +166,16 @@ fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), 
     Ok(())
 }
 
+/// The API versions that scales had before.
+const OLDER_SCALES: [&str; 3] = ["apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"];
+
+/// The 400 for an object in another API version than that of the path.
+fn version_mismatch(version: &str, expected: &str) -> ApiError {
+    ApiError::bad_request(format!(
+        "the API version in the data ({version}) does not match the expected API version ({expected})"
+    ))
+}
+
 /// True for `v1` `List`, which is known to the scheme but is not a resource.
 fn is_list(version: &str, named: &str) -> bool {
     (version, named) == ("v1", "List")
@@ -180,9 +196,7 @@ fn check_custom_type(
         )));
     }
     if version != expected {
-        return Err(ApiError::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({expected})"
-        )));
+        return Err(version_mismatch(version, expected));
     }
     if named != kind.kind {
         let cause = Cause::invalid("kind", &object["kind"], format!("must be {}", kind.kind));

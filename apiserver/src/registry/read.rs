@@ -22,6 +22,7 @@ pub struct Listing {
 impl Registry {
     /// Returns the current state of an object, or 404.
     pub fn get(&self, target: &Target) -> Result<Arc<Object>, ApiError> {
+        check_key(target)?;
         self.find(target)
             .ok_or_else(|| ApiError::not_found(&target.kind, &target.name))
     }
@@ -50,6 +51,7 @@ impl Registry {
         convert: impl FnOnce(Vec<Arc<Object>>) -> Result<Vec<Arc<Object>>, ApiError>,
     ) -> Result<Listing, ApiError> {
         target.kind.check_field_selector(&options.fields)?;
+        check_key(target)?;
         let token = match options.continue_token.as_str() {
             "" => None,
             text => Some(ContinueToken::decode(text)?),
@@ -60,20 +62,27 @@ impl Registry {
         }
         // resourceVersion=0: kube-apiserver answers from its watch cache, which has no events, and ignores the limit.
         let limit = match options.revision {
-            Some(0) if target.kind.plural != "events" || target.kind.definition.is_some() => 0,
+            Some(0) if !is_uncached(&target.kind) => 0,
             _ => options.limit,
         };
+        // One object that is named is read at the newest version, whatever the limit.
+        let is_one = named_object(target, options).is_some();
         let at = match (&token, options.revision) {
             (Some(token), _) => token.revision,
+            (None, Some(_)) if is_one && options.version_match == ResourceVersionMatch::Unset => None,
             (None, Some(revision)) if options.requires_exact_version() => Some(revision),
             (None, Some(revision)) if revision > self.store.revision() => {
-                return Err(too_large_resource_version(revision, self.store.revision()));
+                return Err(too_large_resource_version(
+                    &target.kind,
+                    revision,
+                    self.store.revision(),
+                ));
             }
             _ => None,
         };
         let after = token.as_ref().map_or("", |token| token.after.as_str());
         let page = self.read_page(target, options, after, at, limit);
-        let mut page = page.map_err(|why| list_error(&why, at, token.as_ref()))?;
+        let mut page = page.map_err(|why| list_error(&target.kind, &why, at, token.as_ref()))?;
         page.objects = convert(page.objects)?;
         Ok(select_page(page, target, options, limit))
     }
@@ -87,9 +96,7 @@ impl Registry {
         limit: usize,
     ) -> Result<Page, RevisionError> {
         let table = target.kind.table();
-        if let (Some(name), None, "") = (options.fields.exact_name(), at, after)
-            && (!target.namespace.is_empty() || !target.kind.namespaced)
-        {
+        if let (Some(name), None, "") = (named_object(target, options), at, after) {
             // Read the version first: the object may then be newer than the list's version, but never older.
             let revision = self.store.revision();
             let object = self.store.get(&table, &Store::key(&target.namespace, name));
@@ -109,6 +116,32 @@ impl Registry {
         };
         self.store.page(&table, &prefix, after, at, limit)
     }
+}
+
+/// Refuses a namespace that would lead to another key in kube-apiserver's storage.
+fn check_key(target: &Target) -> Result<(), ApiError> {
+    let Target {
+        kind,
+        namespace,
+        name,
+    } = target;
+    if !matches!(namespace.as_str(), "." | "..") {
+        return Ok(());
+    }
+    let key = format!("/{}/{namespace}/{name}", etcd_prefix(kind));
+    let why = format!("invalid key: {}", quoted(key.trim_end_matches('/')));
+    Err(ApiError::new(500, "", why))
+}
+
+/// Whether kube-apiserver has no watch cache of a kind.
+fn is_uncached(kind: &Kind) -> bool {
+    kind.plural == "events" && kind.definition.is_none()
+}
+
+/// Returns the name of the object that a list is about, if its namespace is known.
+fn named_object<'a>(target: &Target, options: &'a ListOptions) -> Option<&'a str> {
+    let has_namespace = !target.namespace.is_empty() || !target.kind.namespaced;
+    options.fields.exact_name().filter(|_| has_namespace)
 }
 
 /// Applies the selectors and cuts the result to one page.
@@ -147,9 +180,9 @@ fn select_page(page: Page, target: &Target, options: &ListOptions, limit: usize)
     }
 }
 
-fn list_error(why: &RevisionError, at: Option<u64>, token: Option<&ContinueToken>) -> ApiError {
+fn list_error(kind: &Kind, why: &RevisionError, at: Option<u64>, token: Option<&ContinueToken>) -> ApiError {
     match (why, token) {
-        (RevisionError::Future(newest), _) => too_large_resource_version(at.unwrap_or(0), *newest),
+        (RevisionError::Future(newest), _) => too_large_resource_version(kind, at.unwrap_or(0), *newest),
         (RevisionError::Compacted(_), None) => {
             ApiError::expired("The resourceVersion for the provided list is too old.")
         }
@@ -170,14 +203,16 @@ fn list_error(why: &RevisionError, at: Option<u64>, token: Option<&ContinueToken
 }
 
 /// The 504 for a resource version that is newer than the newest.
-pub(crate) fn too_large_resource_version(revision: u64, newest: u64) -> ApiError {
+pub(crate) fn too_large_resource_version(kind: &Kind, revision: u64, newest: u64) -> ApiError {
     let message = format!("Timeout: Too large resource version: {revision}, current: {newest}");
     let cause = Cause::new(
         "ResourceVersionTooLarge",
         "",
         "Too large resource version".to_owned(),
     );
-    ApiError::new(504, "Timeout", message)
-        .with_cause(&cause)
-        .with_retry_after(1)
+    let error = ApiError::new(504, "Timeout", message).with_cause(&cause);
+    if is_uncached(kind) {
+        return error;
+    }
+    error.with_retry_after(1)
 }

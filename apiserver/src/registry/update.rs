@@ -197,7 +197,7 @@ pub(super) fn check_uid(
 }
 
 /// The key prefix under which kube-apiserver stores objects of a kind in etcd.
-fn etcd_prefix(kind: &Kind) -> String {
+pub(super) fn etcd_prefix(kind: &Kind) -> String {
     let prefix = match (kind.group.as_str(), kind.plural.as_str()) {
         ("", "services") => "services/specs",
         ("", "endpoints") => "services/endpoints",

@@ -139,6 +139,12 @@ impl ResponseFormat {
         } else {
             return None;
         };
+        let is_unknown = |name: &str, known: &str| {
+            !matches!(accepted.parameter(name), "") && accepted.parameter(name) != known
+        };
+        if is_unknown("stream", "watch") || is_unknown("sv", "v1") {
+            return None;
+        }
         let [kind, group, version] = ["as", "g", "v"].map(|name| accepted.parameter(name));
         let representation = match (kind, group, version) {
             ("", "", "") => Representation::Objects,

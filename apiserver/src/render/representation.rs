@@ -37,6 +37,8 @@ pub(crate) fn table(
     for ((row, object), converted) in rows.zip(&objects).zip(converted) {
         match format.include_object {
             IncludeObject::Metadata => {}
+            // The object of a bookmark that ends the initial events stays.
+            IncludeObject::None if ends_initial_events(object) => {}
             IncludeObject::None => row["object"] = Value::Null,
             IncludeObject::Object => {
                 row["object"] = converted.unwrap_or_else(|| (*object).clone());
@@ -54,6 +56,27 @@ pub(crate) fn table(
         }
     }
     set_meta_version(format, &mut table);
+    table
+}
+
+fn ends_initial_events(object: &Value) -> bool {
+    object["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true"
+}
+
+/// Returns the Table of a scale. That of a custom resource has columns of its own.
+pub(super) fn scale_table(format: ResponseFormat, kind: &Kind, is_custom: bool, scale: &Value) -> Value {
+    let metadata = json!({ "resourceVersion": scale["metadata"]["resourceVersion"] });
+    let mut table = table(format, kind, &[scale], &metadata, true);
+    if is_custom {
+        let texts = ["Number of desired replicas", "Number of actual replicas"];
+        for (at, text) in texts.into_iter().enumerate() {
+            table["columnDefinitions"][at + 1]["description"] = json!(text);
+        }
+        table["columnDefinitions"][0]["format"] = json!("name");
+        table["columnDefinitions"][3]["type"] = json!("date");
+        // Zero replicas are not written.
+        table["rows"][0]["cells"][1] = scale["spec"]["replicas"].clone();
+    }
     table
 }
 

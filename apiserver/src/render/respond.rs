@@ -6,6 +6,7 @@ use crate::go_json;
 use crate::kinds::Kind;
 use crate::kinds::{convert::needs_conversion, to_request_version};
 use crate::protobuf;
+use crate::quote::quoted;
 use crate::registry::Listing;
 use crate::status::ApiError;
 use crate::storage::Object;

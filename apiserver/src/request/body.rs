@@ -52,6 +52,19 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     }
 }
 
+/// Whether the parameters of a body's media type have names and values.
+fn has_valid_parameters(headers: &HeaderMap) -> bool {
+    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let parameters = text.unwrap_or_default().split(';').skip(1);
+    let mut parameters = parameters
+        .map(str::trim)
+        .filter(|parameter| !parameter.is_empty());
+    parameters.all(|parameter| {
+        let (name, value) = parameter.split_once('=').unwrap_or_default();
+        !name.is_empty() && !name.contains(char::is_whitespace) && !value.is_empty()
+    })
+}
+
 /// A decoded request body, and the errors that strict decoding of its text would report.
 #[derive(Debug, Default)]
 pub(crate) struct DecodedBody {
@@ -76,8 +89,8 @@ pub(crate) fn decode_object(headers: &HeaderMap, body: &[u8], kind: &Kind) -> Re
 }
 
 /// Decodes a body as DeleteOptions.
-pub(crate) fn decode_options(headers: &HeaderMap, body: &[u8], custom: bool) -> Result<Value, ApiError> {
-    let decoded = decode(headers, body, custom, None).map_err(|error| match error {
+pub(crate) fn decode_options(headers: &HeaderMap, body: &[u8]) -> Result<Value, ApiError> {
+    let decoded = decode(headers, body, false, None).map_err(|error| match error {
         DecodeBodyError::MediaType(error) => error,
         DecodeBodyError::Malformed(why) => ApiError::bad_request(why),
     })?;
@@ -113,7 +126,9 @@ fn decode(
     custom: bool,
     ty: Option<&Type>,
 ) -> Result<DecodedBody, DecodeBodyError> {
-    let (value, strict_errors) = match media_type(headers).as_str() {
+    // Go reads nothing of a media type with invalid parameters.
+    let media_type = Some(media_type(headers)).filter(|_| has_valid_parameters(headers));
+    let (value, strict_errors) = match media_type.unwrap_or_default().as_str() {
         "application/json" => {
             let decode = if custom {
                 types::decode

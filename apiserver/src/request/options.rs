@@ -2,6 +2,7 @@
 
 use super::{ContinueToken, Query};
 use crate::kinds::{Kind, to_request_version};
+use crate::quote::is_printable;
 use crate::selectors::{FieldSelector, LabelSelector};
 use crate::status::{ApiError, Cause};
 use crate::storage::Object;
@@ -296,19 +297,7 @@ impl WriteOptions {
             }
         };
         let field_manager = query.get("fieldManager").to_owned();
-        if field_manager.len() > 128 {
-            let message = "Too long: may not be more than 128 bytes".to_owned();
-            causes.push(Cause::new("FieldValueTooLong", "fieldManager", message));
-        }
-        for (at, character) in field_manager.char_indices() {
-            if character.is_control() {
-                let why = format!(
-                    "invalid character U+{:04X} (at position {at})",
-                    u32::from(character)
-                );
-                causes.push(Cause::invalid("fieldManager", &json!(field_manager), why));
-            }
-        }
+        causes.extend(field_manager_causes(&field_manager, "fieldManager"));
         if !causes.is_empty() {
             return Err(ApiError::invalid_of("meta.k8s.io", kind, "", &causes));
         }
@@ -324,6 +313,26 @@ impl WriteOptions {
             sent: Map::new(),
         })
     }
+}
+
+/// Returns what is wrong with the name of a field manager.
+pub(crate) fn field_manager_causes(manager: &str, field: &str) -> Vec<Cause> {
+    const MAX_BYTES: usize = 128;
+    let mut causes = vec![];
+    if manager.len() > MAX_BYTES {
+        let message = format!("Too long: may not be more than {MAX_BYTES} bytes");
+        causes.push(Cause::new("FieldValueTooLong", field, message));
+    }
+    for (at, character) in manager.char_indices() {
+        if !is_printable(character) {
+            let why = format!(
+                "invalid character U+{:04X} (at position {at})",
+                u32::from(character)
+            );
+            causes.push(Cause::invalid(field, &json!(manager), why));
+        }
+    }
+    causes
 }
 
 /// Options of a deletion.

@@ -5,9 +5,11 @@
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Parses a query. Never fails: malformed escapes are kept as they are.
+    /// Parses a query. Never fails: parameters with malformed escapes are left out.
     pub fn parse(text: &str) -> Self {
-        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        let pairs = text
+            .split('&')
+            .filter(|pair| !pair.is_empty() && has_valid_escapes(pair));
         Self(
             pairs
                 .map(|pair| {
@@ -49,6 +51,15 @@ pub(crate) fn decode_path(text: &str) -> String {
     decode(text, false)
 }
 
+/// Whether each percent sign begins an escape.
+pub(crate) fn has_valid_escapes(text: &str) -> bool {
+    let mut escapes = text.split('%').skip(1);
+    escapes.all(|escape| {
+        let digits = escape.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
+}
+
 fn decode(text: &str, plus: bool) -> String {
     let bytes = text.as_bytes();
     let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
@@ -78,11 +89,11 @@ mod tests {
 
     #[test]
     fn query_is_percent_decoded() {
-        let query = Query::parse("a=b+c%3D&a=2&x&bad=%zz%e9&watch=0");
+        let query = Query::parse("a=b+c%3D&a=2&x&bad=%zz%e9&bad=%e9&watch=0&x=%4");
         assert_eq!(query.get("a"), "b c=");
         assert_eq!(query.values("a").count(), 2);
         assert!(query.has("x") && query.flag("x") && !query.flag("watch") && !query.flag("none"));
-        assert_eq!(query.get("bad"), "%zz\u{fffd}");
+        assert_eq!(query.values("bad").collect::<Vec<_>>(), ["\u{fffd}"]);
         let query = Query::parse("watch=False&force=FALSE&pretty=");
         assert!(!query.flag("watch") && !query.flag("force") && query.flag("pretty"));
     }

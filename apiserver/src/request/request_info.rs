@@ -30,7 +30,20 @@ pub struct RequestInfo {
     pub is_watch_path: bool,
 }
 
+/// Verbs with which the paths of resources may begin. No path with `proxy` is served.
+const VERBS_IN_PATHS: [&str; 2] = ["proxy", "watch"];
+
 impl RequestInfo {
+    /// Whether a path of resources ends with a verb.
+    pub(crate) fn is_incomplete(path: &str) -> bool {
+        let decoded = super::query::decode_path(path);
+        let parts: Vec<&str> = decoded.trim_matches('/').split('/').collect();
+        match parts.as_slice() {
+            ["api", _, verb] | ["apis", _, _, verb] => VERBS_IN_PATHS.contains(verb),
+            _ => false,
+        }
+    }
+
     /// Parses a request. `path` is still percent-encoded.
     pub fn new(method: &http::Method, path: &str, query: &Query) -> Self {
         let mut info = Self {
@@ -56,13 +69,13 @@ impl RequestInfo {
         }
         info.is_resource = true;
         verb_for_method(method.as_str()).clone_into(&mut info.verb);
-        if let [watch, rest @ ..] = parts
-            && watch == "watch"
+        if let [verb, rest @ ..] = parts
+            && VERBS_IN_PATHS.contains(&verb.as_str())
             && !rest.is_empty()
         {
             // Whatever the method.
-            "watch".clone_into(&mut info.verb);
-            info.is_watch_path = true;
+            info.verb.clone_from(verb);
+            info.is_watch_path = verb == "watch";
             parts = rest;
         }
         if let [namespaces, namespace, rest @ ..] = parts

@@ -1,6 +1,7 @@
 //! Checks of one version of a definition, but for its schema: printer columns, the scale, the deprecation warning.
 
 use crate::meta::text;
+use crate::quote::is_printable;
 use crate::status::Cause;
 use serde_json::Value;
 
@@ -91,11 +92,6 @@ pub(super) fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) 
 
 /// Upper limit of the length of a deprecation warning, in bytes.
 const MAX_DEPRECATION_WARNING_BYTES: usize = 256;
-
-/// Whether Go considers a character printable. Marks are, which Rust escapes only at the start of a text.
-fn is_printable(c: char) -> bool {
-    !c.is_control() && !format!("a{c}").escape_debug().to_string().contains("\\u{")
-}
 
 pub(super) fn check_deprecation_warning(version: &Value, path: &str, causes: &mut Vec<Cause>) {
     let value = &version["deprecationWarning"];

@@ -7,6 +7,7 @@ use crate::render::{Encoding, Representation, ResponseFormat, append_object, met
 use crate::request::ListOptions;
 use crate::status::ApiError;
 use crate::storage::{Change, ChangeKind, Object};
+use crate::types;
 use serde_json::{Value, json};
 
 /// Appends the event that a change causes for a watch, if any.
@@ -101,7 +102,11 @@ pub(super) fn bookmark(
     if initial_end {
         metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
     }
-    let object = json!({ "kind": kind.kind, "apiVersion": kind.api_version(), "metadata": metadata });
+    let mut object = json!({ "kind": kind.kind, "apiVersion": kind.api_version(), "metadata": metadata });
+    if let (Some(ty), None) = (types::builtin(&kind.api_version(), &kind.kind), &kind.definition) {
+        // The fields that Go always writes.
+        types::normalize(&mut object, ty);
+    }
     let object = match serializer.format.representation {
         Representation::Objects => object,
         Representation::PartialMetadata | Representation::PartialMetadataList => {

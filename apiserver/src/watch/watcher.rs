@@ -144,7 +144,9 @@ impl Watcher {
             return Ok(());
         }
         if revision > store.revision() {
-            return Err(too_large_resource_version(revision, store.revision()));
+            let error = too_large_resource_version(&self.target.kind, revision, store.revision());
+            // Also for kinds whose lists do not ask to retry.
+            return Err(error.with_retry_after(1));
         }
         let page = store.list(&self.target.kind.table(), &self.prefix, "", None);
         let page = page.map_err(|_| ApiError::internal("the newest version cannot be listed"))?;

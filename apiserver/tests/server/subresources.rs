@@ -103,7 +103,9 @@ async fn no_method_on_a_subresource_reads_changes_or_deletes_the_parent() {
         ];
         subresources.extend(others.map(str::to_owned));
         for subresource in &subresources {
-            let writes_object = OBJECT_SUBRESOURCES.contains(&subresource.as_str());
+            // Handlers of custom resources ignore what follows a subresource.
+            let writes_object = OBJECT_SUBRESOURCES.contains(&subresource.as_str())
+                || collection == FOOS && subresource == "status/x";
             for (method, content_type) in methods {
                 // An eviction deletes the pod, and the other objects are written by their handlers.
                 if writes_object && method != "DELETE" {
