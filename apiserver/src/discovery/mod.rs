@@ -98,7 +98,12 @@ pub(crate) fn handle(
         [root, subpath @ ..] if health::ENDPOINTS.contains(root) => {
             let document = health::respond(root, subpath, query).filter(|_| !info.path.ends_with('/'));
             return document.map_or_else(respond::page_not_found, |text| {
-                respond::bytes(200, "text/plain; charset=utf-8", text)
+                let mut response = respond::bytes(200, "text/plain; charset=utf-8", text);
+                // The checks are handlers of their own.
+                if subpath.is_empty() {
+                    respond::forbid_sniffing(&mut response);
+                }
+                response
             });
         }
         ["metrics"] => {

@@ -9,6 +9,8 @@ mod blocking;
 mod component_statuses;
 mod connect;
 mod deletions;
+mod flow_control;
+mod formats;
 mod layer;
 mod resources;
 mod serve;
@@ -21,6 +23,7 @@ pub use crate::render::{
     ApiResponse, Body, ConnectionAborted, Encoding, IncludeObject, Representation, ResponseFormat,
 };
 pub use crate::request::{Query, RequestInfo};
+pub(crate) use flow_control::FlowSchemas;
 pub use layer::{Layer, LayerRequest, ResponseFuture};
 pub(crate) use serve::{ClientCert, serve};
 pub(crate) use state::ServerState;

@@ -252,7 +252,11 @@ async fn respond_to(
         Ok(deadline) => deadline,
         Err(error) => {
             draft.message.clone_from(&error.message);
-            return respond::error(error_format, &error);
+            let mut response = respond::error(error_format, &error);
+            if error.code == 403 {
+                respond::forbid_sniffing(&mut response);
+            }
+            return response;
         }
     };
     if !info.is_resource {

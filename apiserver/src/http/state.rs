@@ -1,6 +1,7 @@
 //! The state that all requests share.
 
 use super::Layer;
+use super::flow_control::FlowSchemas;
 use crate::admission::HookCache;
 use crate::audit::AuditLog;
 use crate::auth::{Authenticator, ImpersonationModeCache};
@@ -23,6 +24,7 @@ pub(crate) struct ServerState {
     pub(crate) feeds: SharedFeeds,
     /// The webhooks of the stored configurations.
     pub(crate) hooks: HookCache,
+    pub(crate) flow_schemas: FlowSchemas,
     /// Host and port, as discovery reports them.
     pub(crate) address: String,
 }

@@ -13,7 +13,7 @@ use crate::storage::Object;
 use crate::types;
 use crate::yaml;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
+use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};

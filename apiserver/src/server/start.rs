@@ -7,7 +7,7 @@ use crate::audit::AuditLog;
 use crate::auth::{
     Authenticator, AuthorizationMode, Authorizer, ImpersonationModeCache, ServiceAccountTokens, User,
 };
-use crate::http::{ServerState, serve};
+use crate::http::{FlowSchemas, ServerState, serve};
 use crate::kinds::Catalog;
 use crate::registry::Registry;
 use crate::status::ApiError;
@@ -102,6 +102,7 @@ impl ApiServerBuilder {
             layer: self.layer,
             feeds: SharedFeeds::default(),
             hooks: HookCache::default(),
+            flow_schemas: FlowSchemas::default(),
             address: address.to_string(),
         });
         let mut tasks = JoinSet::new();
