@@ -6,6 +6,7 @@ mod negotiate;
 mod representation;
 pub(crate) mod respond;
 mod tables;
+mod warnings;
 
 pub use negotiate::{Encoding, IncludeObject, Representation, ResponseFormat};
 pub(crate) use negotiate::{JSON, MEDIA_TYPES, PROTOBUF, YAML, accept_header, check_route, is_browser};

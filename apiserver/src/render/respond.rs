@@ -1,7 +1,9 @@
 //! Responses, in the negotiated format.
 
 use super::negotiate::{Encoding, JSON, PROTOBUF, Representation, ResponseFormat};
-use super::representation::{go_type, metadata_only, set_meta_version, table};
+pub(crate) use super::warnings::{add_warnings, limit_warnings, prepend_warnings};
+
+use super::representation::{go_type, metadata_only, scale_table, set_meta_version, table};
 use crate::go_json;
 use crate::kinds::Kind;
 use crate::kinds::{convert::needs_conversion, to_request_version};
@@ -80,36 +82,6 @@ pub(crate) fn stream(content_type: &'static str, body: Body) -> ApiResponse {
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
-}
-
-/// Adds Warning headers; each text once.
-pub(crate) fn add_warnings(response: &mut ApiResponse, warnings: &[String]) {
-    for warning in warnings {
-        let text: String = warning
-            .chars()
-            .filter(|character| !character.is_control())
-            .collect();
-        let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\""))
-            && !response
-                .headers()
-                .get_all(WARNING)
-                .iter()
-                .any(|existing| *existing == value)
-        {
-            response.headers_mut().append(WARNING, value);
-        }
-    }
-}
-
-/// Adds Warning headers before the existing ones.
-pub(crate) fn prepend_warnings(response: &mut ApiResponse, warnings: &[String]) {
-    let existing: Vec<HeaderValue> = response.headers().get_all(WARNING).iter().cloned().collect();
-    response.headers_mut().remove(WARNING);
-    add_warnings(response, warnings);
-    for warning in existing {
-        response.headers_mut().append(WARNING, warning);
-    }
 }
 
 /// A response with a document; in JSON, its fields are in the order of its type. Documents are types that always serialize.
