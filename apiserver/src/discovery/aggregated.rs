@@ -1,5 +1,6 @@
 //! Aggregated discovery (`apidiscovery.k8s.io/v2`): all groups in one document.
 
+use super::extensions::Extensions;
 use super::legacy::group_versions;
 use crate::kinds::{Catalog, Kind, Subresource};
 use crate::protobuf;
@@ -59,6 +60,7 @@ struct GroupMetadata {
 #[derive(Serialize)]
 struct VersionDiscovery<'a> {
     version: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     resources: Vec<ResourceDiscovery<'a>>,
     freshness: &'static str,
 }
@@ -96,7 +98,12 @@ struct ResponseKind<'a> {
 }
 
 /// Returns the document of the core group, or of all other groups.
-pub(super) fn document_response(catalog: &Catalog, core: bool, encoding: Encoding) -> ApiResponse {
+pub(super) fn document_response(
+    catalog: &Catalog,
+    extensions: Extensions,
+    core: bool,
+    encoding: Encoding,
+) -> ApiResponse {
     let groups = group_versions(catalog).into_iter();
     let items = groups
         .filter(|(group, _)| group.is_empty() == core)
@@ -107,6 +114,7 @@ pub(super) fn document_response(catalog: &Catalog, core: bool, encoding: Encodin
                 .collect(),
             metadata: GroupMetadata { name: group },
         })
+        .chain(extensions.into_iter().map(stale_group))
         .collect();
     let document = GroupDiscoveryList {
         kind: "APIGroupDiscoveryList",
@@ -131,6 +139,19 @@ pub(super) fn document_response(catalog: &Catalog, core: bool, encoding: Encodin
         ),
     };
     respond::bytes(200, content_type, bytes)
+}
+
+/// The group of an extension server that is not available.
+fn stale_group<'a>((name, versions): (String, Vec<String>)) -> GroupDiscovery<'a> {
+    let entry = |version| VersionDiscovery {
+        version,
+        resources: vec![],
+        freshness: "Stale",
+    };
+    GroupDiscovery {
+        metadata: GroupMetadata { name },
+        versions: versions.into_iter().map(entry).collect(),
+    }
 }
 
 fn version_entry<'a>(catalog: &'a Catalog, group: &str, version: String) -> VersionDiscovery<'a> {

@@ -1,5 +1,6 @@
 //! Unaggregated discovery: one document per group and version.
 
+use super::extensions::Extensions;
 use super::health;
 use crate::crd::version_priority;
 use crate::kinds::{Catalog, Kind};
@@ -129,8 +130,8 @@ pub(super) fn api_versions(address: &str) -> ApiVersions {
 }
 
 /// Returns the document of `/apis`.
-pub(super) fn api_group_list(catalog: &Catalog) -> ApiGroupList {
-    let groups = unaggregated_group_versions(catalog).into_iter();
+pub(super) fn api_group_list(catalog: &Catalog, extensions: Extensions) -> ApiGroupList {
+    let groups = unaggregated_group_versions(catalog).into_iter().chain(extensions);
     ApiGroupList {
         kind: "APIGroupList",
         api_version: "v1",
@@ -142,8 +143,8 @@ pub(super) fn api_group_list(catalog: &Catalog) -> ApiGroupList {
 }
 
 /// Returns the document of `/apis/GROUP`.
-pub(super) fn api_group(catalog: &Catalog, name: &str) -> Option<ApiGroup> {
-    let mut groups = group_versions(catalog).into_iter();
+pub(super) fn api_group(catalog: &Catalog, extensions: Extensions, name: &str) -> Option<ApiGroup> {
+    let mut groups = group_versions(catalog).into_iter().chain(extensions);
     let (group, versions) = groups.find(|(group, _)| group == name)?;
     Some(ApiGroup {
         kind: Some("APIGroup"),
@@ -307,7 +308,7 @@ mod tests {
             ) && text.contains(pods),
             "{text}"
         );
-        let text = serde_json::to_string(&api_group(&catalog, "apps")).unwrap();
+        let text = serde_json::to_string(&api_group(&catalog, vec![], "apps")).unwrap();
         let version = r#"{"groupVersion":"apps/v1","version":"v1"}"#;
         assert_eq!(
             text,

@@ -2,6 +2,7 @@
 
 mod aggregated;
 mod entity_tag;
+mod extensions;
 mod health;
 mod legacy;
 mod openapi;
@@ -45,6 +46,7 @@ pub(crate) fn handle(
     let headers = &parts.headers;
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
     let is_core = path == ["api"];
+    let extensions = || extensions::extensions(served.registry, &catalog);
     let pretty = query.flag("pretty");
     if (is_core || path == ["apis"])
         && let Some(encoding) = aggregated::negotiate(accept_header(headers), pretty || is_browser(headers))
@@ -56,8 +58,10 @@ pub(crate) fn handle(
         };
         return match checked {
             Ok(()) => {
-                let tag = EntityTag::new(catalog.revision());
-                let document = || aggregated::document_response(&catalog, is_core, encoding);
+                let extensions = if is_core { vec![] } else { extensions() };
+                let revision = extensions::revision(served.registry, &extensions);
+                let tag = EntityTag::new(catalog.revision().wrapping_add(revision));
+                let document = || aggregated::document_response(&catalog, extensions, is_core, encoding);
                 let mut response = tag.respond(headers, document);
                 let public = HeaderValue::from_static("public");
                 response.headers_mut().insert(CACHE_CONTROL, public);
@@ -73,8 +77,11 @@ pub(crate) fn handle(
         [""] => Some(json!({ "paths": legacy::root_paths(&catalog) })),
         ["api"] => return ordered(routed(), Some(legacy::api_versions(served.address))),
         ["api", version] => return ordered(routed(), legacy::api_resource_list(&catalog, "", version)),
-        ["apis"] => return ordered(unrouted(), Some(legacy::api_group_list(&catalog))),
-        ["apis", group] => return ordered(unrouted(), legacy::api_group(&catalog, group)),
+        ["apis"] => return ordered(unrouted(), Some(legacy::api_group_list(&catalog, extensions()))),
+        ["apis", group] => return ordered(unrouted(), legacy::api_group(&catalog, extensions(), group)),
+        ["apis", group, version] if served.registry.has_extension_server(group, version) => {
+            return respond::service_unavailable();
+        }
         ["apis", group, version] => {
             let is_custom = catalog.group(group).iter().any(|kind| kind.definition.is_some());
             let format = if is_custom { unrouted() } else { routed() };

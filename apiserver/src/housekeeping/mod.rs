@@ -3,6 +3,7 @@
 mod api_services;
 mod definition_names;
 mod definitions;
+mod extension_servers;
 mod flow_schemas;
 mod garbage_collector;
 mod namespaces;
@@ -22,6 +23,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 pub enum HousekeepingTask {
     /// Serves the kinds of CustomResourceDefinitions, with their APIServices; deletes the custom resources of deleted definitions.
     CustomResourceDefinitions,
+    /// Sets the condition `Available` of APIServices with a service.
+    ExtensionServers,
     /// Sets the condition `Dangling` of FlowSchemas, without delay.
     FlowSchemas,
     /// Deletes objects after their owners, and finalizes owners that wait for their dependents.
@@ -39,8 +42,9 @@ pub struct UnknownHousekeepingTask(String);
 
 impl HousekeepingTask {
     /// All tasks.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::CustomResourceDefinitions,
+        Self::ExtensionServers,
         Self::FlowSchemas,
         Self::GarbageCollector,
         Self::Namespaces,
@@ -48,8 +52,9 @@ impl HousekeepingTask {
     ];
 
     /// All but the garbage collector and the namespace task, for servers beside a controller manager that does the work of both.
-    pub const BESIDE_CONTROLLER_MANAGER: [Self; 3] = [
+    pub const BESIDE_CONTROLLER_MANAGER: [Self; 4] = [
         Self::CustomResourceDefinitions,
+        Self::ExtensionServers,
         Self::FlowSchemas,
         Self::StorageProtection,
     ];
@@ -58,6 +63,7 @@ impl HousekeepingTask {
     pub fn name(self) -> &'static str {
         match self {
             Self::CustomResourceDefinitions => "custom-resource-definitions",
+            Self::ExtensionServers => "extension-servers",
             Self::FlowSchemas => "flow-schemas",
             Self::GarbageCollector => "garbage-collector",
             Self::Namespaces => "namespaces",
@@ -94,6 +100,7 @@ impl HousekeepingTask {
     pub(crate) async fn run(self, registry: Arc<Registry>, delay: Duration) {
         match self {
             Self::CustomResourceDefinitions => definitions::run(registry, delay).await,
+            Self::ExtensionServers => extension_servers::run(&registry, delay).await,
             Self::FlowSchemas => flow_schemas::run(&registry).await,
             Self::GarbageCollector => garbage_collector::run(&registry, delay).await,
             Self::Namespaces => namespaces::run(&registry, delay).await,

@@ -288,7 +288,7 @@ async fn deleted_attributes_class_disappears_when_no_claim_names_it() {
 
 #[test]
 fn tasks_are_selected_by_name_as_controllers_are() {
-    use HousekeepingTask::{CustomResourceDefinitions, FlowSchemas, GarbageCollector};
+    use HousekeepingTask::{CustomResourceDefinitions, ExtensionServers, FlowSchemas, GarbageCollector};
     let select = |names: &str| {
         let names: Vec<String> = names.split(',').map(str::to_owned).collect();
         HousekeepingTask::select(&names)
@@ -296,7 +296,12 @@ fn tasks_are_selected_by_name_as_controllers_are() {
     assert_eq!(select("*").unwrap(), HousekeepingTask::ALL);
     assert_eq!(
         select("*,-namespaces,-storage-protection").unwrap(),
-        [CustomResourceDefinitions, FlowSchemas, GarbageCollector]
+        [
+            CustomResourceDefinitions,
+            ExtensionServers,
+            FlowSchemas,
+            GarbageCollector
+        ]
     );
     assert_eq!(
         select("flow-schemas,custom-resource-definitions").unwrap(),
@@ -306,7 +311,7 @@ fn tasks_are_selected_by_name_as_controllers_are() {
     assert_eq!(select("").unwrap(), []);
     assert_eq!(
         select("*,-nodes").unwrap_err().to_string(),
-        "unknown housekeeping task \"-nodes\": this server has custom-resource-definitions, flow-schemas, garbage-collector, \
+        "unknown housekeeping task \"-nodes\": this server has custom-resource-definitions, extension-servers, flow-schemas, garbage-collector, \
          namespaces, storage-protection"
     );
 }

@@ -75,6 +75,13 @@ pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, 
         if info.group.is_empty() || is_built_in {
             return Err(ApiError::no_such_resource());
         }
+        if context
+            .state
+            .registry
+            .has_extension_server(&info.group, &info.version)
+        {
+            return Ok(respond::service_unavailable());
+        }
         return Ok(respond::page_not_found());
     };
     let scope_mismatch = if kind.namespaced {

@@ -65,6 +65,9 @@ pub struct Target {
     pub name: String,
 }
 
+/// The table of APIServices.
+pub(crate) const API_SERVICES: &str = "apiservices.apiregistration.k8s.io";
+
 impl Target {
     /// Addresses one object.
     pub fn new(kind: &Arc<Kind>, namespace: &str, name: &str) -> Self {

@@ -1,7 +1,10 @@
 //! The get and list verbs.
 
-use super::{Registry, Target};
-use crate::request::{ContinueToken, ListOptions};
+use super::update::etcd_prefix;
+use super::{API_SERVICES, Registry, Target};
+use crate::kinds::Kind;
+use crate::quote::quoted;
+use crate::request::{ContinueToken, ListOptions, ResourceVersionMatch};
 use crate::status::{ApiError, Cause};
 use crate::storage::{Object, Page, RevisionError, Store};
 use std::sync::Arc;
@@ -25,6 +28,12 @@ impl Registry {
         check_key(target)?;
         self.find(target)
             .ok_or_else(|| ApiError::not_found(&target.kind, &target.name))
+    }
+
+    /// Whether a group and version are those of an extension server.
+    pub(crate) fn has_extension_server(&self, group: &str, version: &str) -> bool {
+        let object = self.store.get(API_SERVICES, &format!("{version}.{group}"));
+        object.is_some_and(|object| !object.value()["spec"]["service"].is_null())
     }
 
     pub(super) fn find(&self, target: &Target) -> Option<Arc<Object>> {

@@ -67,7 +67,40 @@ fn full_body(bytes: Bytes) -> Body {
 
 /// The 404 of kube-apiserver for a path without a route.
 pub(crate) fn page_not_found() -> ApiResponse {
-    bytes(404, "text/plain; charset=utf-8", "404 page not found\n")
+    let mut response = bytes(404, "text/plain; charset=utf-8", "404 page not found\n");
+    forbid_sniffing(&mut response);
+    response
+}
+
+/// The 503 of kube-apiserver for an extension server that is not available.
+pub(crate) fn service_unavailable() -> ApiResponse {
+    let mut response = bytes(503, "text/plain; charset=utf-8", "service unavailable\n");
+    forbid_sniffing(&mut response);
+    response
+}
+
+/// Forbids clients to guess the content type, as kube-apiserver does in some responses.
+pub(crate) fn forbid_sniffing(response: &mut ApiResponse) {
+    let value = HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, value);
+}
+
+/// The 400 of Go's HTTP server for a request that it does not parse.
+pub(crate) fn malformed_request() -> ApiResponse {
+    let mut response = bytes(400, "text/plain; charset=utf-8", "400 Bad Request");
+    response
+        .headers_mut()
+        .insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// The 500 of kube-apiserver for a path of resources that ends with a verb.
+pub(crate) fn incomplete_path(path: &str) -> ApiResponse {
+    let why = "failed to create RequestInfo: unable to determine kind and namespace from url";
+    let text = format!("Internal Server Error: {}: {why}, {path}\n", quoted(path));
+    let mut response = bytes(500, "text/plain; charset=utf-8", text);
+    forbid_sniffing(&mut response);
+    response
 }
 
 /// Removes the body, for a HEAD request.

@@ -145,7 +145,9 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
             builtin::apply_defaults(&mut object["status"], &Type::named("core.v1.NodeStatus"));
         }
         ("autoscaling", "HorizontalPodAutoscaler") if kind.version == "v2" => default_cpu_metric(object),
-        ("apiregistration.k8s.io", "APIService") if old.is_none() => set_local_availability(object),
+        ("apiregistration.k8s.io", "APIService") if old.is_none_or(has_service) => {
+            set_local_availability(object);
+        }
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
             custom_resource_definitions::prepare(object, old);
         }
@@ -182,9 +184,13 @@ fn set_claim_template_type(object: &mut Value) {
     }
 }
 
+fn has_service(api_service: &Value) -> bool {
+    !api_service["spec"]["service"].is_null()
+}
+
 /// An APIService without a service is served by this server, and so always available.
 fn set_local_availability(object: &mut Value) {
-    if object["spec"]["service"].is_null() {
+    if !has_service(object) {
         let condition = json!({
             "type": "Available", "status": "True", "lastTransitionTime": meta::now(), "reason": "Local",
             "message": "Local APIServices are always available",

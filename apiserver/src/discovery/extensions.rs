@@ -1,0 +1,39 @@
+//! The groups of extension servers, as their APIServices name them. Their resources are not known here.
+
+use crate::kinds::Catalog;
+use crate::registry::{API_SERVICES, Registry};
+use memchr::memmem;
+use serde_json::Value;
+
+/// Groups with their versions.
+pub(super) type Extensions = Vec<(String, Vec<String>)>;
+
+/// Returns the groups that only extension servers have, in the order of their APIServices.
+pub(super) fn extensions(registry: &Registry, catalog: &Catalog) -> Extensions {
+    let mut groups: Extensions = vec![];
+    for object in registry.store.objects(API_SERVICES, "") {
+        // Most have none, and are not decoded.
+        if memmem::find(object.json(), br#""service":{"#).is_none() {
+            continue;
+        }
+        let spec = &object.value()["spec"];
+        let field = |name: &str| spec[name].as_str().unwrap_or_default().to_owned();
+        let (group, version) = (field("group"), field("version"));
+        if spec["service"] == Value::Null || !catalog.group(&group).is_empty() {
+            continue;
+        }
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, versions)) => versions.push(version),
+            None => groups.push((group, vec![version])),
+        }
+    }
+    groups
+}
+
+/// Returns a number that changes with the groups; zero if there are none.
+pub(super) fn revision(registry: &Registry, extensions: &Extensions) -> u64 {
+    match extensions.as_slice() {
+        [] => 0,
+        _ => registry.store.newest_change(API_SERVICES),
+    }
+}
