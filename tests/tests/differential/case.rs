@@ -56,6 +56,8 @@ pub(crate) struct Step {
     pub(crate) pick: Option<String>,
     /// Only the status code is compared.
     pub(crate) status_only: bool,
+    /// Headers of the response: only the status code and these are compared.
+    pub(crate) shows: Vec<String>,
     /// Only the status code, the headers, API version and kind, and the reason and message of an error are compared.
     pub(crate) summary: bool,
     /// Requests that are sent when kubectl has printed its first line.

@@ -240,6 +240,11 @@ impl TestServer {
                 headers.insert(name.to_owned(), values.into());
             }
         }
+        if !step.shows.is_empty() {
+            let shown = step.shows.iter();
+            let shown = shown.map(|name| (name.clone(), header(&response, name).into()));
+            return (code, Value::Object(shown.collect()));
+        }
         let content_type = header(&response, "Content-Type")
             .first()
             .and_then(Value::as_str)
