@@ -1,7 +1,7 @@
 //! Checks of one version of a definition, but for its schema: printer columns, the scale, the deprecation warning.
 
 use crate::meta::text;
-use crate::quote::is_printable;
+use crate::quote::{self, is_printable};
 use crate::status::Cause;
 use serde_json::Value;
 
@@ -96,8 +96,12 @@ const MAX_DEPRECATION_WARNING_BYTES: usize = 256;
 pub(super) fn check_deprecation_warning(version: &Value, path: &str, causes: &mut Vec<Cause>) {
     let value = &version["deprecationWarning"];
     let Some(warning) = value.as_str() else { return };
-    let mut refuse =
-        |why: &str| causes.push(Cause::invalid(format!("{path}.deprecationWarning"), value, why));
+    let mut refuse = |why: &str| {
+        // Quoted as JSON, which keeps characters that cannot be printed.
+        let message = format!("Invalid value: {}: {why}", quote::json(value));
+        let field = format!("{path}.deprecationWarning");
+        causes.push(Cause::new("FieldValueInvalid", field, message));
+    };
     if version["deprecated"] != true {
         return refuse("can only be set for deprecated versions");
     }
