@@ -16,7 +16,7 @@ impl Expression {
     pub fn compile(text: &str) -> Self {
         Self {
             text: text.to_owned(),
-            compiled: parse(text).and_then(lower),
+            compiled: compile(text),
         }
     }
 
@@ -35,8 +35,8 @@ impl fmt::Debug for Expression {
     }
 }
 
-/// Compiles a rule with optional syntax, which kube-cel itself parses, but does not evaluate as the real server does.
-pub(crate) fn compile_optional(text: &str) -> Result<Ast, String> {
+/// Compiles an expression for its evaluation.
+pub(crate) fn compile(text: &str) -> Result<Ast, String> {
     parse(text).and_then(lower)
 }
 

@@ -1,6 +1,7 @@
 //! The functions that [`super::lowering`] calls.
 
 use super::activation::State;
+use super::{comprehensions, type_values};
 use kube_cel::cel::common::ast::Expr;
 use kube_cel::cel::common::types::{CelString, MAP_TYPE, OPTIONAL_TYPE};
 use kube_cel::cel::common::value::Val;
@@ -16,6 +17,9 @@ pub(super) const SELECT: &str = "@select";
 pub(super) const HAS: &str = "@has";
 /// Selects a field of a value that may lack it.
 pub(super) const OPTIONAL_SELECT: &str = "@optional_select";
+/// As the operators `&&` and `||`: of two operands that fail, the first one's error counts.
+pub(super) const AND: &str = "@and";
+pub(super) const OR: &str = "@or";
 /// Returns a composed variable.
 pub(super) const VARIABLE: &str = "@variable";
 /// Counts a step of a comprehension; an error if there were too many.
@@ -45,6 +49,10 @@ pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
     add(context, HAS, has);
     add(context, OPTIONAL_SELECT, optional_select);
     add(context, APPLY, apply);
+    add(context, AND, |call| junction(call, false));
+    add(context, OR, |call| junction(call, true));
+    comprehensions::register(context);
+    type_values::register(context);
     let shared = state.clone();
     add(context, COUNT_STEP, move |_| shared.count_step());
     let shared = state.clone();
@@ -101,6 +109,20 @@ fn apply(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
     let mut scope = call.ptx.new_inner_scope();
     scope.add_variable_from_value(ARGUMENT, argument);
     Value::resolve(function, &scope)
+}
+
+/// Evaluates operands until one decides, with the value `decisive`.
+fn junction(call: &FunctionContext<'_, '_>, decisive: bool) -> Result<Value, ExecutionError> {
+    let mut failure = None;
+    for operand in call.args {
+        match Value::resolve(operand, call.ptx) {
+            Ok(Value::Bool(truth)) if truth == decisive => return Ok(Value::Bool(decisive)),
+            Ok(Value::Bool(_)) => {}
+            Ok(_) => failure = failure.or(Some(ExecutionError::NoSuchOverload)),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    failure.map_or(Ok(Value::Bool(!decisive)), Err)
 }
 
 fn operand_and_fields<'call>(

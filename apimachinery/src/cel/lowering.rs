@@ -1,19 +1,21 @@
-//! Rewrites parsed expressions for the evaluator: field selections, which kube-cel evaluates to `false` on a value without fields, become
-//! calls of [`super::functions`], and so do composed variables. Refuses what kube-cel cannot evaluate.
+//! Rewrites parsed expressions for the evaluator: macros that kube-cel lacks are expanded, field selections, which kube-cel evaluates to
+//! `false` on a value without fields, become calls of [`super::functions`], and so do composed variables, the names of types and objects of
+//! types. Refuses what cannot be evaluated.
 
 use super::types::TYPE_NAMES;
-use super::{functions, library};
+use super::{comprehensions, functions, library, macros, patches, type_values};
 use kube_cel::cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, MapEntryExpr,
+    MapExpr, StructExpr, operators,
 };
 
 /// Rewrites an expression.
 ///
 /// # Errors
 ///
-/// Names what kube-cel cannot evaluate.
+/// Names what cannot be evaluated.
 pub(super) fn lower(expression: IdedExpr) -> Result<IdedExpr, String> {
-    Lowering::default().lower(expression)
+    Lowering::default().lower(macros::expand(expression))
 }
 
 #[derive(Default)]
@@ -48,7 +50,13 @@ impl Lowering {
             }
             Expr::Call(called) => self.call(called)?,
             Expr::Comprehension(comprehension) => {
-                Expr::Comprehension(Box::new(self.comprehension(*comprehension)?))
+                let has_two_variables = comprehension.iter_var2.is_some();
+                let lowered = Expr::Comprehension(Box::new(self.comprehension(*comprehension)?));
+                if has_two_variables {
+                    call(comprehensions::WITH_TWO_VARIABLES, vec![unnumbered(lowered)])
+                } else {
+                    lowered
+                }
             }
             Expr::List(mut list) => {
                 list.elements = self.all(list.elements)?;
@@ -64,14 +72,31 @@ impl Lowering {
                 Expr::Map(map)
             }
             Expr::Ident(name) if TYPE_NAMES.contains(&name.as_str()) && !self.bound.contains(&name) => {
-                return Err(format!("types as values, such as '{name}'"));
+                call(type_values::TYPE, vec![literal(&name)])
             }
-            Expr::Struct(structure) => {
-                return Err(format!("objects of types, such as '{}'", structure.type_name));
-            }
+            Expr::Struct(object) => Expr::Map(self.object(object)?),
             expr @ (Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified) => expr,
         };
         Ok(IdedExpr { id, expr })
+    }
+
+    /// Makes a map of an object, in which a key has the name of its type.
+    fn object(&mut self, object: StructExpr) -> Result<MapExpr, String> {
+        let entry = |name: &str, value: IdedExpr, optional: bool| IdedEntryExpr {
+            id: 0,
+            expr: EntryExpr::MapEntry(MapEntryExpr {
+                key: literal(name),
+                value,
+                optional,
+            }),
+        };
+        let mut entries = vec![entry(patches::TYPE_KEY, literal(&object.type_name), false)];
+        for field in object.entries {
+            if let EntryExpr::StructField(field) = field.expr {
+                entries.push(entry(&field.field, self.lower(field.value)?, field.optional));
+            }
+        }
+        Ok(MapExpr { entries })
     }
 
     fn all(&mut self, expressions: Vec<IdedExpr>) -> Result<Vec<IdedExpr>, String> {
@@ -106,6 +131,14 @@ impl Lowering {
                 }
             }
         }
+        let is_namespace = type_values::NAMESPACES
+            .iter()
+            .any(|namespace| self.is_free(&root, namespace));
+        if let (Expr::Ident(namespace), true) = (&root.expr, is_namespace) {
+            fields.push(namespace.clone());
+            fields.reverse();
+            return Ok(call(type_values::TYPE, vec![literal(&fields.join("."))]));
+        }
         let mut arguments = vec![self.lower(root)?];
         arguments.extend(fields.iter().rev().map(|field| literal(field)));
         Ok(call(name, arguments))
@@ -121,6 +154,8 @@ impl Lowering {
         let Some(target) = target else {
             return match name.as_str() {
                 "dyn" if args.len() == 1 => Ok(args.into_iter().next().unwrap_or_default().expr),
+                operators::LOGICAL_AND => Ok(call(functions::AND, args)),
+                operators::LOGICAL_OR => Ok(call(functions::OR, args)),
                 operators::OPT_SELECT => Ok(call(functions::OPTIONAL_SELECT, args)),
                 // kube-cel loses errors of an only argument.
                 name if library::is_known(name) && args.len() == 1 && !library::is_operator(name) => {

@@ -1,5 +1,6 @@
 //! Functions that replace those of kube-cel, to return what the real server's return.
 
+use super::activation::OVER_COST;
 use crate::go_format;
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::extractors::This;
@@ -13,6 +14,7 @@ thread_local! {
 
 /// Replaces the functions.
 pub(crate) fn register(context: &mut Context<'_>) {
+    context.add_function("bool", bool);
     context.add_function("size", size);
     context.add_function("string", string);
     context.add_function("lists.range", range);
@@ -33,12 +35,27 @@ fn size(This(this): This<Value>) -> ResolveResult {
     Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
 }
 
+/// A truth, or the text of one, as Go reads it.
+fn bool(This(this): This<Value>) -> ResolveResult {
+    let truth = match &this {
+        Value::Bool(truth) => Some(*truth),
+        Value::String(text) => match text.as_str() {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+            _ => None,
+        },
+        _ => return Err(ExecutionError::NoSuchOverload),
+    };
+    let why = "type conversion error from 'string' to 'bool'";
+    let truth = truth.ok_or_else(|| ExecutionError::function_error("bool", why))?;
+    Ok(Value::Bool(truth))
+}
+
 /// A list of the first integers. It must not fill the memory.
 fn range(length: i64) -> ResolveResult {
     const MAX_LENGTH: i64 = 1_000_000;
     if !(0..=MAX_LENGTH).contains(&length) {
-        let why = "operation cancelled: actual cost limit exceeded";
-        return Err(ExecutionError::function_error("lists.range", why));
+        return Err(ExecutionError::function_error("lists.range", OVER_COST));
     }
     Ok(Value::List(Arc::new((0..length).map(Value::Int).collect())))
 }
@@ -47,6 +64,11 @@ fn string(This(this): This<Value>) -> ResolveResult {
     let text = match this {
         Value::Bool(truth) => truth.to_string(),
         Value::Float(number) => go_format::float(number),
+        Value::Duration(duration) => {
+            let sign = if duration.num_milliseconds() < 0 { "-" } else { "" };
+            let seconds = duration.abs().to_std().unwrap_or_default().as_secs_f64();
+            format!("{sign}{seconds}s")
+        }
         Value::Timestamp(time) => shortened_time(&time.to_rfc3339()),
         other => return original_string(other),
     };
@@ -90,6 +112,7 @@ mod tests {
             "'é'.size() == 1 && size('abc') == 3 && size([1, 2]) == 2 && size({'a': 1}) == 1 && size(b'ab') == 2",
             "lists.range(3) == [0, 1, 2] && [1, 2].first().value() == 1 && [1, 2].last().value() == 2",
             "string(true) == 'true' && string(1e100) == '1e+100' && string(123456789.0) == '1.23456789e+08'",
+            "string(duration('5m')) == '300s' && string(duration('-1500ms')) == '-1.5s'",
             "string(2.5) == '2.5' && string(7) == '7' && string('a') == 'a' && string(ip('127.0.0.1')) == '127.0.0.1'",
             "string(timestamp('2020-01-01T00:00:00Z')) == '2020-01-01T00:00:00Z'",
             "string(timestamp('2020-01-01T00:00:00.120+02:00')) == '2020-01-01T00:00:00.12+02:00'",

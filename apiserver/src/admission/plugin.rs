@@ -49,6 +49,8 @@ pub enum AdmissionPlugin {
     DefaultIngressClass,
     /// Copies the topology labels of its node to a pod.
     PodTopologyLabels,
+    /// Evaluates MutatingAdmissionPolicies.
+    MutatingAdmissionPolicy,
     /// Calls the webhooks of MutatingWebhookConfigurations.
     MutatingAdmissionWebhook,
     /// Evaluates ValidatingAdmissionPolicies.
@@ -71,7 +73,6 @@ const MISSING_PLUGINS: &[&str] = &[
     "ImagePolicyWebhook",
     "JobValidation",
     "LimitPodHardAntiAffinityTopology",
-    "MutatingAdmissionPolicy",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "NodeDeclaredFeatureValidator",
@@ -105,7 +106,7 @@ fn names(plugins: &[AdmissionPlugin]) -> String {
 
 impl AdmissionPlugin {
     /// All plugins, in the order in which they run.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::NamespaceLifecycle,
         Self::LimitRanger,
         Self::ServiceAccount,
@@ -122,6 +123,7 @@ impl AdmissionPlugin {
         Self::CertificateSubjectRestriction,
         Self::DefaultIngressClass,
         Self::PodTopologyLabels,
+        Self::MutatingAdmissionPolicy,
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionPolicy,
         Self::ValidatingAdmissionWebhook,
