@@ -93,6 +93,27 @@ fn macros_that_kube_cel_lacks_are_evaluated() {
 }
 
 #[test]
+fn items_that_fail_count_only_if_no_other_decides() {
+    for (expression, expected) in [
+        ("[{'a': 1}, {'b': 2}].exists(x, x.b == 2)", true),
+        ("[{'a': 1}, {'b': 2}].all(x, x.b == 3)", false),
+        ("[{'a': 1}, {'b': 2}].exists(i, x, x.b == 2)", true),
+        ("{'a': 0, 'b': 1}.exists(k, 1 / (k == 'a' ? 0 : 1) == 1)", true),
+        ("[[{'a': 1}], [{'b': 2}]].exists(l, l.exists(x, x.b == 2))", true),
+    ] {
+        assert_eq!(evaluate(expression), Ok(Outcome::Bool(expected)), "{expression}");
+    }
+    for expression in [
+        "[{'a': 1}, {'b': 2}].exists(x, x.b == 3)",
+        "[{'a': 1}, {'b': 2}].all(x, x.b == 2)",
+        "[{'a': 1}, {'b': 2}].exists_one(x, x.b == 2)",
+    ] {
+        let message = format!("expression '{expression}' resulted in error: no such key: b");
+        assert_eq!(evaluate(expression), Err(message));
+    }
+}
+
+#[test]
 fn types_are_values() {
     for (expression, expected) in [
         ("type(object.spec.replicas) == int", true),

@@ -1,8 +1,9 @@
-//! What the macros that kube-cel lacks expand to ([`super::macros`]): comprehensions with two variables, and the functions of their steps.
+//! Comprehensions that kube-cel lacks, or evaluates in another way: those with two variables, to which macros expand ([`super::macros`]), and
+//! `all` and `exists` of items that fail while another item decides. Also the functions of their steps.
 
-use super::functions::add;
+use super::functions::{self, add};
 use super::macros::{MAP_INSERT, SORT_BY_KEYS};
-use kube_cel::cel::common::ast::{ComprehensionExpr, Expr};
+use kube_cel::cel::common::ast::{ComprehensionExpr, Expr, operators};
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value};
 use std::cmp::Ordering;
@@ -10,23 +11,51 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Evaluates its argument, a comprehension with two variables.
-pub(super) const WITH_TWO_VARIABLES: &str = "@comprehension";
+const WITH_TWO_VARIABLES: &str = "@comprehension";
+/// Evaluates its argument, an `all` or `exists`.
+const JUNCTION: &str = "@all_or_exists";
 
 /// Adds the functions.
 pub(super) fn register(context: &mut Context<'_>) {
-    add(context, WITH_TWO_VARIABLES, with_two_variables);
+    add(context, WITH_TWO_VARIABLES, |call| {
+        evaluate(comprehension(call)?, call.ptx)
+    });
+    add(context, JUNCTION, |call| {
+        // kube-cel is faster, but an item that fails ends its evaluation.
+        let [argument] = call.args else {
+            return Err(ExecutionError::missing_argument_or_target());
+        };
+        let result = Value::resolve(argument, call.ptx);
+        result.or_else(|_| evaluate(comprehension(call)?, call.ptx))
+    });
     add(context, MAP_INSERT, map_insert);
     add(context, SORT_BY_KEYS, sort_by_keys);
 }
 
-fn with_two_variables(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
-    let args = call.args;
-    let [argument] = args else {
-        return Err(ExecutionError::missing_argument_or_target());
+/// Returns the function that evaluates a comprehension; None for kube-cel.
+pub(super) fn function_of(comprehension: &ComprehensionExpr) -> Option<&'static str> {
+    if comprehension.iter_var2.is_some() {
+        return Some(WITH_TWO_VARIABLES);
+    }
+    let Expr::Call(step) = &comprehension.loop_step.expr else {
+        return None;
     };
-    match &argument.expr {
-        Expr::Comprehension(comprehension) => evaluate(comprehension, call.ptx),
-        _ => Err(ExecutionError::NoSuchOverload),
+    let is_junction = matches!(
+        step.func_name.as_str(),
+        operators::LOGICAL_AND | operators::LOGICAL_OR
+    );
+    is_junction.then_some(JUNCTION)
+}
+
+fn comprehension<'call>(
+    call: &FunctionContext<'_, 'call>,
+) -> Result<&'call ComprehensionExpr, ExecutionError> {
+    match call.args {
+        [argument] => match &argument.expr {
+            Expr::Comprehension(comprehension) => Ok(comprehension),
+            _ => Err(ExecutionError::NoSuchOverload),
+        },
+        _ => Err(ExecutionError::missing_argument_or_target()),
     }
 }
 
@@ -35,17 +64,44 @@ fn evaluate(comprehension: &ComprehensionExpr, context: &Context<'_>) -> Result<
     let mut scope = context.new_inner_scope();
     let initial = Value::resolve(&comprehension.accu_init, context)?;
     scope.add_variable_from_value(&*comprehension.accu_var, initial);
-    let second = comprehension.iter_var2.as_deref().unwrap_or_default();
+    let is_junction = matches!(&comprehension.loop_step.expr, Expr::Call(step)
+        if [functions::AND, functions::OR].contains(&step.func_name.as_str()));
+    // Of items that fail while no other one decides, the first one's error counts.
+    let mut failure = None;
     for (key, value) in pairs(&range)? {
         if Value::resolve(&comprehension.loop_cond, &scope)? != Value::Bool(true) {
             break;
         }
-        scope.add_variable_from_value(&*comprehension.iter_var, key);
-        scope.add_variable_from_value(second, value);
-        let accumulated = Value::resolve(&comprehension.loop_step, &scope)?;
-        scope.add_variable_from_value(&*comprehension.accu_var, accumulated);
+        match &comprehension.iter_var2 {
+            Some(second) => {
+                scope.add_variable_from_value(&*comprehension.iter_var, key);
+                scope.add_variable_from_value(&**second, value);
+            }
+            None if matches!(range, Value::Map(_)) => {
+                scope.add_variable_from_value(&*comprehension.iter_var, key);
+            }
+            None => scope.add_variable_from_value(&*comprehension.iter_var, value),
+        }
+        match Value::resolve(&comprehension.loop_step, &scope) {
+            Ok(decided) if is_junction && failure.is_some() && is_decisive(comprehension, &decided) => {
+                failure = None;
+                scope.add_variable_from_value(&*comprehension.accu_var, decided);
+            }
+            Ok(accumulated) => scope.add_variable_from_value(&*comprehension.accu_var, accumulated),
+            Err(error) if is_junction => failure = failure.or(Some(error)),
+            Err(error) => return Err(error),
+        }
     }
-    Value::resolve(&comprehension.result, &scope)
+    match failure {
+        Some(error) => Err(error),
+        None => Value::resolve(&comprehension.result, &scope),
+    }
+}
+
+/// True if the value of an item decides an `all` or `exists`.
+fn is_decisive(comprehension: &ComprehensionExpr, value: &Value) -> bool {
+    let is_or = matches!(&comprehension.loop_step.expr, Expr::Call(step) if step.func_name == functions::OR);
+    *value == Value::Bool(is_or)
 }
 
 /// The indexes and items of a list, or the keys and values of a map.

@@ -6,7 +6,7 @@ use super::types::TYPE_NAMES;
 use super::{comprehensions, functions, library, macros, patches, type_values};
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, MapEntryExpr,
-    MapExpr, StructExpr, operators,
+    MapExpr, SelectExpr, StructExpr, operators,
 };
 
 /// Rewrites an expression.
@@ -18,8 +18,23 @@ pub(super) fn lower(expression: IdedExpr) -> Result<IdedExpr, String> {
     Lowering::default().lower(macros::expand(expression))
 }
 
+/// Rewrites an expression whose types are known, so that only values with fields are selected from.
+///
+/// # Errors
+///
+/// As for [`lower`].
+pub(super) fn lower_typed(expression: IdedExpr) -> Result<IdedExpr, String> {
+    let lowering = &mut Lowering {
+        keeps_selections: true,
+        ..Lowering::default()
+    };
+    lowering.lower(macros::expand(expression))
+}
+
 #[derive(Default)]
 struct Lowering {
+    /// Whether kube-cel selects fields, which is faster.
+    keeps_selections: bool,
     /// The names that the surrounding comprehensions bind.
     bound: Vec<String>,
 }
@@ -40,6 +55,10 @@ impl Lowering {
             {
                 Expr::Ident(functions::REQUEST_RESOURCE.to_owned())
             }
+            Expr::Select(select) if self.keeps_selections && self.is_field_of_variable(&select.operand) => {
+                let operand = Box::new(self.lower(*select.operand)?);
+                Expr::Select(SelectExpr { operand, ..select })
+            }
             Expr::Select(select) => {
                 let name = if select.test {
                     functions::HAS
@@ -50,12 +69,11 @@ impl Lowering {
             }
             Expr::Call(called) => self.call(called)?,
             Expr::Comprehension(comprehension) => {
-                let has_two_variables = comprehension.iter_var2.is_some();
+                let function = comprehensions::function_of(&comprehension);
                 let lowered = Expr::Comprehension(Box::new(self.comprehension(*comprehension)?));
-                if has_two_variables {
-                    call(comprehensions::WITH_TWO_VARIABLES, vec![unnumbered(lowered)])
-                } else {
-                    lowered
+                match function {
+                    Some(function) => call(function, vec![unnumbered(lowered)]),
+                    None => lowered,
                 }
             }
             Expr::List(mut list) => {
@@ -112,6 +130,22 @@ impl Lowering {
             && !self.bound.iter().any(|bound| bound == name)
     }
 
+    /// True for a variable, or a field below it. What a call returns may be a value that may be missing.
+    fn is_field_of_variable(&self, expression: &IdedExpr) -> bool {
+        match &expression.expr {
+            Expr::Select(select) => self.is_field_of_variable(&select.operand),
+            Expr::Ident(_) => !self.is_namespace(expression),
+            _ => false,
+        }
+    }
+
+    /// True for a namespace of types.
+    fn is_namespace(&self, expression: &IdedExpr) -> bool {
+        type_values::NAMESPACES
+            .iter()
+            .any(|namespace| self.is_free(expression, namespace))
+    }
+
     /// Selects a field below an operand, and the operand itself below its root, in one call.
     fn select(&mut self, name: &str, operand: IdedExpr, field: String) -> Result<Expr, String> {
         let (mut root, mut fields) = (operand, vec![field]);
@@ -131,10 +165,7 @@ impl Lowering {
                 }
             }
         }
-        let is_namespace = type_values::NAMESPACES
-            .iter()
-            .any(|namespace| self.is_free(&root, namespace));
-        if let (Expr::Ident(namespace), true) = (&root.expr, is_namespace) {
+        if let (Expr::Ident(namespace), true) = (&root.expr, self.is_namespace(&root)) {
             fields.push(namespace.clone());
             fields.reverse();
             return Ok(call(type_values::TYPE, vec![literal(&fields.join("."))]));
@@ -150,6 +181,21 @@ impl Lowering {
             target,
             args,
         } = called;
+        if let operators::EQUALS | operators::NOT_EQUALS = name.as_str()
+            && let Some(at) = args.iter().position(is_missing_value)
+        {
+            // kube-cel finds no two missing values equal.
+            let other = self.lower(args.into_iter().nth(1 - at.min(1)).unwrap_or_default())?;
+            let has_value = Expr::Call(CallExpr {
+                func_name: "hasValue".to_owned(),
+                target: Some(Box::new(other)),
+                args: vec![],
+            });
+            if name == operators::NOT_EQUALS {
+                return Ok(has_value);
+            }
+            return Ok(call(operators::LOGICAL_NOT, vec![unnumbered(has_value)]));
+        }
         let args = self.all(args)?;
         let Some(target) = target else {
             return match name.as_str() {
@@ -226,6 +272,15 @@ impl Lowering {
             result,
         })
     }
+}
+
+/// True for `optional.none()`.
+fn is_missing_value(expression: &IdedExpr) -> bool {
+    let Expr::Call(call) = &expression.expr else {
+        return false;
+    };
+    let target = call.target.as_ref().map(|target| &target.expr);
+    call.func_name == "none" && matches!(target, Some(Expr::Ident(name)) if name == "optional")
 }
 
 fn call(name: &str, args: Vec<IdedExpr>) -> Expr {

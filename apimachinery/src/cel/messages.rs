@@ -29,7 +29,14 @@ static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             r"^Error executing function '(int|uint|double)': string parse error.*$",
             "type conversion error from 'string' to '$1'",
         ),
-        (r"^Error executing function '(?:bool|lists\.range)': (.*)$", "$1"),
+        (
+            r"^Error executing function '(?:bool|lists\.range|url)': (.*)$",
+            "$1",
+        ),
+        (
+            r"^Error executing function 'timestamp': (timestamp overflow)$",
+            "$1",
+        ),
         (
             r"^Error executing function 'timestamp': .*$",
             "type conversion error from 'string' to 'google.protobuf.Timestamp'",

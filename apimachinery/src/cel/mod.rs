@@ -1,7 +1,7 @@
 //! CEL expressions: their syntax, and those about admission requests. kube-cel parses and evaluates them; the rules of custom resources
 //! are in [`crate::schema`]. Selectors of devices are only checked: the scheduler evaluates them.
 //!
-//! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions`, `comprehensions`, `type_values`, `overrides` and `authorizer` (what it calls), `activation` (its
+//! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions`, `comprehensions`, `type_values`, `overrides`, `url` and `authorizer` (what it calls), `activation` (its
 //! variables, and its evaluation), `patches` (results that change objects), `declarations`, `macros`, `value_type`, `types`, `overloads`, `fields`
 //! and `schema_types` (which expressions are valid), `cost` (which rules are too expensive).
 
@@ -58,6 +58,8 @@ mod type_values;
 #[cfg(feature = "cel")]
 mod types;
 #[cfg(feature = "cel")]
+mod url;
+#[cfg(feature = "cel")]
 mod value_type;
 
 pub use access::{AccessCheck, Authorize};
@@ -69,7 +71,7 @@ pub(crate) use declarations::{
 };
 pub use expression::Expression;
 #[cfg(feature = "cel")]
-pub(crate) use expression::compile;
+pub(crate) use expression::compile_rule;
 #[cfg(feature = "cel")]
 pub(crate) use messages::translate;
 pub use outcome::Outcome;

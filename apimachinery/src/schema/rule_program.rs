@@ -1,6 +1,6 @@
 //! A compiled rule, and its evaluation by kube-cel.
 
-use crate::cel::{OVER_COST, StepCounter, compile, register_functions, register_overrides, translate};
+use crate::cel::{OVER_COST, StepCounter, compile_rule, register_functions, register_overrides, translate};
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, Value as CelValue};
@@ -36,9 +36,10 @@ pub(super) enum Violation {
 
 impl RuleProgram {
     pub(super) fn compile(rule: &str, message: Option<&str>, old_is_optional: bool) -> Self {
-        let compiled = compile(rule).map_err(|error| format!("failed to compile rule \"{rule}\": {error}"));
+        let compiled =
+            compile_rule(rule).map_err(|error| format!("failed to compile rule \"{rule}\": {error}"));
         let message = message.map(|text| {
-            compile(text).map_err(|error| {
+            compile_rule(text).map_err(|error| {
                 format!("failed to compile messageExpression \"{text}\" for rule \"{rule}\": {error}")
             })
         });
