@@ -171,12 +171,12 @@ impl FieldError {
 
     /// The value is a duplicate.
     pub fn duplicate(field: &str, value: impl Into<Value>) -> Self {
-        Self::new(
-            FieldErrorKind::Duplicate,
-            field,
-            Some(value.into().to_string()),
-            "",
-        )
+        let value = value.into();
+        let shown = match &value {
+            Value::Array(_) | Value::Object(_) => crate::quote::json(&value),
+            plain => plain.to_string(),
+        };
+        Self::new(FieldErrorKind::Duplicate, field, Some(shown), "")
     }
 
     /// Validation failed internally.

@@ -6,6 +6,7 @@
 
 mod atom;
 mod compare;
+mod configuration;
 mod error;
 mod field_set;
 mod last_applied;
@@ -16,6 +17,7 @@ mod scale;
 mod typed_value;
 mod validate;
 
+pub use configuration::merge_configuration;
 pub use error::{ApplyError, ConflictCause};
 pub use field_set::FieldSet;
 pub use path_element::PathElement;

@@ -6,7 +6,7 @@ use super::expression::Expression;
 use super::functions::{self, REQUEST_RESOURCE, opaque};
 use super::messages::translate;
 use super::outcome::Outcome;
-use super::overrides;
+use super::{overrides, patches};
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
@@ -18,6 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The maximum number of steps of comprehensions in one evaluation. kube-apiserver limits the cost to 1,000,000, and a step costs 5 or more.
 const MAX_STEPS: usize = 200_000;
+
+/// The error of an evaluation that costs too much.
+pub(crate) const OVER_COST: &str = "operation cancelled: actual cost limit exceeded";
 
 /// A composed variable: a name, and the expression that it stands for.
 pub type Variable = (String, Expression);
@@ -62,6 +65,29 @@ impl Activation {
     ///
     /// Returns the API server's message if the expression cannot be evaluated.
     pub fn evaluate(&self, expression: &Expression, authorize: Authorize<'_>) -> Result<Outcome, String> {
+        let result = self.resolve(expression, authorize)?;
+        Ok(Outcome::from_cel(&result))
+    }
+
+    /// Evaluates an expression that makes an apply configuration, and returns this.
+    ///
+    /// # Errors
+    ///
+    /// As for [`evaluate`](Self::evaluate), and if the types of its parts are not named by their paths.
+    pub fn configuration(&self, expression: &Expression, authorize: Authorize<'_>) -> Result<Value, String> {
+        patches::configuration(&self.resolve(expression, authorize)?)
+    }
+
+    /// Evaluates an expression that makes a JSON patch, and returns this.
+    ///
+    /// # Errors
+    ///
+    /// As for [`configuration`](Self::configuration).
+    pub fn json_patch(&self, expression: &Expression, authorize: Authorize<'_>) -> Result<Value, String> {
+        patches::json_patch(&self.resolve(expression, authorize)?)
+    }
+
+    fn resolve(&self, expression: &Expression, authorize: Authorize<'_>) -> Result<CelValue, String> {
         let failed = |why: &str| format!("expression '{}' resulted in error: {why}", expression.text());
         let compiled = expression.compiled().map_err(failed)?;
         loop {
@@ -70,8 +96,7 @@ impl Activation {
             // The functions are shared between threads and outlive the request, so they cannot ask themselves: the evaluation is repeated
             // when the answers are there.
             if !self.state.answer(authorize) {
-                let value = result.map_err(|error| failed(&translate(&error.to_string())))?;
-                return Ok(Outcome::from_cel(&value));
+                return result.map_err(|error| failed(&translate(&error.to_string())));
             }
         }
     }
@@ -121,8 +146,7 @@ impl State {
         if self.steps.fetch_add(1, Ordering::Relaxed) < MAX_STEPS {
             return Ok(CelValue::Bool(true));
         }
-        let why = "operation cancelled: actual cost limit exceeded";
-        Err(ExecutionError::function_error(functions::COUNT_STEP, why))
+        Err(ExecutionError::function_error(functions::COUNT_STEP, OVER_COST))
     }
 
     /// Evaluates a composed variable, once.

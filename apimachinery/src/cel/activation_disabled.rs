@@ -9,6 +9,8 @@ use std::sync::Arc;
 /// A composed variable: a name, and the expression that it stands for.
 pub type Variable = (String, Expression);
 
+const WITHOUT_CEL: &str = "this API server was built without the feature `cel`";
+
 /// Variables that no expression uses.
 #[derive(Debug)]
 pub struct Activation;
@@ -29,6 +31,24 @@ impl Activation {
     ///
     /// Always.
     pub fn evaluate(&self, _: &Expression, _: Authorize<'_>) -> Result<Outcome, String> {
-        Err("this API server was built without the feature `cel`".to_owned())
+        Err(WITHOUT_CEL.to_owned())
+    }
+
+    /// Fails.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn configuration(&self, _: &Expression, _: Authorize<'_>) -> Result<Value, String> {
+        Err(WITHOUT_CEL.to_owned())
+    }
+
+    /// Fails.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn json_patch(&self, _: &Expression, _: Authorize<'_>) -> Result<Value, String> {
+        Err(WITHOUT_CEL.to_owned())
     }
 }

@@ -17,6 +17,7 @@ pub(crate) struct Declarations<'a> {
     pub(crate) has_params: bool,
     pub(crate) has_authorizer: bool,
     pub(crate) variables: Option<&'a VariableTypes>,
+    pub(crate) has_patch_types: bool,
 }
 
 /// The estimated cost of an expression, which is not estimated.

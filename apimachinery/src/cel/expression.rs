@@ -1,6 +1,6 @@
 //! Compilation of expressions about admission requests.
 
-use super::lowering::lower;
+use super::lowering::{lower, lower_typed};
 use kube_cel::cel::parser::{Expression as Ast, Parser};
 use std::fmt;
 
@@ -35,9 +35,12 @@ impl fmt::Debug for Expression {
     }
 }
 
-/// Compiles a rule with optional syntax, which kube-cel itself parses, but does not evaluate as the real server does.
-pub(crate) fn compile_optional(text: &str) -> Result<Ast, String> {
-    parse(text).and_then(lower)
+/// Compiles a rule, whose types are known. With optional syntax, values that may be missing are selected from, too.
+pub(crate) fn compile_rule(text: &str) -> Result<Ast, String> {
+    match Parser::default().parse(text) {
+        Ok(plain) => lower_typed(plain),
+        Err(_) => parse(text).and_then(lower),
+    }
 }
 
 /// Parses an expression.

@@ -1,7 +1,8 @@
 //! The functions that [`super::lowering`] calls.
 
 use super::activation::State;
-use kube_cel::cel::common::ast::Expr;
+use super::{comprehensions, type_values};
+use kube_cel::cel::common::ast::{Expr, LiteralValue};
 use kube_cel::cel::common::types::{CelString, MAP_TYPE, OPTIONAL_TYPE};
 use kube_cel::cel::common::value::Val;
 use kube_cel::cel::objects::{KeyRef, Opaque, OptionalValue};
@@ -16,6 +17,9 @@ pub(super) const SELECT: &str = "@select";
 pub(super) const HAS: &str = "@has";
 /// Selects a field of a value that may lack it.
 pub(super) const OPTIONAL_SELECT: &str = "@optional_select";
+/// As the operators `&&` and `||`: of two operands that fail, the first one's error counts.
+pub(super) const AND: &str = "@and";
+pub(super) const OR: &str = "@or";
 /// Returns a composed variable.
 pub(super) const VARIABLE: &str = "@variable";
 /// Counts a step of a comprehension; an error if there were too many.
@@ -45,6 +49,10 @@ pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
     add(context, HAS, has);
     add(context, OPTIONAL_SELECT, optional_select);
     add(context, APPLY, apply);
+    add(context, AND, |call| junction(call, false));
+    add(context, OR, |call| junction(call, true));
+    comprehensions::register(context);
+    type_values::register(context);
     let shared = state.clone();
     add(context, COUNT_STEP, move |_| shared.count_step());
     let shared = state.clone();
@@ -71,9 +79,9 @@ fn has(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
         return Ok(Value::Bool(found));
     }
     // Only the last field may be missing.
-    let last = fields.pop().unwrap_or_default();
+    let last = fields.pop();
     let parent = find(operand.as_ref(), &fields)?;
-    Ok(Value::Bool(find(parent, &[last]).is_ok()))
+    Ok(Value::Bool(find(parent, last.as_slice()).is_ok()))
 }
 
 fn optional_select(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
@@ -103,40 +111,59 @@ fn apply(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
     Value::resolve(function, &scope)
 }
 
+/// Evaluates operands until one decides, with the value `decisive`.
+fn junction(call: &FunctionContext<'_, '_>, decisive: bool) -> Result<Value, ExecutionError> {
+    let mut failure = None;
+    for operand in call.args {
+        match Value::resolve(operand, call.ptx) {
+            Ok(Value::Bool(truth)) if truth == decisive => return Ok(Value::Bool(decisive)),
+            Ok(Value::Bool(_)) => {}
+            Ok(_) => failure = failure.or(Some(ExecutionError::NoSuchOverload)),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    failure.map_or(Ok(Value::Bool(!decisive)), Err)
+}
+
+/// The first argument, and the others, which are names of fields.
 fn operand_and_fields<'call>(
     call: &FunctionContext<'_, 'call>,
-) -> Result<(&'call Ast, Vec<String>), ExecutionError> {
+) -> Result<(&'call Ast, Vec<&'call CelString>), ExecutionError> {
     let args: &'call [Ast] = call.args;
     let (operand, fields) = args
         .split_first()
         .ok_or_else(ExecutionError::missing_argument_or_target)?;
-    Ok((operand, texts(fields, call)?))
+    let fields = fields.iter().map(|field| match &field.expr {
+        Expr::Literal(LiteralValue::String(name)) => Ok(name),
+        _ => Err(ExecutionError::NoSuchOverload),
+    });
+    Ok((operand, fields.collect::<Result<_, _>>()?))
 }
 
 /// Returns the value at a path. Only maps have fields, so this borrows.
-fn find<'v>(value: &'v dyn Val, path: &[String]) -> Result<&'v dyn Val, ExecutionError> {
+fn find<'v>(value: &'v dyn Val, path: &[&CelString]) -> Result<&'v dyn Val, ExecutionError> {
     path.iter().try_fold(value, |value, field| {
         let fields = value.as_indexer().filter(|_| value.get_type() == MAP_TYPE);
-        match fields.map(|fields| fields.get(&CelString::from(field.as_str()))) {
+        match fields.map(|fields| fields.get(*field)) {
             Some(Ok(Cow::Borrowed(found))) => Ok(found),
-            _ => Err(ExecutionError::no_such_key(field)),
+            _ => Err(ExecutionError::no_such_key(field.inner())),
         }
     })
 }
 
-fn is_at(value: &Value, path: &[String]) -> bool {
+fn is_at(value: &Value, path: &[&CelString]) -> bool {
     at(value, path).is_some()
 }
 
-fn at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
+fn at<'v>(value: &'v Value, path: &[&CelString]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, field| match value {
-        Value::Map(map) => map.get(&KeyRef::String(field)),
+        Value::Map(map) => map.get(&KeyRef::String(field.inner())),
         _ => None,
     })
 }
 
 /// The value at a path below an optional value, as an optional value.
-fn optional_at(optional: &OptionalValue, path: &[String]) -> Value {
+fn optional_at(optional: &OptionalValue, path: &[&CelString]) -> Value {
     let found = optional.value().and_then(|value| at(value, path));
     opaque(found.map_or_else(OptionalValue::none, |found| OptionalValue::of(found.clone())))
 }

@@ -9,13 +9,13 @@ use std::borrow::Cow;
 #[rustfmt::skip]
 const FUNCTIONS: &[(&str, &[&str])] = &[
     ("bool", &[
-        "allowed", "contains", "containsCIDR", "containsIP", "endsWith", "errored", "hasValue", "ip.isCanonical", "isCIDR",
+        "allowed", "bool", "contains", "containsCIDR", "containsIP", "endsWith", "errored", "hasValue", "ip.isCanonical", "isCIDR",
         "isGlobalUnicast", "isGreaterThan", "isIP", "isInteger", "isLessThan", "isLinkLocalMulticast", "isLinkLocalUnicast", "isLoopback",
         "isQuantity", "isSemver", "isSorted", "isURL", "isUnspecified", "matches", "sets.contains", "sets.equivalent", "sets.intersects",
         "startsWith",
     ]),
     ("string", &[
-        "charAt", "error", "find", "format", "getEscapedPath", "getHost", "getHostname", "getPort", "getScheme", "join", "lowerAscii",
+        "charAt", "error", "find", "format", "getEscapedPath", "getHost", "getHostname", "getPort", "getScheme", "join", "jsonpatch.escapeKey", "lowerAscii",
         "reason", "replace", "string", "strings.quote", "substring", "trim", "upperAscii",
     ]),
     ("int", &[
@@ -39,7 +39,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
         "base64.encode", "distinct", "fieldSelector", "findAll", "first", "flatten", "format.named", "getQuery", "group", "labelSelector",
         "last", "lists.range", "max", "min", "name", "namespace", "optional.none", "optional.of", "optional.ofNonZeroValue", "or", "orValue",
         "path", "resource",
-        "reverse", "serviceAccount", "slice", "sort", "split", "subresource", "sum", "validate", "value",
+        "reverse", "serviceAccount", "slice", "sort", "split", "subresource", "sum", "type", "validate", "value",
     ]),
 ];
 
@@ -66,10 +66,9 @@ pub(super) fn qualified(call: &CallExpr) -> (Cow<'_, str>, Option<&IdedExpr>) {
     (Cow::Borrowed(&call.func_name), call.target.as_deref())
 }
 
-/// Functions and macros of kube-apiserver that kube-cel lacks, some only with as many arguments.
+/// Macros of kube-apiserver that kube-cel lacks, some only with as many arguments, and `dyn`.
 const MISSING: &[&str] = &[
     "all",
-    "bool",
     "dyn",
     "exists",
     "existsOne",
@@ -82,7 +81,6 @@ const MISSING: &[&str] = &[
     "transformList",
     "transformMap",
     "transformMapEntry",
-    "type",
 ];
 
 /// True for the functions of kube-apiserver.

@@ -1,23 +1,40 @@
-//! Rewrites parsed expressions for the evaluator: field selections, which kube-cel evaluates to `false` on a value without fields, become
-//! calls of [`super::functions`], and so do composed variables. Refuses what kube-cel cannot evaluate.
+//! Rewrites parsed expressions for the evaluator: macros that kube-cel lacks are expanded, field selections, which kube-cel evaluates to
+//! `false` on a value without fields, become calls of [`super::functions`], and so do composed variables, the names of types and objects of
+//! types. Refuses what cannot be evaluated.
 
 use super::types::TYPE_NAMES;
-use super::{functions, library};
+use super::{comprehensions, functions, library, macros, patches, type_values};
 use kube_cel::cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, MapEntryExpr,
+    MapExpr, SelectExpr, StructExpr, operators,
 };
 
 /// Rewrites an expression.
 ///
 /// # Errors
 ///
-/// Names what kube-cel cannot evaluate.
+/// Names what cannot be evaluated.
 pub(super) fn lower(expression: IdedExpr) -> Result<IdedExpr, String> {
-    Lowering::default().lower(expression)
+    Lowering::default().lower(macros::expand(expression))
+}
+
+/// Rewrites an expression whose types are known, so that only values with fields are selected from.
+///
+/// # Errors
+///
+/// As for [`lower`].
+pub(super) fn lower_typed(expression: IdedExpr) -> Result<IdedExpr, String> {
+    let lowering = &mut Lowering {
+        keeps_selections: true,
+        ..Lowering::default()
+    };
+    lowering.lower(macros::expand(expression))
 }
 
 #[derive(Default)]
 struct Lowering {
+    /// Whether kube-cel selects fields, which is faster.
+    keeps_selections: bool,
     /// The names that the surrounding comprehensions bind.
     bound: Vec<String>,
 }
@@ -38,6 +55,10 @@ impl Lowering {
             {
                 Expr::Ident(functions::REQUEST_RESOURCE.to_owned())
             }
+            Expr::Select(select) if self.keeps_selections && self.is_field_of_variable(&select.operand) => {
+                let operand = Box::new(self.lower(*select.operand)?);
+                Expr::Select(SelectExpr { operand, ..select })
+            }
             Expr::Select(select) => {
                 let name = if select.test {
                     functions::HAS
@@ -48,7 +69,12 @@ impl Lowering {
             }
             Expr::Call(called) => self.call(called)?,
             Expr::Comprehension(comprehension) => {
-                Expr::Comprehension(Box::new(self.comprehension(*comprehension)?))
+                let function = comprehensions::function_of(&comprehension);
+                let lowered = Expr::Comprehension(Box::new(self.comprehension(*comprehension)?));
+                match function {
+                    Some(function) => call(function, vec![unnumbered(lowered)]),
+                    None => lowered,
+                }
             }
             Expr::List(mut list) => {
                 list.elements = self.all(list.elements)?;
@@ -64,14 +90,31 @@ impl Lowering {
                 Expr::Map(map)
             }
             Expr::Ident(name) if TYPE_NAMES.contains(&name.as_str()) && !self.bound.contains(&name) => {
-                return Err(format!("types as values, such as '{name}'"));
+                call(type_values::TYPE, vec![literal(&name)])
             }
-            Expr::Struct(structure) => {
-                return Err(format!("objects of types, such as '{}'", structure.type_name));
-            }
+            Expr::Struct(object) => Expr::Map(self.object(object)?),
             expr @ (Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified) => expr,
         };
         Ok(IdedExpr { id, expr })
+    }
+
+    /// Makes a map of an object, in which a key has the name of its type.
+    fn object(&mut self, object: StructExpr) -> Result<MapExpr, String> {
+        let entry = |name: &str, value: IdedExpr, optional: bool| IdedEntryExpr {
+            id: 0,
+            expr: EntryExpr::MapEntry(MapEntryExpr {
+                key: literal(name),
+                value,
+                optional,
+            }),
+        };
+        let mut entries = vec![entry(patches::TYPE_KEY, literal(&object.type_name), false)];
+        for field in object.entries {
+            if let EntryExpr::StructField(field) = field.expr {
+                entries.push(entry(&field.field, self.lower(field.value)?, field.optional));
+            }
+        }
+        Ok(MapExpr { entries })
     }
 
     fn all(&mut self, expressions: Vec<IdedExpr>) -> Result<Vec<IdedExpr>, String> {
@@ -85,6 +128,22 @@ impl Lowering {
     fn is_free(&self, expression: &IdedExpr, name: &str) -> bool {
         matches!(&expression.expr, Expr::Ident(ident) if ident == name)
             && !self.bound.iter().any(|bound| bound == name)
+    }
+
+    /// True for a variable, or a field below it. What a call returns may be a value that may be missing.
+    fn is_field_of_variable(&self, expression: &IdedExpr) -> bool {
+        match &expression.expr {
+            Expr::Select(select) => self.is_field_of_variable(&select.operand),
+            Expr::Ident(_) => !self.is_namespace(expression),
+            _ => false,
+        }
+    }
+
+    /// True for a namespace of types.
+    fn is_namespace(&self, expression: &IdedExpr) -> bool {
+        type_values::NAMESPACES
+            .iter()
+            .any(|namespace| self.is_free(expression, namespace))
     }
 
     /// Selects a field below an operand, and the operand itself below its root, in one call.
@@ -106,6 +165,11 @@ impl Lowering {
                 }
             }
         }
+        if let (Expr::Ident(namespace), true) = (&root.expr, self.is_namespace(&root)) {
+            fields.push(namespace.clone());
+            fields.reverse();
+            return Ok(call(type_values::TYPE, vec![literal(&fields.join("."))]));
+        }
         let mut arguments = vec![self.lower(root)?];
         arguments.extend(fields.iter().rev().map(|field| literal(field)));
         Ok(call(name, arguments))
@@ -117,10 +181,27 @@ impl Lowering {
             target,
             args,
         } = called;
+        if let operators::EQUALS | operators::NOT_EQUALS = name.as_str()
+            && let Some(at) = args.iter().position(is_missing_value)
+        {
+            // kube-cel finds no two missing values equal.
+            let other = self.lower(args.into_iter().nth(1 - at.min(1)).unwrap_or_default())?;
+            let has_value = Expr::Call(CallExpr {
+                func_name: "hasValue".to_owned(),
+                target: Some(Box::new(other)),
+                args: vec![],
+            });
+            if name == operators::NOT_EQUALS {
+                return Ok(has_value);
+            }
+            return Ok(call(operators::LOGICAL_NOT, vec![unnumbered(has_value)]));
+        }
         let args = self.all(args)?;
         let Some(target) = target else {
             return match name.as_str() {
                 "dyn" if args.len() == 1 => Ok(args.into_iter().next().unwrap_or_default().expr),
+                operators::LOGICAL_AND => Ok(call(functions::AND, args)),
+                operators::LOGICAL_OR => Ok(call(functions::OR, args)),
                 operators::OPT_SELECT => Ok(call(functions::OPTIONAL_SELECT, args)),
                 // kube-cel loses errors of an only argument.
                 name if library::is_known(name) && args.len() == 1 && !library::is_operator(name) => {
@@ -191,6 +272,15 @@ impl Lowering {
             result,
         })
     }
+}
+
+/// True for `optional.none()`.
+fn is_missing_value(expression: &IdedExpr) -> bool {
+    let Expr::Call(call) = &expression.expr else {
+        return false;
+    };
+    let target = call.target.as_ref().map(|target| &target.expr);
+    call.func_name == "none" && matches!(target, Some(Expr::Ident(name)) if name == "optional")
 }
 
 fn call(name: &str, args: Vec<IdedExpr>) -> Expr {

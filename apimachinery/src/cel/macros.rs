@@ -1,7 +1,7 @@
 //! The macros of kube-apiserver that kube-cel lacks: comprehensions with two variables, `optMap`, `optFlatMap` and `sortBy`.
 //!
-//! They are expanded as cel-go does, so that the types and the cost of an expression can be checked. kube-cel evaluates the expression without
-//! their expansion, and refuses it.
+//! They are expanded as cel-go does, so that the types and the cost of an expression can be checked, and it can be evaluated
+//! ([`super::comprehensions`]).
 
 use super::expression::parse;
 use kube_cel::cel::common::ast::{

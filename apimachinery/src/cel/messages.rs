@@ -30,6 +30,14 @@ static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "type conversion error from 'string' to '$1'",
         ),
         (
+            r"^Error executing function '(?:bool|lists\.range|url)': (.*)$",
+            "$1",
+        ),
+        (
+            r"^Error executing function 'timestamp': (timestamp overflow)$",
+            "$1",
+        ),
+        (
             r"^Error executing function 'timestamp': .*$",
             "type conversion error from 'string' to 'google.protobuf.Timestamp'",
         ),

@@ -1,8 +1,8 @@
 //! CEL expressions: their syntax, and those about admission requests. kube-cel parses and evaluates them; the rules of custom resources
 //! are in [`crate::schema`]. Selectors of devices are only checked: the scheduler evaluates them.
 //!
-//! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions`, `overrides` and `authorizer` (what it calls), `activation` (its
-//! variables, and its evaluation), `declarations`, `macros`, `value_type`, `types`, `overloads`, `fields`
+//! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions`, `comprehensions`, `type_values`, `overrides`, `url` and `authorizer` (what it calls), `activation` (its
+//! variables, and its evaluation), `patches` (results that change objects), `declarations`, `macros`, `value_type`, `types`, `overloads`, `fields`
 //! and `schema_types` (which expressions are valid), `cost` (which rules are too expensive).
 
 mod access;
@@ -13,6 +13,8 @@ mod activation;
 mod activation;
 #[cfg(feature = "cel")]
 mod authorizer;
+#[cfg(feature = "cel")]
+mod comprehensions;
 #[cfg(feature = "cel")]
 mod cost;
 #[cfg(feature = "cel")]
@@ -43,6 +45,8 @@ mod overloads;
 #[cfg(feature = "cel")]
 mod overrides;
 #[cfg(feature = "cel")]
+mod patches;
+#[cfg(feature = "cel")]
 mod schema_types;
 #[cfg(feature = "cel")]
 mod syntax;
@@ -50,20 +54,24 @@ mod syntax;
 #[path = "syntax_disabled.rs"]
 mod syntax;
 #[cfg(feature = "cel")]
+mod type_values;
+#[cfg(feature = "cel")]
 mod types;
+#[cfg(feature = "cel")]
+mod url;
 #[cfg(feature = "cel")]
 mod value_type;
 
 pub use access::{AccessCheck, Authorize};
 pub use activation::{Activation, Variable};
 #[cfg(feature = "cel")]
-pub(crate) use activation::{StepCounter, register_functions};
+pub(crate) use activation::{OVER_COST, StepCounter, register_functions};
 pub(crate) use declarations::{
     ANY_TYPE, Declarations, VariableTypes, check_device_selector, check_expression, check_rule, has_rule_type,
 };
 pub use expression::Expression;
 #[cfg(feature = "cel")]
-pub(crate) use expression::compile_optional;
+pub(crate) use expression::compile_rule;
 #[cfg(feature = "cel")]
 pub(crate) use messages::translate;
 pub use outcome::Outcome;

@@ -1,6 +1,8 @@
 //! The results of expressions.
 
 #[cfg(feature = "cel")]
+use super::type_values;
+#[cfg(feature = "cel")]
 use kube_cel::cel::Value as CelValue;
 
 /// The result of an expression, as far as admission uses it.
@@ -23,7 +25,7 @@ impl Outcome {
             CelValue::Bool(truth) => Self::Bool(*truth),
             CelValue::String(text) => Self::Text(text.to_string()),
             CelValue::Null => Self::Null,
-            other => Self::Other(other.type_of().to_string()),
+            other => Self::Other(type_values::name_of(other).to_owned()),
         }
     }
 }

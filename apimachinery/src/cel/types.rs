@@ -1,11 +1,11 @@
 //! The names and types of expressions about admission requests and of rules: which names are not declared, which arguments are of a wrong type, and of
 //! which type the result is.
 
-use super::declarations::Declarations;
+use super::declarations::{Declarations, Subject};
 pub(crate) use super::value_type::Type;
-use super::{fields, library, macros, overloads, schema_types};
+use super::{fields, library, macros, overloads, patches, schema_types};
 use kube_cel::cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, StructExpr, operators,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,6 +24,13 @@ pub(super) type Types = HashMap<u64, Type>;
 pub(super) enum Invalid {
     UndeclaredName(String),
     UndeclaredFunction(String),
+    /// The type of an object.
+    UndeclaredType(String),
+    /// A field of an object that a mutation makes.
+    MadeField {
+        name: String,
+        why: String,
+    },
     /// A selected field.
     Field {
         name: String,
@@ -115,14 +122,47 @@ impl<'a> Scope<'a> {
             Expr::Call(call) if library::is_missing_macro(&call.func_name, call.args.len()) => Type::Unknown,
             Expr::Call(call) => self.call(expression, call),
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
-            Expr::Struct(_) | Expr::Unspecified => Type::Unknown,
+            Expr::Struct(object) => self.object(object),
+            Expr::Unspecified => Type::Unknown,
         }
+    }
+
+    fn object(&self, object: &'a StructExpr) -> Type {
+        let name = object.type_name.as_str();
+        if !self.declared.has_patch_types || !patches::is_patch_type(name) {
+            self.report(Invalid::UndeclaredType(name.to_owned()));
+            return Type::Unknown;
+        }
+        for entry in &object.entries {
+            let EntryExpr::StructField(field) = &entry.expr else {
+                continue;
+            };
+            let ty = self.infer(&field.value);
+            let expected = patches::field(name, &field.field);
+            let is_right = match &expected {
+                Some(expected) => ty.is_assignable_to(expected),
+                None => false,
+            };
+            if !is_right {
+                let expected = expected.map_or_else(String::new, |expected| expected.to_string());
+                let why = format!(
+                    "expected type of field '{}' is '{expected}' but provided type is '{ty}'",
+                    field.field
+                );
+                let name = field.field.clone();
+                self.report(Invalid::MadeField { name, why });
+            }
+        }
+        Type::Made(name.into())
     }
 
     /// Infers in the order of the text, so that calls of one function can be told apart by their number.
     fn call(&self, expression: &'a IdedExpr, call: &'a CallExpr) -> Type {
         let name = &*call.func_name;
-        let (qualified, target) = library::qualified(call);
+        let (mut qualified, mut target) = library::qualified(call);
+        if qualified == patches::ESCAPE_KEY && !self.declared.has_patch_types {
+            (qualified, target) = (name.into(), call.target.as_deref());
+        }
         if qualified != name {
             let args = call.args.iter().map(|arg| self.infer(arg)).collect();
             return of_call(&qualified, None, args);
@@ -183,18 +223,21 @@ impl<'a> Scope<'a> {
             return bound.clone();
         }
         let declared = self.declared;
-        if declared.is_device {
-            return match name {
-                "device" => Type::Object("kubernetes.DRADevice"),
-                name => self.type_name(name),
-            };
-        }
-        if let Some(rule) = declared.rule {
-            return match name {
-                "oldSelf" if rule.has_optional_old => rule.of_self.clone().optional(),
-                "self" | "oldSelf" => rule.of_self.clone(),
-                name => self.type_name(name),
-            };
+        match declared.subject {
+            Subject::Device => {
+                return match name {
+                    "device" => Type::Object("kubernetes.DRADevice"),
+                    name => self.type_name(name),
+                };
+            }
+            Subject::Rule(rule) => {
+                return match name {
+                    "oldSelf" if rule.has_optional_old => rule.of_self.clone().optional(),
+                    "self" | "oldSelf" => rule.of_self.clone(),
+                    name => self.type_name(name),
+                };
+            }
+            Subject::Request => {}
         }
         match name {
             "object" | "oldObject" => Type::Dyn,
@@ -234,6 +277,7 @@ impl<'a> Scope<'a> {
     fn find_field(&self, operand: &Type, field: &str) -> Option<Type> {
         match operand {
             Type::Dyn | Type::Any => Some(Type::Dyn),
+            Type::Made(name) => patches::field(name, field),
             Type::Map(_, value) => Some((**value).clone()),
             Type::Object(VARIABLES) => self
                 .declared

@@ -16,6 +16,8 @@ pub(crate) enum Type {
     Simple(&'static str),
     /// An object with fields: the path of its fields in [`super::fields`].
     Object(&'static str),
+    /// An object that a mutation makes, by the name of its type.
+    Made(Arc<str>),
     /// An object with the fields of a schema.
     Schema(Arc<Value>),
     List(Box<Type>),
@@ -34,6 +36,7 @@ impl fmt::Display for Type {
             Self::Dyn | Self::Empty | Self::Unknown => formatter.write_str("dyn"),
             Self::Any => formatter.write_str("google.protobuf.Any"),
             Self::Simple(name) | Self::Object(name) => formatter.write_str(name),
+            Self::Made(name) => formatter.write_str(name),
             Self::Schema(_) => formatter.write_str("object"),
             Self::List(item) => write!(formatter, "list({item})"),
             Self::Map(key, value) => write!(formatter, "map({key}, {value})"),
@@ -45,7 +48,10 @@ impl fmt::Display for Type {
 impl Type {
     /// True for types whose values have fields or keys.
     pub(super) fn has_fields(&self) -> bool {
-        matches!(self, Self::Map(..) | Self::Object(_) | Self::Schema(_))
+        matches!(
+            self,
+            Self::Made(_) | Self::Map(..) | Self::Object(_) | Self::Schema(_)
+        )
     }
 
     /// True for types whose values all have the same size.
@@ -66,6 +72,12 @@ impl Type {
             Self::Optional(entries) => entries.entry().optional(),
             _ => Self::Unknown,
         }
+    }
+
+    /// Whether a value of this type may be given where the other one is expected, as far as it is known here.
+    pub(super) fn is_assignable_to(&self, expected: &Self) -> bool {
+        let is_open = |ty: &Self| matches!(ty, Self::Dyn | Self::Any | Self::Unknown | Self::Empty);
+        is_open(self) || is_open(expected) || self == expected
     }
 
     /// The type of a value that may be missing; an optional type stays as it is.

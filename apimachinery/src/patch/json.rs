@@ -1,7 +1,7 @@
 //! JSON patch (RFC 6902) with the deviations of evanphx/json-patch, which the real server uses: `replace` and `copy` accept a missing
 //! field, negative indices count from the end, and text before a path's first slash is ignored.
 
-use super::pointer::{add, get, remove, replace};
+use super::pointer::{PointerError, add, get, remove, replace};
 use super::{Decoding, PatchError, Patched};
 use crate::types::{decode, json_kind, json_length};
 use serde_json::{Map, Value};
@@ -96,12 +96,24 @@ fn check_fields(index: usize, fields: &Map<String, Value>) -> Result<Vec<String>
         .collect())
 }
 
-/// Describes the failure of an operation. One that has no target is described apart from others, which may go by another name.
-fn in_operation(operation: &str, failing: &str, path: &str, why: &str) -> String {
-    if why.starts_with("doc is missing") {
-        return format!("{operation} operation does not apply: {why}");
+/// Describes the failure of an operation: `missing` names what has no container, `place` where another error is.
+fn in_operation<'a>(
+    operation: &'a str,
+    missing: &'a str,
+    place: &'a str,
+) -> impl Fn(PointerError) -> String + 'a {
+    move |error| {
+        // The message of a test lacks a word.
+        let subject = if operation == "test" { "" } else { "doc " };
+        let lacks = |what: &str| {
+            format!("{operation} operation does not apply: {subject}is missing {what}: missing value")
+        };
+        match error {
+            PointerError::Missing => lacks(missing),
+            PointerError::MissingItem => lacks(&missing.replacen("path", "key", 1)),
+            PointerError::Other(why) => format!("error in {place}: {why}"),
+        }
     }
-    format!("error in {failing} for path: '{path}': {why}")
 }
 
 /// Applies one operation, and adds the size of copied values to `copied`.
@@ -115,26 +127,39 @@ fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<()
     match operation["op"].as_str().unwrap_or("unknown") {
         "add" => {
             let path = text("path")?;
-            add(object, path, value()).map_err(|why| in_operation("add", "add", path, &why))
+            let (missing, place) = (format!("path: {path:?}"), format!("add for path: '{path}'"));
+            add(object, path, value()).map_err(in_operation("add", &missing, &place))
         }
         "remove" => {
             let path = text("path")?;
+            let (missing, place) = (format!("path: {path:?}"), format!("remove for path: '{path}'"));
             let removed = remove(object, path);
             removed
                 .map(drop)
-                .map_err(|why| in_operation("remove", "remove", path, &why))
+                .map_err(in_operation("remove", &missing, &place))
         }
         "replace" => {
             let path = text("path")?;
             // The real server names another operation here.
-            replace(object, path, value()).map_err(|why| in_operation("replace", "remove", path, &why))
+            let (missing, place) = (format!("path: {path}"), format!("remove for path: '{path}'"));
+            replace(object, path, value()).map_err(in_operation("replace", &missing, &place))
         }
         "move" => {
-            let moved = remove(object, text("from")?)?;
-            add(object, text("path")?, moved)
+            let from = text("from")?;
+            let key = from.rsplit('/').next().unwrap_or_default();
+            let (missing, place) = (format!("from path: {from}"), format!("move for path: '{key}'"));
+            let moved = remove(object, from).map_err(in_operation("move", &missing, &place))?;
+            let path = text("path")?;
+            let (missing, place) = (
+                format!("destination path: {path}"),
+                format!("move for path: '{path}'"),
+            );
+            add(object, path, moved).map_err(in_operation("move", &missing, &place))
         }
         "copy" => {
-            let value = get(object, text("from")?)?;
+            let from = text("from")?;
+            let (missing, place) = (format!("from path: {from}"), format!("copy for from: '{from}'"));
+            let value = get(object, from).map_err(in_operation("copy", &missing, &place))?;
             *copied += json_length(value);
             if *copied > MAX_COPIED_BYTES {
                 return Err(format!(
@@ -142,14 +167,20 @@ fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<()
                 ));
             }
             let value = value.clone();
-            add(object, text("path")?, value)
+            let path = text("path")?;
+            let (missing, place) = (
+                format!("destination path: {path}"),
+                format!("copy for path: '{path}'"),
+            );
+            add(object, path, value).map_err(in_operation("copy", &missing, &place))
         }
         "test" => {
             let path = text("path")?;
             let found = if path.is_empty() {
                 object
             } else {
-                get(object, path)?
+                let (missing, place) = (format!("path: {path}"), format!("test for path: '{path}'"));
+                get(object, path).map_err(in_operation("test", &missing, &place))?
             };
             if *found == operation["value"] {
                 Ok(())

@@ -3,9 +3,24 @@
 use crate::types::{MAX_DEPTH, nesting_depth};
 use serde_json::Value;
 
+/// Why a path has no target.
+pub(super) enum PointerError {
+    /// Nothing contains the target.
+    Missing,
+    /// A list lacks the item that is to be replaced.
+    MissingItem,
+    Other(String),
+}
+
+impl From<String> for PointerError {
+    fn from(why: String) -> Self {
+        Self::Other(why)
+    }
+}
+
 /// Returns the object or array that contains the target of a path, and the last step of the path.
-fn container<'a>(object: &'a mut Value, path: &str) -> Result<(&'a mut Value, String), String> {
-    let missing = || format!("doc is missing path: {path:?}: missing value");
+fn container<'a>(object: &'a mut Value, path: &str) -> Result<(&'a mut Value, String), PointerError> {
+    let missing = || PointerError::Missing;
     let mut steps: Vec<String> = path
         .split('/')
         .skip(1)
@@ -69,7 +84,7 @@ fn check_depth(path: &str, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn add(object: &mut Value, path: &str, value: Value) -> Result<(), String> {
+pub(super) fn add(object: &mut Value, path: &str, value: Value) -> Result<(), PointerError> {
     check_depth(path, &value)?;
     let (container, name) = container(object, path)?;
     match container {
@@ -90,12 +105,12 @@ pub(super) fn add(object: &mut Value, path: &str, value: Value) -> Result<(), St
     Ok(())
 }
 
-pub(super) fn remove(object: &mut Value, path: &str) -> Result<Value, String> {
+pub(super) fn remove(object: &mut Value, path: &str) -> Result<Value, PointerError> {
     let (container, name) = container(object, path)?;
     match container {
         Value::Object(fields) => fields
             .remove(&name)
-            .ok_or_else(|| format!("Unable to remove nonexistent key: {name}: missing value")),
+            .ok_or_else(|| format!("Unable to remove nonexistent key: {name}: missing value").into()),
         Value::Array(items) => {
             let at = existing_index(&name, items.len())?;
             Ok(items.remove(at))
@@ -104,11 +119,12 @@ pub(super) fn remove(object: &mut Value, path: &str) -> Result<Value, String> {
     }
 }
 
-pub(super) fn replace(object: &mut Value, path: &str, value: Value) -> Result<(), String> {
+pub(super) fn replace(object: &mut Value, path: &str, value: Value) -> Result<(), PointerError> {
     check_depth(path, &value)?;
     if path.is_empty() {
         if !value.is_object() && !value.is_array() {
-            return Err("replace operation value must be object or array".to_owned());
+            let why = "replace operation value must be object or array".to_owned();
+            return Err(why.into());
         }
         *object = value;
         return Ok(());
@@ -117,7 +133,7 @@ pub(super) fn replace(object: &mut Value, path: &str, value: Value) -> Result<()
     match container {
         Value::Object(fields) => drop(fields.insert(name, value)),
         Value::Array(items) => {
-            let at = existing_index(&name, items.len())?;
+            let at = existing_index(&name, items.len()).map_err(|_| PointerError::MissingItem)?;
             items[at] = value;
         }
         _ => {}
@@ -126,7 +142,7 @@ pub(super) fn replace(object: &mut Value, path: &str, value: Value) -> Result<()
 }
 
 /// Returns the target of a path; null for a missing field of an object.
-pub(super) fn get<'a>(object: &'a mut Value, path: &str) -> Result<&'a Value, String> {
+pub(super) fn get<'a>(object: &'a mut Value, path: &str) -> Result<&'a Value, PointerError> {
     let (container, name) = container(object, path)?;
     match container {
         Value::Array(items) => Ok(&items[existing_index(&name, items.len())?]),

@@ -173,6 +173,9 @@ struct Violations {
     errors: Vec<FieldError>,
     /// Violations by values that an update leaves unchanged, which are no errors.
     unchanged: Vec<FieldError>,
+    /// Whether a rule was too expensive: no further ones are evaluated.
+    #[cfg(feature = "cel")]
+    is_over_cost: bool,
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ pub(super) fn errors(number: &Number, schema: &Value, types: &[&str], path: &str
         },
         format: schema["format"].as_str().unwrap_or_default(),
         path,
+        is_float: false,
         errors: Vec::new(),
     };
     checks.range();
@@ -53,6 +54,8 @@ struct Checks<'a> {
     ty: &'a str,
     format: &'a str,
     path: &'a str,
+    /// Whether the last bound was compared as a float.
+    is_float: bool,
     errors: Vec<FieldError>,
 }
 
@@ -114,7 +117,9 @@ impl Checks<'_> {
 
     /// Compares the number with a bound, which is returned as messages show it.
     fn compare(&mut self, bound: f64, name: &str) -> (String, Option<Ordering>) {
-        if let Some((number, bound)) = self.integer(bound, name) {
+        let integers = self.integer(bound, name);
+        self.is_float = integers.is_none();
+        if let Some((number, bound)) = integers {
             (bound.to_string(), Some(number.cmp(&bound)))
         } else {
             (go_format::float(bound), self.float().partial_cmp(&bound))
@@ -158,7 +163,11 @@ impl Checks<'_> {
 
     fn report(&mut self, what: &str) {
         let why = format!("{} in body should be {what}", self.path);
-        let shown = Value::Number(self.number.clone());
+        let shown = if self.is_float {
+            self.float().into()
+        } else {
+            Value::Number(self.number.clone())
+        };
         self.errors.push(FieldError::invalid(self.path, shown, why));
     }
 }

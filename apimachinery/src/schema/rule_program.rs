@@ -1,8 +1,8 @@
 //! A compiled rule, and its evaluation by kube-cel.
 
-use crate::cel::{StepCounter, compile_optional, register_functions, register_overrides, translate};
+use crate::cel::{OVER_COST, StepCounter, compile_rule, register_functions, register_overrides, translate};
 use kube_cel::KubeCelExt as _;
-use kube_cel::cel::parser::{Expression, Parser};
+use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, Value as CelValue};
 
 thread_local! {
@@ -30,13 +30,16 @@ pub(super) enum Violation {
     False(String),
     /// It cannot be evaluated.
     Failed(String),
+    /// Its evaluation costs too much.
+    OverCost,
 }
 
 impl RuleProgram {
     pub(super) fn compile(rule: &str, message: Option<&str>, old_is_optional: bool) -> Self {
-        let compiled = compile(rule).map_err(|error| format!("failed to compile rule \"{rule}\": {error}"));
+        let compiled =
+            compile_rule(rule).map_err(|error| format!("failed to compile rule \"{rule}\": {error}"));
         let message = message.map(|text| {
-            compile(text).map_err(|error| {
+            compile_rule(text).map_err(|error| {
                 format!("failed to compile messageExpression \"{text}\" for rule \"{rule}\": {error}")
             })
         });
@@ -80,7 +83,10 @@ impl RuleProgram {
                 Ok(CelValue::Bool(true)) => None,
                 Ok(CelValue::Bool(false)) => Some(Violation::False(self.message(&scope))),
                 Ok(_) => Some(Violation::Failed("rule did not evaluate to bool".to_owned())),
-                Err(error) => Some(Violation::Failed(translate(&error.to_string()))),
+                Err(error) => Some(match translate(&error.to_string()) {
+                    why if why == OVER_COST => Violation::OverCost,
+                    why => Violation::Failed(why),
+                }),
             }
         })
     }
@@ -92,10 +98,4 @@ impl RuleProgram {
             _ => String::new(),
         }
     }
-}
-
-fn compile(text: &str) -> Result<Expression, String> {
-    // Without optional syntax, a rule is evaluated by kube-cel alone.
-    let plain = Parser::default().parse(text);
-    plain.or_else(|errors| compile_optional(text).map_err(|_| errors.to_string()))
 }

@@ -3,13 +3,9 @@
 //! Walking the schema, correlating old items with new ones, paths, reasons and messages are implemented here; kube-cel parses and evaluates
 //! one rule for one value. Differences from a real server:
 //!
-//! - Costs are estimated when the definition is created (`cel::cost`), but not counted when an object is validated: kube-cel does not report
-//!   the operations that it executes.
-//! - `sortBy`, `type`, `bool` of a string, `optMap`, `optFlatMap` and comprehensions with two variables are not supported: a definition that
-//!   uses them in rules is checked as by the real server, its types and costs included, and every object that such a rule applies to is
-//!   rejected.
+//! - Costs are estimated when the definition is created (`cel::cost`); when an object is validated, only the steps of comprehensions are
+//!   counted: kube-cel does not report the operations that it executes.
 //! - Lists of type set and map are compared in order. `oldSelf` has their items in the order of `self`, so that a reordered list is equal.
-//! - `string` of a duration has another format.
 //! - `isURL` and `url` accept a fragment after the host, such as `https://example.com#f`.
 //! - `self` at the root has all of the metadata, not only `name` and `generateName`.
 //! - Some evaluation errors have kube-cel's message: `cel::messages` translates the others.
@@ -17,6 +13,7 @@
 use super::rule_program::{RuleProgram, Violation};
 use super::unchanged::Correlation;
 use super::{Violations, lists, rule_text, rule_values};
+use crate::cel::OVER_COST;
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
 use serde_json::Value;
@@ -93,7 +90,7 @@ impl Rules {
         path: &str,
         found: &mut Violations,
     ) {
-        if value.is_null() {
+        if value.is_null() || found.is_over_cost {
             return;
         }
         let nearest = old.map(|old| Correlation { value, old, schema }).or(around);
@@ -112,6 +109,11 @@ impl Rules {
                 let Some(violation) = rule.program.evaluate(&shown, old.as_ref()) else {
                     continue;
                 };
+                if matches!(violation, Violation::OverCost) {
+                    found.errors.push(rule.cost_error(schema, path));
+                    found.is_over_cost = true;
+                    return;
+                }
                 let error = rule.error(&violation, value, schema, path);
                 // Rules that compare with the old value are about the change.
                 let ratchets = !rule.program.reads_old() && matches!(violation, Violation::False(_));
@@ -203,6 +205,7 @@ impl Rule {
         let message = match violation {
             Violation::False(result) => self.failure_message(result),
             Violation::Failed(why) => return self.evaluation_error(why, schema, path),
+            Violation::OverCost => return self.cost_error(schema, path),
         };
         let mut value = value.clone();
         floats_to_integers(&mut value);
@@ -221,13 +224,27 @@ impl Rule {
         }
     }
 
-    fn evaluation_error(&self, why: &str, schema: &Value, path: &str) -> FieldError {
-        let ty = schema["type"].as_str().unwrap_or_default();
-        let rule = if self.message.is_empty() {
+    /// What names the rule in errors.
+    fn title(&self) -> &str {
+        if self.message.is_empty() {
             &self.text
         } else {
             &self.message
-        };
+        }
+    }
+
+    fn cost_error(&self, schema: &Value, path: &str) -> FieldError {
+        let ty = schema["type"].as_str().unwrap_or_default();
+        let message = format!(
+            "'{OVER_COST}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
+            self.title()
+        );
+        FieldError::invalid(path, ty, message)
+    }
+
+    fn evaluation_error(&self, why: &str, schema: &Value, path: &str) -> FieldError {
+        let ty = schema["type"].as_str().unwrap_or_default();
+        let rule = self.title();
         let message = rule_text::as_written(why, &self.text);
         FieldError::invalid(path, ty, format!("{message} evaluating rule: {rule}"))
     }

@@ -1,6 +1,6 @@
 //! Validation of values against a schema, with the messages of the real server.
 
-use super::format::has_format;
+use super::format::{has_format, is_known};
 use super::lists;
 use super::numbers;
 use super::pattern;
@@ -336,6 +336,22 @@ fn type_error(value: &Value, schema: &Value, types: &[&str], path: &str) -> Opti
     };
     if types.is_empty() || allowed {
         return None;
+    }
+    if let Some(format) = schema["format"].as_str().filter(|format| is_known(format)) {
+        // kube-apiserver compares the format first, which texts and lists do not have.
+        match value {
+            Value::String(_) | Value::Array(_) if types.contains(&"string") => return None,
+            Value::Null | Value::String(_) | Value::Array(_) => {}
+            _ => {
+                let found = match found {
+                    "integer" => "int64",
+                    "number" => "float64",
+                    _ => "",
+                };
+                let message = format!("{path} in body must be of type {format}: \"{found}\"");
+                return Some(FieldError::type_invalid(path, found, message));
+            }
+        }
     }
     Some(FieldError::type_invalid(
         path,

@@ -23,6 +23,7 @@ mod pod_resize_validator;
 mod pod_topology_labels;
 mod policies;
 mod priority;
+mod reinvocation;
 mod resource_quota;
 mod runtime_class;
 mod service_account;
@@ -43,6 +44,7 @@ use crate::meta;
 use crate::status::ApiError;
 use crate::storage::{Object, Store};
 use hook_request::{HookOperation, HookRequest};
+use policies::MutatingPolicies;
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -86,21 +88,36 @@ pub(crate) fn mutate(
     object: &mut Value,
 ) -> Result<(), ApiError> {
     let name = attributes.webhook_name(object).to_owned();
-    let mut webhooks = attributes.mutating_webhooks(plugins, &name);
-    loop {
-        plugins
-            .iter()
-            .try_for_each(|plugin| match (plugin, &mut webhooks) {
-                (AdmissionPlugin::MutatingAdmissionWebhook, Some(webhooks)) => webhooks.run(Some(object)),
-                _ => plugin.mutate(attributes, object),
-            })?;
-        if !webhooks
-            .as_mut()
-            .is_some_and(MutatingWebhooks::starts_another_round)
-        {
-            return Ok(());
+    let named = Attributes {
+        name: &name,
+        ..*attributes
+    };
+    let hooks = |plugin| Some((named.hook_request(), named.webhooks?)).filter(|_| plugins.contains(&plugin));
+    let mut policies = hooks(AdmissionPlugin::MutatingAdmissionPolicy)
+        .and_then(|(request, context)| MutatingPolicies::new(request, context));
+    let mut webhooks = hooks(AdmissionPlugin::MutatingAdmissionWebhook)
+        .and_then(|(request, context)| MutatingWebhooks::new(request, context));
+    for is_first in [true, false] {
+        plugins.iter().try_for_each(|plugin| match plugin {
+            AdmissionPlugin::MutatingAdmissionPolicy => {
+                policies.as_mut().map_or(Ok(()), |policies| policies.run(object))
+            }
+            AdmissionPlugin::MutatingAdmissionWebhook => webhooks
+                .as_mut()
+                .map_or(Ok(()), |webhooks| webhooks.run(Some(object))),
+            plugin => plugin.mutate(attributes, object),
+        })?;
+        let by_policies = policies
+            .as_ref()
+            .is_some_and(MutatingPolicies::changed_the_object);
+        let by_webhooks = webhooks
+            .as_ref()
+            .is_some_and(MutatingWebhooks::changed_the_object);
+        if !(is_first && (by_policies || by_webhooks)) {
+            break;
         }
     }
+    Ok(())
 }
 
 /// Refuses a valid object that is about to be stored. ResourceQuota follows as the last plugin: it writes to other objects, so the registry calls
@@ -139,9 +156,9 @@ pub(crate) fn validate_by_webhooks(
     validate(webhook_plugins(plugins), attributes, object)
 }
 
-/// The plugins that call webhooks, which are next to each other.
+/// The plugins that call webhooks or evaluate policies, which are next to each other.
 fn webhook_plugins(plugins: &[AdmissionPlugin]) -> &[AdmissionPlugin] {
-    let first = plugins.partition_point(|plugin| *plugin < AdmissionPlugin::MutatingAdmissionWebhook);
+    let first = plugins.partition_point(|plugin| *plugin < AdmissionPlugin::MutatingAdmissionPolicy);
     let end = plugins.partition_point(|plugin| *plugin <= AdmissionPlugin::ValidatingAdmissionWebhook);
     &plugins[first..end]
 }
@@ -182,6 +199,8 @@ pub(crate) fn admit_deletion_by_webhooks(
     webhook_plugins(plugins)
         .iter()
         .try_for_each(|plugin| match plugin {
+            // There is no object to change.
+            AdmissionPlugin::MutatingAdmissionPolicy => Ok(()),
             AdmissionPlugin::MutatingAdmissionWebhook => match MutatingWebhooks::new(request, context) {
                 Some(mut webhooks) => webhooks.run(None),
                 None => Ok(()),
@@ -231,18 +250,6 @@ impl<'a> Attributes<'a> {
             Some(_) if self.name.is_empty() => meta::name(object),
             Some(_) => self.name,
         }
-    }
-
-    fn mutating_webhooks<'n>(
-        &'n self,
-        plugins: &[AdmissionPlugin],
-        name: &'n str,
-    ) -> Option<MutatingWebhooks<'n>> {
-        let context = self.webhooks?;
-        if !plugins.contains(&AdmissionPlugin::MutatingAdmissionWebhook) {
-            return None;
-        }
-        MutatingWebhooks::new(Attributes { name, ..*self }.hook_request(), context)
     }
 
     /// Lets webhooks or policies refuse an object.

@@ -53,6 +53,8 @@ pub enum AdmissionPlugin {
     NodeDeclaredFeatureValidator,
     /// Refuses resizes of pods beyond what their nodes can allocate.
     PodResizeValidator,
+    /// Evaluates MutatingAdmissionPolicies.
+    MutatingAdmissionPolicy,
     /// Calls the webhooks of MutatingWebhookConfigurations.
     MutatingAdmissionWebhook,
     /// Evaluates ValidatingAdmissionPolicies.
@@ -75,7 +77,6 @@ const MISSING_PLUGINS: &[&str] = &[
     "ImagePolicyWebhook",
     "JobValidation",
     "LimitPodHardAntiAffinityTopology",
-    "MutatingAdmissionPolicy",
     "NamespaceAutoProvision",
     "NamespaceExists",
     "NodeRestriction",
@@ -107,7 +108,7 @@ fn names(plugins: &[AdmissionPlugin]) -> String {
 
 impl AdmissionPlugin {
     /// All plugins, in the order in which they run.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::NamespaceLifecycle,
         Self::LimitRanger,
         Self::ServiceAccount,
@@ -126,6 +127,7 @@ impl AdmissionPlugin {
         Self::PodTopologyLabels,
         Self::NodeDeclaredFeatureValidator,
         Self::PodResizeValidator,
+        Self::MutatingAdmissionPolicy,
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionPolicy,
         Self::ValidatingAdmissionWebhook,

@@ -96,6 +96,12 @@ pub(super) fn validate_subresource(
 fn make_relative_to_status(cause: &mut Cause) {
     let message = cause.message.replace(": status.", ": ");
     cause.message = message.replace(": status in body", ":  in body");
+    if let Some((before, below)) = cause.message.split_once("\"status.")
+        && cause.field.is_empty()
+    {
+        cause.message = format!("{before}\"{below}");
+        "status".clone_into(&mut cause.field);
+    }
     if cause.message.contains("Checked value must be")
         && let Some((before, at)) = cause.message.split_once(" in status")
     {
@@ -156,8 +162,7 @@ fn nested_field<'a>(
                 Some(inner) => value = inner,
                 None => return Ok(None),
             },
-            // kube-apiserver reports the whole path, wherever the lookup stopped.
-            other => return Err(type_error(path.len().max(depth), other, "map[string]interface{}")),
+            other => return Err(type_error(depth + 1, other, "map[string]interface{}")),
         }
     }
     if fits(value) {

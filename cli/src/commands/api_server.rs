@@ -77,6 +77,10 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
         .await
         .map_err(|error| start_error(args, serving_files.as_ref(), &error))?;
     let kubeconfig = kubeconfig_path(args, &context.cwd)?;
+    if let Some(folder) = &args.cert_dir {
+        // As kube-apiserver does.
+        std::fs::create_dir_all(folder).map_err(|source| IoError::new("create", folder.as_path(), source))?;
+    }
     server
         .write_kubeconfig(&kubeconfig)
         .map_err(|source| IoError::new("write", kubeconfig.as_path(), source))?;

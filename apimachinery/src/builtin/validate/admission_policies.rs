@@ -1,4 +1,4 @@
-//! Validation of admission policies and their bindings. The mutations of mutating policies are not compiled, since they are never evaluated.
+//! Validation of admission policies and their bindings.
 
 use super::{Check, Constraint, FieldRule, array, items, names, text, webhooks};
 use crate::cel::{self, Declarations, VariableTypes};
@@ -17,8 +17,11 @@ const MUTATING_POLICY: &[FieldRule] = &[
     ("mutations", Constraint::Required("mutations must contain at least one item")),
     ("mutations[].patchType", Constraint::RequiredOneOf(&["ApplyConfiguration", "JSONPatch"])),
     ("mutations[]", Constraint::Checked(validate_mutation)),
-    ("reinvocationPolicy", Constraint::RequiredOneOf(&["IfNeeded", "Never"])),
 ];
+const REINVOCATION: &[FieldRule] = &[(
+    "reinvocationPolicy",
+    Constraint::RequiredOneOf(&["IfNeeded", "Never"]),
+)];
 #[rustfmt::skip]
 const POLICY: &[FieldRule] = &[
     ("failurePolicy", Constraint::OneOf(&["Fail", "Ignore"])),
@@ -87,7 +90,26 @@ pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subr
 
 pub(super) fn validate_mutating_policy(check: &mut Check, policy: &Value) {
     validate_common(check, &policy["spec"], &["*", "CONNECT", "CREATE", "UPDATE"]);
-    check.apply(MUTATING_POLICY, &policy["spec"], None, "spec");
+    let spec = &policy["spec"];
+    let known = validate_variables(check, spec);
+    check.apply(MUTATING_POLICY, spec, None, "spec");
+    let declared = Declarations {
+        has_patch_types: true,
+        // A mutation has the object with the variables, although there are none.
+        variables: Some(&known),
+        ..declarations(spec, &known)
+    };
+    for (mutation, path) in items(spec, "mutations", "spec") {
+        let (name, result) = match text(mutation, "patchType") {
+            "ApplyConfiguration" => ("applyConfiguration", "Object"),
+            "JSONPatch" => ("jsonPatch", "list(JSONPatch)"),
+            _ => continue,
+        };
+        let expression = text(&mutation[name], "expression").trim();
+        let path = format!("{path}.{name}.expression");
+        webhooks::validate_expression(check, expression, &declared, &[result], &path);
+    }
+    check.apply(REINVOCATION, spec, None, "spec");
 }
 
 fn validate_mutation(check: &mut Check, mutation: &Value, path: &str) {
@@ -115,29 +137,38 @@ fn validate_mutation(check: &mut Check, mutation: &Value, path: &str) {
     }
 }
 
-/// Validates the expressions of a validating policy, in the order in which they see each other.
-fn validate_expressions(check: &mut Check, spec: &Value) {
-    let mut known = VariableTypes::new();
-    let base = Declarations {
+/// The variables of the expressions of a policy.
+fn declarations<'v>(spec: &Value, known: &'v VariableTypes) -> Declarations<'v> {
+    Declarations {
         has_params: !spec["paramKind"].is_null(),
         has_authorizer: true,
+        variables: (!array(&spec["variables"]).is_empty()).then_some(known),
         ..Declarations::default()
-    };
+    }
+}
+
+/// Validates the expressions of the variables of a policy, in the order in which they see each other, and returns their types.
+fn validate_variables(check: &mut Check, spec: &Value) -> VariableTypes {
+    let mut known = VariableTypes::new();
     for (variable, path) in items(spec, "variables", "spec") {
         let expression = text(variable, "expression");
         if expression.trim().is_empty() {
             continue;
         }
-        let variables = Some(&known);
-        let checked = cel::check_expression(expression, &Declarations { variables, ..base }, &[]);
+        let checked = cel::check_expression(expression, &declarations(spec, &known), &[]);
         let ty = checked.unwrap_or_else(|why| {
             check.invalid(&format!("{path}.expression"), expression, why);
             cel::ANY_TYPE
         });
         known.insert(text(variable, "name").to_owned(), ty);
     }
-    let variables = (!array(&spec["variables"]).is_empty()).then_some(&known);
-    let declared = Declarations { variables, ..base };
+    known
+}
+
+/// Validates the expressions of a validating policy.
+fn validate_expressions(check: &mut Check, spec: &Value) {
+    let known = validate_variables(check, spec);
+    let declared = declarations(spec, &known);
     for (validation, path) in items(spec, "validations", "spec") {
         let expression = text(validation, "expression");
         webhooks::validate_expression(
@@ -246,11 +277,8 @@ pub(super) fn validate_binding(check: &mut Check, binding: &Value) {
     check.apply(BINDING, &binding["spec"], None, "spec");
     if binding["kind"] == "ValidatingAdmissionPolicyBinding" {
         validate_actions(check, &binding["spec"]);
-        if let Some(why) = cel::NO_CEL {
-            check.forbidden("spec.policyName", why);
-        }
-    } else {
-        let why = "this API server does not evaluate mutating admission policies, so it refuses to bind them: use a mutating webhook";
+    }
+    if let Some(why) = cel::NO_CEL {
         check.forbidden("spec.policyName", why);
     }
 }

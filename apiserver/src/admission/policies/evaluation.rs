@@ -1,10 +1,11 @@
-//! The evaluation of one policy for one object.
+//! The evaluation of one validating policy for one object.
 
-use super::policy::{Policy, Validation};
+use super::definition::Definition;
+use super::validating_policy::{ValidatingPolicy, Validation};
 use crate::admission::hook_request::HookRequest;
-use crate::admission::match_conditions;
-use crate::cel::{Activation, Authorize, Expression, Outcome};
+use crate::cel::{Activation, Authorize, Expression, Outcome, Variable};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The maximum size of a message from an expression.
 const MAX_MESSAGE_BYTES: usize = 5 << 10;
@@ -12,6 +13,7 @@ const MAX_MESSAGE_BYTES: usize = 5 << 10;
 const MAX_ANNOTATION_BYTES: usize = 10 << 10;
 
 /// What expressions see, in the version in which the policy matches.
+#[derive(Clone, Copy)]
 pub(super) struct Inputs<'a> {
     pub(super) request: &'a HookRequest<'a>,
     /// The request, as expressions see it.
@@ -55,7 +57,7 @@ impl Denial {
 }
 
 impl Inputs<'_> {
-    fn activation(&self, policy: &Policy, namespace: &Value) -> Activation {
+    pub(super) fn activation(&self, variables: &Arc<[Variable]>, namespace: &Value) -> Activation {
         let values = [
             ("object", self.object),
             ("oldObject", self.old),
@@ -63,29 +65,30 @@ impl Inputs<'_> {
             ("namespaceObject", namespace),
             ("params", self.params),
         ];
-        Activation::new(values, &policy.variables, self.request.own_access())
+        Activation::new(values, variables, self.request.own_access())
     }
 }
 
-impl Policy {
+impl ValidatingPolicy {
     /// Evaluates the policy.
     pub(super) fn evaluate(&self, inputs: &Inputs<'_>) -> Evaluation {
-        let authorize: Authorize<'_> = &|check| inputs.request.authorize(check);
-        if !self.conditions.is_empty() {
-            // Conditions do not see the namespace.
-            let activation = inputs.activation(self, &Value::Null);
-            match match_conditions::are_met(&self.conditions, &activation, authorize) {
-                Ok(true) => {}
-                Err(why) if self.fails_closed => {
-                    return Evaluation {
-                        denials: vec![(0, Denial::error(why))],
-                        ..Evaluation::default()
-                    };
-                }
-                Ok(false) | Err(_) => return Evaluation::default(),
+        match self.definition.conditions_are_met(inputs) {
+            Ok(true) => {}
+            Ok(false) => return Evaluation::default(),
+            Err(why) => {
+                return Evaluation {
+                    denials: vec![(0, Denial::error(why))],
+                    ..Evaluation::default()
+                };
             }
         }
-        let activation = inputs.activation(self, inputs.namespace);
+        let authorize: Authorize<'_> = &|check| inputs.request.authorize(check);
+        let Definition {
+            variables,
+            fails_closed,
+            ..
+        } = &self.definition;
+        let activation = inputs.activation(variables, inputs.namespace);
         let mut evaluation = Evaluation::default();
         for (at, validation) in self.validations.iter().enumerate() {
             let denial = match activation.evaluate(&validation.expression, authorize) {
@@ -94,7 +97,7 @@ impl Policy {
                     reason: validation.reason.clone(),
                     message: validation.failure_message(&activation),
                 },
-                Err(why) if self.fails_closed => Denial::error(why),
+                Err(why) if *fails_closed => Denial::error(why),
                 Err(_) => continue,
             };
             evaluation.denials.push((at, denial));
@@ -116,7 +119,7 @@ impl Policy {
                     annotation.text,
                     outcome.type_name()
                 ),
-                Err(why) if self.fails_closed => why,
+                Err(why) if *fails_closed => why,
                 Err(_) => continue,
             };
             evaluation.annotation_errors.push(Denial::error(error));

@@ -22,18 +22,10 @@ impl Versioned {
         target: &HookTarget,
         context: &WebhookContext<'_>,
     ) -> Result<Self, ApiError> {
-        let own = request.target();
-        let convert = |object: Option<&Value>| match object {
-            Some(object) => {
-                let converted = target.convert(&own, object, (request.store, context.caller));
-                converted.map(Cow::into_owned)
-            }
-            None => Ok(Value::Null),
-        };
         Ok(Self {
             review: request.review_request(target, context),
-            object: convert(object)?,
-            old: convert(request.old)?,
+            object: convert(request, object, target, context)?,
+            old: old_object(request, target, context)?,
         })
     }
 
@@ -52,6 +44,28 @@ impl Versioned {
             params,
         }
     }
+}
+
+/// The object before the request in the version in which a policy matches; null if there is none.
+pub(super) fn old_object(
+    request: &HookRequest<'_>,
+    target: &HookTarget,
+    context: &WebhookContext<'_>,
+) -> Result<Value, ApiError> {
+    convert(request, request.old, target, context)
+}
+
+fn convert(
+    request: &HookRequest<'_>,
+    object: Option<&Value>,
+    target: &HookTarget,
+    context: &WebhookContext<'_>,
+) -> Result<Value, ApiError> {
+    let Some(object) = object else {
+        return Ok(Value::Null);
+    };
+    let converted = target.convert(&request.target(), object, (request.store, context.caller));
+    converted.map(Cow::into_owned)
 }
 
 /// The namespace of the object, as expressions see it; null for namespaces and what has none.

@@ -1,11 +1,12 @@
-//! A write under all policies.
+//! A write under all validating policies.
 
+use super::definition::{Binding, is_exempt};
 use super::evaluation::{Denial, Evaluation};
+use super::invocation::{ConfigurationError, Invocation};
 use super::objects::{Versioned, namespace_object};
-use super::policy::{Binding, Policy};
+use super::validating_policy::ValidatingPolicy;
 use crate::admission::WebhookContext;
 use crate::admission::hook_request::HookRequest;
-use crate::kinds::Kind;
 use crate::meta;
 use crate::status::ApiError;
 use serde::Serialize;
@@ -13,15 +14,6 @@ use serde_json::{Value, json};
 
 /// The key of the audit annotation about violations.
 const FAILURE_ANNOTATION: &str = "validation.policy.admission.k8s.io/validation_failure";
-/// The requests that no policy sees, by groups and beginnings of resources: policies and their bindings, otherwise a faulty policy could refuse
-/// the change that repairs it, and reviews of users and their permissions.
-const EXEMPT: &[(&str, &str)] = &[
-    ("admissionregistration.k8s.io", "validatingadmissionpolic"),
-    ("admissionregistration.k8s.io", "mutatingadmissionpolic"),
-    ("authentication.k8s.io", ""),
-    ("authorization.k8s.io", ""),
-];
-
 /// A violation in the audit annotation, with kube-apiserver's order of fields.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,7 +32,7 @@ pub(in crate::admission) fn validate(
     object: Option<&Value>,
     context: &WebhookContext<'_>,
 ) -> Result<(), ApiError> {
-    let policies = &context.hooks.policies;
+    let policies = &context.hooks.validating_policies;
     if policies.is_empty() || is_exempt(request.resource) {
         return Ok(());
     }
@@ -61,17 +53,12 @@ pub(in crate::admission) fn validate(
     first.map_or(Ok(()), Err)
 }
 
-fn is_exempt(resource: &Kind) -> bool {
-    let mut exempt = EXEMPT.iter();
-    exempt.any(|(group, plural)| resource.group == *group && resource.plural.starts_with(plural))
-}
-
 /// A write under one policy.
 struct Write<'a> {
     request: &'a HookRequest<'a>,
     object: Option<&'a Value>,
     context: &'a WebhookContext<'a>,
-    policy: &'a Policy,
+    policy: &'a ValidatingPolicy,
     denials: Vec<ApiError>,
     /// The values of each key, without duplicates.
     annotations: Vec<(String, Vec<String>)>,
@@ -80,42 +67,16 @@ struct Write<'a> {
 impl Write<'_> {
     fn apply(&mut self) -> Result<(), ApiError> {
         let (request, policy) = (self.request, self.policy);
-        let target = match policy.matches.target(request, self.object) {
-            Ok(None) => return Ok(()),
-            Ok(Some(target)) => target,
-            Err(error) => {
-                self.fail(None, &error.message);
-                return Ok(());
-            }
-        };
-        let param_kind = policy.param_kind.as_ref().map(|kind| kind.resolve(request));
-        let param_kind = match param_kind.transpose() {
-            Ok(kind) => kind,
-            Err(why) => {
-                self.fail(None, &why);
-                return Ok(());
-            }
-        };
         let mut versioned = None;
-        for binding in &policy.bindings {
-            let matches = binding.matches.as_ref();
-            match matches.map(|matches| matches.target(request, self.object)) {
-                None | Some(Ok(Some(_))) => {}
-                Some(Ok(None)) => continue,
-                Some(Err(error)) => {
-                    self.fail(Some(binding), &error.message);
-                    continue;
-                }
-            }
-            let params = match (param_kind, &binding.param_ref) {
-                (Some(kind), Some(reference)) => reference.find(kind, request, self.context),
-                _ => Ok(vec![Value::Null]),
-            };
-            let params = match params {
-                Ok(params) if params.is_empty() => continue,
-                Ok(params) => params,
-                Err(why) => {
-                    self.fail(Some(binding), &why);
+        for invocation in policy.definition.invocations(request, self.object, self.context) {
+            let Invocation {
+                binding,
+                target,
+                params,
+            } = match invocation {
+                Ok(invocation) => invocation,
+                Err(error) => {
+                    self.fail(&error);
                     continue;
                 }
             };
@@ -124,27 +85,23 @@ impl Write<'_> {
                     Ok(converted) => versioned = Some(converted),
                     Err(error) => {
                         let why = format!("failed to convert object version: {}", error.message);
-                        self.fail(Some(binding), &why);
+                        self.fail(&ConfigurationError::new(Some(binding), &why));
                         continue;
                     }
                 }
             }
             let Some(versioned) = &versioned else { continue };
             let namespace = namespace_object(request)?;
-            for params in &params {
-                let inputs = versioned.inputs(request, &namespace, params);
-                self.record(binding, policy.evaluate(&inputs));
-            }
+            let inputs = versioned.inputs(request, &namespace, &params);
+            self.record(binding, policy.evaluate(&inputs));
         }
         Ok(())
     }
 
     /// Records that a policy cannot be evaluated.
-    fn fail(&mut self, binding: Option<&Binding>, why: &str) {
-        if self.policy.fails_closed {
-            let what = if binding.is_some() { "binding" } else { "policy" };
-            let denial = Denial::error(format!("failed to configure {what}: {why}"));
-            self.deny(binding, &denial);
+    fn fail(&mut self, error: &ConfigurationError<'_>) {
+        if self.policy.definition.fails_closed {
+            self.deny(error.binding, &Denial::error(error.message.clone()));
         }
     }
 
@@ -157,12 +114,12 @@ impl Write<'_> {
                     "Deny" => self.deny(Some(binding), denial),
                     "Warn" => report.warn(&format!(
                         "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
-                        self.policy.name, binding.name, denial.message
+                        self.policy.definition.name, binding.name, denial.message
                     )),
                     _ => {
                         let failure = ValidationFailure {
                             message: &denial.message,
-                            policy: &self.policy.name,
+                            policy: &self.policy.definition.name,
                             binding: &binding.name,
                             expression_index: *at,
                             validation_actions: &binding.actions,
@@ -188,7 +145,7 @@ impl Write<'_> {
 
     fn deny(&mut self, binding: Option<&Binding>, denial: &Denial) {
         let Denial { reason, message } = denial;
-        let policy = &self.policy.name;
+        let policy = &self.policy.definition.name;
         let message = match binding {
             Some(Binding { name, .. }) => {
                 format!(
@@ -217,7 +174,7 @@ impl Write<'_> {
 
     fn report_annotations(&self) {
         for (key, values) in &self.annotations {
-            let key = format!("{}/{key}", self.policy.name);
+            let key = format!("{}/{key}", self.policy.definition.name);
             self.context.report.annotate(key, values.join(", "));
         }
     }

@@ -1,7 +1,10 @@
 //! The stored configurations, compiled.
 
 use crate::admission::match_resources::{MatchResources, text, texts};
-use crate::admission::policies::{BINDINGS, POLICIES, Policy};
+use crate::admission::policies::{
+    MUTATING_BINDINGS, MUTATING_POLICIES, MutatingPolicy, VALIDATING_BINDINGS, VALIDATING_POLICIES,
+    ValidatingPolicy,
+};
 use crate::cel::Expression;
 use crate::storage::{Object, Store};
 use crate::webhook_client::ClientConfig;
@@ -20,7 +23,8 @@ const DEFAULT_TIMEOUT: u64 = 10;
 pub(crate) struct HookSet {
     pub(super) mutating: Vec<Hook>,
     pub(super) validating: Vec<Hook>,
-    pub(in crate::admission) policies: Vec<Policy>,
+    pub(in crate::admission) mutating_policies: Vec<MutatingPolicy>,
+    pub(in crate::admission) validating_policies: Vec<ValidatingPolicy>,
 }
 
 /// One webhook of a configuration.
@@ -52,12 +56,16 @@ impl HookSet {
         Self {
             mutating: hooks(MUTATING),
             validating: hooks(VALIDATING),
-            policies: Policy::load_all(store),
+            mutating_policies: MutatingPolicy::load_all(store),
+            validating_policies: ValidatingPolicy::load_all(store),
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.mutating.is_empty() && self.validating.is_empty() && self.policies.is_empty()
+        self.mutating.is_empty()
+            && self.validating.is_empty()
+            && self.mutating_policies.is_empty()
+            && self.validating_policies.is_empty()
     }
 }
 
@@ -96,14 +104,21 @@ pub(crate) struct HookCache(RwLock<Option<CachedHooks>>);
 
 /// The webhooks and policies at the newest changes of the tables.
 #[derive(Clone, Debug)]
-struct CachedHooks([u64; 4], Option<Arc<HookSet>>);
+struct CachedHooks([u64; 6], Option<Arc<HookSet>>);
 
 impl HookCache {
     /// Returns all webhooks and bound policies; None if there are none.
     pub(crate) fn current(&self, store: &Store) -> Option<Arc<HookSet>> {
-        let tables = [MUTATING, VALIDATING, POLICIES, BINDINGS];
+        let tables = [
+            MUTATING,
+            VALIDATING,
+            MUTATING_POLICIES,
+            MUTATING_BINDINGS,
+            VALIDATING_POLICIES,
+            VALIDATING_BINDINGS,
+        ];
         let changes = tables.map(|table| store.newest_change(table));
-        if changes == [0; 4] {
+        if changes == [0; 6] {
             return None;
         }
         if let Some(CachedHooks(at, hooks)) = &*self.0.read()

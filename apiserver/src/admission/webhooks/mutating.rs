@@ -4,6 +4,7 @@ use super::WebhookContext;
 use super::hook::Hook;
 use super::review::{HookError, PendingReview};
 use crate::admission::hook_request::{HookOperation, HookRequest, HookTarget};
+use crate::admission::reinvocation::Reinvocation;
 use crate::patch::{self, Decoding, PatchError};
 use crate::quote::quoted;
 use crate::status::ApiError;
@@ -12,7 +13,6 @@ use crate::types;
 use crate::webhook_client::WebhookCaller;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// The audit annotation of a call, with kube-apiserver's order of fields.
 #[derive(Serialize)]
@@ -32,19 +32,12 @@ struct PatchAnnotation<'a> {
     patch_type: &'a str,
 }
 
-/// The calls of the mutating webhooks in one write. If a webhook changed the object, all plugins run again, and so do the webhooks that
-/// were called before the change and ask for it (`reinvocationPolicy: IfNeeded`). That happens once.
+/// The calls of the mutating webhooks in one write.
 pub(crate) struct MutatingWebhooks<'a> {
     request: HookRequest<'a>,
     context: WebhookContext<'a>,
-    /// Webhooks that were called since the last change and may be called again: indexes.
-    called: BTreeSet<usize>,
-    /// Webhooks to call again.
-    to_reinvoke: BTreeSet<usize>,
-    is_reinvocation: bool,
-    /// The object after the first round.
-    output: Option<Value>,
-    was_changed: bool,
+    /// By the indexes of the webhooks.
+    reinvocation: Reinvocation<usize>,
 }
 
 impl<'a> MutatingWebhooks<'a> {
@@ -56,19 +49,12 @@ impl<'a> MutatingWebhooks<'a> {
         Some(Self {
             request,
             context,
-            called: BTreeSet::new(),
-            to_reinvoke: BTreeSet::new(),
-            is_reinvocation: false,
-            output: None,
-            was_changed: false,
+            reinvocation: Reinvocation::new(),
         })
     }
 
-    /// True after the first round, if a webhook changed the object: then all plugins run again.
-    pub(crate) fn starts_another_round(&mut self) -> bool {
-        let is_first = !self.is_reinvocation;
-        self.is_reinvocation = true;
-        is_first && self.was_changed
+    pub(crate) fn changed_the_object(&self) -> bool {
+        self.reinvocation.was_changed()
     }
 
     /// Calls the matching webhooks, in the second round those to be called again. There is no object to change in a deletion.
@@ -77,28 +63,25 @@ impl<'a> MutatingWebhooks<'a> {
         let Some(object) = object else {
             return self.round(&mut None);
         };
-        // Plugins that ran again may have changed the object.
-        if self.is_reinvocation && self.output.as_ref() != Some(object) {
-            self.require_reinvocation();
-        }
+        self.reinvocation.begin(object);
         let mut versioned = Some((own.clone(), object.take()));
         let outcome = self.round(&mut versioned);
         if let Some((target, changed)) = versioned {
             *object = own.convert(&target, &changed, self.access())?.into_owned();
         }
-        self.output = Some(object.clone());
+        self.reinvocation.end(object);
         outcome
     }
 
     /// `versioned` is the object in the version of the last webhook that was called.
     fn round(&mut self, versioned: &mut Option<(HookTarget, Value)>) -> Result<(), ApiError> {
-        let round = u8::from(self.is_reinvocation);
+        let round = u8::from(self.reinvocation.is_second_round());
         for (at, hook) in self.context.hooks.mutating.iter().enumerate() {
             let object = versioned.as_ref().map(|(target, object)| (target, object));
             let Some(target) = self.request.matches(hook, object, &self.context)? else {
                 continue;
             };
-            if self.is_reinvocation && !self.to_reinvoke.contains(&at) {
+            if !self.reinvocation.is_due(&at) {
                 continue;
             }
             if let Some((from, object)) = versioned {
@@ -115,11 +98,10 @@ impl<'a> MutatingWebhooks<'a> {
             };
             self.annotate(format!("mutation.{call}"), &annotation);
             if mutated {
-                self.require_reinvocation();
-                self.was_changed = true;
+                self.reinvocation.changed();
             }
             if hook.is_reinvoked {
-                self.called.insert(at);
+                self.reinvocation.called(at);
             }
             let Err(error) = outcome else { continue };
             if let Some(refusal) = error.refusal(hook) {
@@ -134,10 +116,6 @@ impl<'a> MutatingWebhooks<'a> {
 
     fn access(&self) -> (&'a Store, &'a dyn WebhookCaller) {
         (self.request.store, self.context.caller)
-    }
-
-    fn require_reinvocation(&mut self) {
-        self.to_reinvoke.append(&mut self.called);
     }
 
     fn annotate(&self, key: String, annotation: &impl Serialize) {

@@ -61,7 +61,8 @@ fn mutate_within(
     let set = HookSet {
         mutating: hooks,
         validating: vec![],
-        policies: vec![],
+        mutating_policies: vec![],
+        validating_policies: vec![],
     };
     let caller = Webhooks {
         respond,
@@ -92,7 +93,7 @@ fn mutate_within(
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "m" }, "data": {} });
     let mut webhooks = MutatingWebhooks::new(request, context).unwrap();
     let mut outcome = webhooks.run(Some(&mut object));
-    if outcome.is_ok() && webhooks.starts_another_round() {
+    if outcome.is_ok() && webhooks.changed_the_object() {
         outcome = webhooks.run(Some(&mut object));
     }
     let paths = caller.called.lock().unwrap().clone();

@@ -101,8 +101,8 @@ fn columns(kind: &Kind) -> Vec<PrinterColumn> {
 fn custom_cell(value: Option<&Value>, column: &PrinterColumn) -> Value {
     let is_age = column.kind == "date" || column.path == ".metadata.creationTimestamp";
     match (column.kind.as_str(), value) {
-        (_, None) if is_age => json!("<unknown>"),
         (_, None) => Value::Null,
+        (_, Some(Value::String(text))) if is_age && text.is_empty() => json!("<unknown>"),
         (_, Some(value)) if is_age => json!(age::since(value.as_str().unwrap_or_default())),
         ("integer", Some(value)) => value.as_i64().map_or(Value::Null, |number| json!(number)),
         ("number", Some(value)) => value.as_f64().map_or(Value::Null, |number| json!(number)),

@@ -1,6 +1,6 @@
-use super::policy::{BINDINGS, POLICIES};
 use super::validate;
 use crate::admission::hook_request::{HookOperation, HookRequest};
+use crate::admission::policies::{VALIDATING_BINDINGS, VALIDATING_POLICIES};
 use crate::admission::{HookCache, WebhookContext, WebhookReport};
 use crate::auth::{AuthorizationMode, Authorizer, User};
 use crate::kinds::Catalog;
@@ -33,11 +33,11 @@ impl Server {
         } });
         set(&mut spec, policy_spec);
         let policy = json!({ "metadata": { "name": "p" }, "spec": spec });
-        store.create(POLICIES, "p", policy).unwrap();
+        store.create(VALIDATING_POLICIES, "p", policy).unwrap();
         let mut spec = json!({ "policyName": "p", "validationActions": ["Deny"] });
         set(&mut spec, binding_spec);
         let binding = json!({ "metadata": { "name": "b" }, "spec": spec });
-        store.create(BINDINGS, "b", binding).unwrap();
+        store.create(VALIDATING_BINDINGS, "b", binding).unwrap();
         Self {
             store,
             catalog,
@@ -287,19 +287,19 @@ fn params_are_found_by_name_and_by_labels() {
 fn policies_are_compiled_when_they_change() {
     let server = Server::new(&validations("false"), &json!({}));
     let first = server.cache.current(&server.store).unwrap();
-    assert_eq!(first.policies.len(), 1);
+    assert_eq!(first.validating_policies.len(), 1);
     server
         .store
         .create("configmaps", "n/m", json!({ "metadata": { "name": "m" } }))
         .unwrap();
     assert!(Arc::ptr_eq(&first, &server.cache.current(&server.store).unwrap()));
     let other = json!({ "metadata": { "name": "c" }, "spec": { "policyName": "none", "validationActions": ["Deny"] } });
-    server.store.create(BINDINGS, "c", other).unwrap();
+    server.store.create(VALIDATING_BINDINGS, "c", other).unwrap();
     let second = server.cache.current(&server.store).unwrap();
     assert!(!Arc::ptr_eq(&first, &second));
-    assert_eq!(second.policies.len(), 1);
-    let bound = server.store.get(BINDINGS, "b").unwrap();
-    server.store.delete(BINDINGS, "b", &bound).unwrap();
+    assert_eq!(second.validating_policies.len(), 1);
+    let bound = server.store.get(VALIDATING_BINDINGS, "b").unwrap();
+    server.store.delete(VALIDATING_BINDINGS, "b", &bound).unwrap();
     // A policy that is not bound costs nothing, and neither does a server without policies.
     assert!(server.cache.current(&server.store).is_none());
     assert!(HookCache::default().current(&Store::default()).is_none());

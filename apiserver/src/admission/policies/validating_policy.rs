@@ -1,0 +1,89 @@
+//! The stored validating policies with their bindings, compiled.
+
+use super::definition::{Definition, items};
+use crate::admission::match_resources::text;
+use crate::cel::Expression;
+use crate::storage::Store;
+use serde_json::Value;
+
+pub(in crate::admission) const VALIDATING_POLICIES: &str =
+    "validatingadmissionpolicies.admissionregistration.k8s.io";
+pub(in crate::admission) const VALIDATING_BINDINGS: &str =
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io";
+
+/// A validating policy that is bound.
+#[derive(Debug)]
+pub(in crate::admission) struct ValidatingPolicy {
+    pub(super) definition: Definition,
+    pub(super) validations: Vec<Validation>,
+    pub(super) annotations: Vec<AuditAnnotation>,
+}
+
+/// What a policy demands of an object.
+#[derive(Debug)]
+pub(super) struct Validation {
+    pub(super) text: String,
+    pub(super) expression: Expression,
+    /// Empty if there is none.
+    pub(super) message: String,
+    pub(super) message_expression: Option<Expression>,
+    /// The reason of the error.
+    pub(super) reason: String,
+}
+
+/// An annotation of the audit event.
+#[derive(Debug)]
+pub(super) struct AuditAnnotation {
+    pub(super) key: String,
+    pub(super) text: String,
+    pub(super) expression: Expression,
+}
+
+impl ValidatingPolicy {
+    /// Compiles all policies that are bound, in the order of their names.
+    pub(in crate::admission) fn load_all(store: &Store) -> Vec<Self> {
+        let bound = Definition::load_bound(store, VALIDATING_POLICIES, VALIDATING_BINDINGS);
+        let policies = bound.into_iter().map(|(definition, policy)| {
+            let spec = &policy.value()["spec"];
+            Self {
+                definition,
+                validations: items(spec, "validations").map(Validation::parse).collect(),
+                annotations: items(spec, "auditAnnotations")
+                    .map(AuditAnnotation::parse)
+                    .collect(),
+            }
+        });
+        policies.collect()
+    }
+}
+
+impl Validation {
+    fn parse(validation: &Value) -> Self {
+        let (expression, reason) = (text(&validation["expression"]), text(&validation["reason"]));
+        let message_expression = validation["messageExpression"].as_str();
+        Self {
+            expression: Expression::compile(&expression),
+            text: expression,
+            message: text(&validation["message"]),
+            message_expression: message_expression
+                .filter(|expression| !expression.is_empty())
+                .map(Expression::compile),
+            reason: if reason.is_empty() {
+                "Invalid".to_owned()
+            } else {
+                reason
+            },
+        }
+    }
+}
+
+impl AuditAnnotation {
+    fn parse(annotation: &Value) -> Self {
+        let expression = text(&annotation["valueExpression"]);
+        Self {
+            key: text(&annotation["key"]),
+            expression: Expression::compile(&expression),
+            text: expression,
+        }
+    }
+}

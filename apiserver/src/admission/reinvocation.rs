@@ -1,0 +1,68 @@
+//! Which webhooks or policies run again. After a change of the object by one of them, all mutating plugins run a second time, and with them
+//! those that were called before the change and ask for it (`reinvocationPolicy: IfNeeded`).
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The calls of a plugin's webhooks or policies in one write.
+#[derive(Debug)]
+pub(super) struct Reinvocation<K> {
+    /// Those that were called since the last change and may be called again.
+    called: BTreeSet<K>,
+    /// Those to call in the second round.
+    again: BTreeSet<K>,
+    is_second_round: bool,
+    /// The object after the first round.
+    output: Option<Value>,
+    was_changed: bool,
+}
+
+impl<K: Ord> Reinvocation<K> {
+    pub(super) fn new() -> Self {
+        Self {
+            called: BTreeSet::new(),
+            again: BTreeSet::new(),
+            is_second_round: false,
+            output: None,
+            was_changed: false,
+        }
+    }
+
+    /// True if one of them changed the object.
+    pub(super) fn was_changed(&self) -> bool {
+        self.was_changed
+    }
+
+    pub(super) fn is_second_round(&self) -> bool {
+        self.is_second_round
+    }
+
+    /// Begins a round with the object. In the second one, other plugins may have changed it.
+    pub(super) fn begin(&mut self, object: &Value) {
+        self.is_second_round = self.output.is_some();
+        if self.output.as_ref().is_some_and(|output| output != object) {
+            self.again.append(&mut self.called);
+        }
+    }
+
+    /// Ends a round with the object.
+    pub(super) fn end(&mut self, object: &Value) {
+        self.output = Some(object.clone());
+    }
+
+    /// True if this one is called in this round.
+    pub(super) fn is_due(&self, key: &K) -> bool {
+        !self.is_second_round || self.again.contains(key)
+    }
+
+    /// Records a change of the object.
+    pub(super) fn changed(&mut self) {
+        self.was_changed = true;
+        self.again.append(&mut self.called);
+    }
+
+    /// Records a call that asks to be repeated after later changes.
+    pub(super) fn called(&mut self, key: K) {
+        self.called.insert(key);
+    }
+}
