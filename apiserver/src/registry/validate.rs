@@ -97,7 +97,7 @@ fn make_relative_to_status(cause: &mut Cause) {
     let message = cause.message.replace(": status.", ": ");
     cause.message = message.replace(": status in body", ":  in body");
     if let Some((before, below)) = cause.message.split_once("\"status.")
-        && cause.field.is_empty()
+        && cause.field == "<nil>"
     {
         cause.message = format!("{before}\"{below}");
         "status".clone_into(&mut cause.field);

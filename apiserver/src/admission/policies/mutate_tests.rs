@@ -66,6 +66,7 @@ fn create(policies: &[Value]) -> Result<Value, ApiError> {
         caller: &NoCaller,
         options: &options,
         report: &report,
+        deadline: std::time::Instant::now() + std::time::Duration::from_mins(1),
     };
     let request = HookRequest {
         operation: HookOperation::Create,
