@@ -20,7 +20,6 @@ pub fn quoted(text: &str) -> String {
             '\u{c}' => quoted.push_str("\\f"),
             // Writing to a string cannot fail.
             ..' ' | '\u{7f}' => drop(write!(quoted, "\\x{:02x}", u32::from(character))),
-            '\u{80}'..'\u{a1}' | '\u{ad}' => drop(write!(quoted, "\\u{:04x}", u32::from(character))),
             other if is_printable(other) => quoted.push(other),
             ..='\u{ffff}' => drop(write!(quoted, "\\u{:04x}", u32::from(character))),
             _ => drop(write!(quoted, "\\U{:08x}", u32::from(character))),
@@ -30,12 +29,15 @@ pub fn quoted(text: &str) -> String {
     quoted
 }
 
-/// Whether Go considers a character printable. Marks are, which Rust escapes only at the start of a text.
+/// Whether Go considers a character printable. Combining marks are: Rust escapes them only at the start of a text.
 pub fn is_printable(c: char) -> bool {
-    if c.is_ascii() {
-        return !c.is_control();
+    if c.is_control() {
+        return false;
     }
-    !c.is_control() && !format!("a{c}").escape_debug().to_string().contains("\\u{")
+    let mut bytes = *b"a\0\0\0\0";
+    let length = c.encode_utf8(&mut bytes[1..]).len();
+    let text = std::str::from_utf8(&bytes[..=length]).unwrap_or_default();
+    c.is_ascii() || text.escape_debug().nth(1) != Some('\\')
 }
 
 /// Serializes a value as Go's `encoding/json`, which escapes `<`, `>` and `&`.

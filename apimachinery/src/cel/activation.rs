@@ -11,13 +11,18 @@ use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The maximum number of steps of comprehensions in one evaluation. kube-apiserver limits the cost to 1,000,000, and a step costs 5 or more.
 const MAX_STEPS: usize = 200_000;
+
+/// The maximum number of comprehensions within each other.
+const MAX_NESTED: usize = 12;
+/// The maximum number of permissions that one evaluation checks: kube-apiserver's cost of a check is 350,000.
+const MAX_CHECKS: usize = 2;
 
 /// The error of an evaluation that costs too much.
 pub(crate) const OVER_COST: &str = "operation cancelled: actual cost limit exceeded";
@@ -91,24 +96,32 @@ impl Activation {
         let failed = |why: &str| format!("expression '{}' resulted in error: {why}", expression.text());
         let compiled = expression.compiled().map_err(failed)?;
         loop {
-            self.state.steps.store(0, Ordering::Relaxed);
+            self.state.reset();
             let result = CelValue::resolve(compiled, &self.context);
             // The functions are shared between threads and outlive the request, so they cannot ask themselves: the evaluation is repeated
             // when the answers are there.
             if !self.state.answer(authorize) {
+                if self.state.is_over_cost() {
+                    return Err(failed(OVER_COST));
+                }
                 return result.map_err(|error| failed(&translate(&error.to_string())));
             }
         }
     }
 }
 
-/// Counts the steps of a rule with optional syntax.
+/// Counts the steps of rules.
 pub(crate) struct StepCounter(Arc<State>);
 
 impl StepCounter {
     /// Begins another evaluation.
     pub(crate) fn reset(&self) {
-        self.0.steps.store(0, Ordering::Relaxed);
+        self.0.reset();
+    }
+
+    /// Whether the evaluation had too many steps, whatever its result is.
+    pub(crate) fn is_over_cost(&self) -> bool {
+        self.0.is_over_cost()
     }
 }
 
@@ -127,8 +140,12 @@ pub(super) struct State {
     /// The permissions that were asked for.
     decisions: Mutex<BTreeMap<AccessCheck, Option<String>>>,
     /// The permissions to ask for.
-    pending: Mutex<Vec<AccessCheck>>,
+    pending: Mutex<BTreeSet<AccessCheck>>,
     steps: AtomicUsize,
+    /// How many permissions the evaluation has checked.
+    checks: AtomicUsize,
+    /// How deeply comprehensions are nested.
+    depth: AtomicUsize,
 }
 
 impl State {
@@ -139,14 +156,42 @@ impl State {
             decisions: Mutex::default(),
             pending: Mutex::default(),
             steps: AtomicUsize::new(0),
+            checks: AtomicUsize::new(0),
+            depth: AtomicUsize::new(0),
         }
     }
 
-    pub(super) fn count_step(&self) -> Result<CelValue, ExecutionError> {
-        if self.steps.fetch_add(1, Ordering::Relaxed) < MAX_STEPS {
-            return Ok(CelValue::Bool(true));
+    /// Counts steps of comprehensions; an error if there are too many.
+    pub(super) fn count_steps(&self, count: usize) -> Result<(), ExecutionError> {
+        if self.steps.fetch_add(count, Ordering::Relaxed) < MAX_STEPS {
+            return Ok(());
         }
         Err(ExecutionError::function_error(functions::COUNT_STEP, OVER_COST))
+    }
+
+    /// Evaluates a comprehension within others; an error if they are nested too deeply, which would need too much of the stack.
+    pub(super) fn nested(
+        &self,
+        evaluate: impl FnOnce() -> Result<CelValue, ExecutionError>,
+    ) -> Result<CelValue, ExecutionError> {
+        let depth = self.depth.fetch_add(1, Ordering::Relaxed);
+        let result = if depth < MAX_NESTED {
+            evaluate()
+        } else {
+            Err(ExecutionError::function_error(functions::COUNT_STEP, OVER_COST))
+        };
+        self.depth.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    /// Whether the evaluation had too many steps, whatever its result is.
+    fn is_over_cost(&self) -> bool {
+        self.steps.load(Ordering::Relaxed) > MAX_STEPS
+    }
+
+    fn reset(&self) {
+        self.steps.store(0, Ordering::Relaxed);
+        self.checks.store(0, Ordering::Relaxed);
     }
 
     /// Evaluates a composed variable, once.
@@ -174,10 +219,13 @@ impl State {
 
     /// Returns the decision about a permission, or an error that ends the evaluation until it is known.
     pub(super) fn decide(&self, check: AccessCheck) -> Result<Option<String>, ExecutionError> {
+        if self.checks.fetch_add(1, Ordering::Relaxed) >= MAX_CHECKS {
+            return Err(ExecutionError::function_error(functions::COUNT_STEP, OVER_COST));
+        }
         if let Some(decision) = lock(&self.decisions).get(&check) {
             return Ok(decision.clone());
         }
-        lock(&self.pending).push(check);
+        lock(&self.pending).insert(check);
         Err(ExecutionError::function_error("check", "not decided yet"))
     }
 

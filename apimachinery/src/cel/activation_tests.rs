@@ -114,6 +114,52 @@ fn items_that_fail_count_only_if_no_other_decides() {
 }
 
 #[test]
+fn evaluations_that_cost_too_much_are_cancelled() {
+    let nested = (0..14).fold("[1 / 0]".to_owned(), |range, _| format!("[{range}.all(y, true)]"));
+    let check = |group: &str| format!("authorizer.group('{group}').resource('pods').check('get').allowed()");
+    let expressions = [
+        // Ranges that fail.
+        format!("{nested}.all(y, true)"),
+        "[1].all(x, lists.range(500).all(y, lists.range(500).all(z, true))) || true".to_owned(),
+        format!(
+            "'aaaaaaaaaa'{}.size() > 0",
+            ".replace('a', 'aaaaaaaaaa')".repeat(8)
+        ),
+        format!("{} && {} && {}", check("a"), check("b"), check("c")),
+    ];
+    let evaluate_all = move || {
+        for expression in expressions {
+            let why = evaluate(&expression).unwrap_err();
+            assert!(why.ends_with(OVER_COST), "{expression}: {why}");
+        }
+    };
+    // Without optimization, parsing needs much of the stack.
+    let thread = std::thread::Builder::new().stack_size(16 << 20);
+    thread.spawn(evaluate_all).unwrap().join().unwrap();
+}
+
+#[test]
+fn patches_are_made_of_objects_and_plain_values() {
+    let activation = activation(&[]);
+    let configuration = |text: &str| activation.configuration(&Expression::compile(text), &|_| None);
+    let patch = |text: &str| activation.json_patch(&Expression::compile(text), &|_| None);
+    assert_eq!(
+        configuration("Object{spec: Object.spec{list: [1, 2], map: {'@type': 'x'}}}"),
+        Ok(json!({ "spec": { "list": [1, 2], "map": { "@type": "x" } } }))
+    );
+    assert!(configuration("object.?none.orValue('x')").is_err());
+    assert!(configuration("Object{spec: Object.other{}}").is_err());
+    assert_eq!(
+        patch("[JSONPatch{op: 'add', path: '/spec/t', value: [Object.spec.t{key: 'a'}]}]"),
+        Ok(json!([{ "op": "add", "path": "/spec/t", "value": [{ "key": "a" }] }]))
+    );
+    assert_eq!(
+        patch("[JSONPatch{op: 'add', path: '/at', value: timestamp('2024-01-01T00:00:00Z')}]"),
+        Ok(json!([{ "op": "add", "path": "/at", "value": "2024-01-01T00:00:00Z" }]))
+    );
+}
+
+#[test]
 fn types_are_values() {
     for (expression, expected) in [
         ("type(object.spec.replicas) == int", true),

@@ -1,6 +1,7 @@
 //! Comprehensions that kube-cel lacks, or evaluates in another way: those with two variables, to which macros expand ([`super::macros`]), and
 //! `all` and `exists` of items that fail while another item decides. Also the functions of their steps.
 
+use super::activation::State;
 use super::functions::{self, add};
 use super::macros::{MAP_INSERT, SORT_BY_KEYS};
 use kube_cel::cel::common::ast::{ComprehensionExpr, Expr, operators};
@@ -13,20 +14,29 @@ use std::sync::Arc;
 /// Evaluates its argument, a comprehension with two variables.
 const WITH_TWO_VARIABLES: &str = "@comprehension";
 /// Evaluates its argument, an `all` or `exists`.
-const JUNCTION: &str = "@all_or_exists";
+const ALL_OR_EXISTS: &str = "@all_or_exists";
+/// Lists and maps are copied when they grow: as many entries cost a step.
+const COPIES_PER_STEP: usize = 100;
 
 /// Adds the functions.
-pub(super) fn register(context: &mut Context<'_>) {
-    add(context, WITH_TWO_VARIABLES, |call| {
-        evaluate(comprehension(call)?, call.ptx)
+pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
+    let shared = state.clone();
+    add(context, WITH_TWO_VARIABLES, move |call| {
+        shared.nested(|| evaluate(comprehension(call)?, call.ptx, &shared))
     });
-    add(context, JUNCTION, |call| {
+    let shared = state.clone();
+    add(context, ALL_OR_EXISTS, move |call| {
         // kube-cel is faster, but an item that fails ends its evaluation.
         let [argument] = call.args else {
             return Err(ExecutionError::missing_argument_or_target());
         };
-        let result = Value::resolve(argument, call.ptx);
-        result.or_else(|_| evaluate(comprehension(call)?, call.ptx))
+        shared.nested(|| {
+            Value::resolve(argument, call.ptx).or_else(|_| {
+                // A range that fails again and again counts, too.
+                shared.count_steps(1)?;
+                evaluate(comprehension(call)?, call.ptx, &shared)
+            })
+        })
     });
     add(context, MAP_INSERT, map_insert);
     add(context, SORT_BY_KEYS, sort_by_keys);
@@ -44,7 +54,7 @@ pub(super) fn function_of(comprehension: &ComprehensionExpr) -> Option<&'static 
         step.func_name.as_str(),
         operators::LOGICAL_AND | operators::LOGICAL_OR
     );
-    is_junction.then_some(JUNCTION)
+    is_junction.then_some(ALL_OR_EXISTS)
 }
 
 fn comprehension<'call>(
@@ -59,7 +69,11 @@ fn comprehension<'call>(
     }
 }
 
-fn evaluate(comprehension: &ComprehensionExpr, context: &Context<'_>) -> Result<Value, ExecutionError> {
+fn evaluate(
+    comprehension: &ComprehensionExpr,
+    context: &Context<'_>,
+    state: &State,
+) -> Result<Value, ExecutionError> {
     let range = Value::resolve(&comprehension.iter_range, context)?;
     let mut scope = context.new_inner_scope();
     let initial = Value::resolve(&comprehension.accu_init, context)?;
@@ -87,7 +101,10 @@ fn evaluate(comprehension: &ComprehensionExpr, context: &Context<'_>) -> Result<
                 failure = None;
                 scope.add_variable_from_value(&*comprehension.accu_var, decided);
             }
-            Ok(accumulated) => scope.add_variable_from_value(&*comprehension.accu_var, accumulated),
+            Ok(accumulated) => {
+                state.count_steps(size(&accumulated) / COPIES_PER_STEP)?;
+                scope.add_variable_from_value(&*comprehension.accu_var, accumulated);
+            }
             Err(error) if is_junction => failure = failure.or(Some(error)),
             Err(error) => return Err(error),
         }
@@ -95,6 +112,15 @@ fn evaluate(comprehension: &ComprehensionExpr, context: &Context<'_>) -> Result<
     match failure {
         Some(error) => Err(error),
         None => Value::resolve(&comprehension.result, &scope),
+    }
+}
+
+/// The number of entries that a copy of the value copies.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::List(items) => items.len(),
+        Value::Map(map) => map.map.len(),
+        _ => 0,
     }
 }
 
@@ -156,7 +182,12 @@ fn sort_by_keys(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionEr
     let [Value::List(items), Value::List(keys)] = &args[..] else {
         return Err(ExecutionError::NoSuchOverload);
     };
-    if keys.windows(2).any(|two| two[0].partial_cmp(&two[1]).is_none()) {
+    // Without an order of all keys, they cannot be sorted.
+    let is_alike = |two: &[Value]| {
+        std::mem::discriminant(&two[0]) == std::mem::discriminant(&two[1])
+            && two[0].partial_cmp(&two[1]).is_some()
+    };
+    if !keys.windows(2).all(is_alike) {
         let why = "list elements must have the same type";
         return Err(ExecutionError::function_error(SORT_BY_KEYS, why));
     }

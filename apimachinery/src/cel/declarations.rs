@@ -166,7 +166,9 @@ fn describe(expression: &str, invalid: &[Invalid]) -> String {
                 let pattern = format!(r"(?:^|[^.\w]\s*){}\s*(\{{)", regex::escape(name));
                 (pattern, None, undeclared(name))
             }
-            Invalid::MadeField { name, why } => (format!(r"[{{,]\s*\??{name}\s*(:)"), None, why.clone()),
+            Invalid::ConstructedField { name, why } => {
+                (format!(r"[{{,]\s*\??{name}\s*(:)"), None, why.clone())
+            }
             Invalid::Field { name, is_tested, why } => {
                 let pattern = if *is_tested {
                     format!(r"\bhas\s*(\()[^()]*\.\s*{name}\s*\)")

@@ -1,4 +1,4 @@
-//! Compilation of expressions about admission requests.
+//! Compilation of expressions about admission requests, and of rules.
 
 use super::lowering::{lower, lower_typed};
 use kube_cel::cel::parser::{Expression as Ast, Parser};

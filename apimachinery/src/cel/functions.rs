@@ -49,12 +49,15 @@ pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
     add(context, HAS, has);
     add(context, OPTIONAL_SELECT, optional_select);
     add(context, APPLY, apply);
-    add(context, AND, |call| junction(call, false));
-    add(context, OR, |call| junction(call, true));
-    comprehensions::register(context);
+    add(context, AND, |call| logical_and_or(call, false));
+    add(context, OR, |call| logical_and_or(call, true));
+    comprehensions::register(context, state);
     type_values::register(context);
     let shared = state.clone();
-    add(context, COUNT_STEP, move |_| shared.count_step());
+    add(context, COUNT_STEP, move |_| {
+        shared.count_steps(1)?;
+        Ok(Value::Bool(true))
+    });
     let shared = state.clone();
     add(context, VARIABLE, move |call| {
         let [name] = texts(call.args, call)?.try_into().unwrap_or_default();
@@ -101,18 +104,13 @@ fn apply(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
         return Err(ExecutionError::missing_argument_or_target());
     };
     let argument = Value::resolve(argument, call.ptx)?;
-    let is_string = matches!(&function.expr, Expr::Call(called) if called.func_name == "string");
-    if let (Value::Bool(truth), true) = (&argument, is_string) {
-        // kube-cel does not convert booleans.
-        return Ok(Value::String(Arc::new(truth.to_string())));
-    }
     let mut scope = call.ptx.new_inner_scope();
     scope.add_variable_from_value(ARGUMENT, argument);
     Value::resolve(function, &scope)
 }
 
 /// Evaluates operands until one decides, with the value `decisive`.
-fn junction(call: &FunctionContext<'_, '_>, decisive: bool) -> Result<Value, ExecutionError> {
+fn logical_and_or(call: &FunctionContext<'_, '_>, decisive: bool) -> Result<Value, ExecutionError> {
     let mut failure = None;
     for operand in call.args {
         match Value::resolve(operand, call.ptx) {

@@ -66,7 +66,7 @@ pub(super) fn qualified(call: &CallExpr) -> (Cow<'_, str>, Option<&IdedExpr>) {
     (Cow::Borrowed(&call.func_name), call.target.as_deref())
 }
 
-/// Macros of kube-apiserver that kube-cel lacks, some only with as many arguments, and `dyn`.
+/// Macros that were not expanded, some only with as many arguments, and `dyn`.
 const MISSING: &[&str] = &[
     "all",
     "dyn",

@@ -100,18 +100,16 @@ impl Lowering {
 
     /// Makes a map of an object, in which a key has the name of its type.
     fn object(&mut self, object: StructExpr) -> Result<MapExpr, String> {
-        let entry = |name: &str, value: IdedExpr, optional: bool| IdedEntryExpr {
+        let entry = |key: IdedExpr, value: IdedExpr, optional: bool| IdedEntryExpr {
             id: 0,
-            expr: EntryExpr::MapEntry(MapEntryExpr {
-                key: literal(name),
-                value,
-                optional,
-            }),
+            expr: EntryExpr::MapEntry(MapEntryExpr { key, value, optional }),
         };
-        let mut entries = vec![entry(patches::TYPE_KEY, literal(&object.type_name), false)];
+        let type_key = unnumbered(Expr::Literal(LiteralValue::Boolean(patches::TYPE_KEY.into())));
+        let mut entries = vec![entry(type_key, literal(&object.type_name), false)];
         for field in object.entries {
             if let EntryExpr::StructField(field) = field.expr {
-                entries.push(entry(&field.field, self.lower(field.value)?, field.optional));
+                let value = self.lower(field.value)?;
+                entries.push(entry(literal(&field.field), value, field.optional));
             }
         }
         Ok(MapExpr { entries })

@@ -8,7 +8,7 @@ static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let words = [
         (r"^No such key", "no such key"),
         (r"^No such overload$", "no such overload"),
-        // The functions of expressions about admission requests have messages of their own.
+        // The functions of this project have messages of their own.
         (r"^Error executing function '@\w+': (?s)(.*)$", "$1"),
         (r"(?i)^.*remainder.*by zero.*$", "modulus by zero"),
         (r"(?i)^.*by zero.*$", "division by zero"),
@@ -30,7 +30,7 @@ static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "type conversion error from 'string' to '$1'",
         ),
         (
-            r"^Error executing function '(?:bool|lists\.range|url)': (.*)$",
+            r"^Error executing function '(?:bool|lists\.range|replace|url)': (.*)$",
             "$1",
         ),
         (

@@ -12,6 +12,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::thread::LocalKey;
 
+/// The maximum size of a text that replacements make. It must not fill the memory.
+const MAX_TEXT_BYTES: usize = 10 << 20;
 const OVERFLOW: &str = "timestamp overflow";
 
 thread_local! {
@@ -55,7 +57,7 @@ fn size(This(this): This<Value>) -> ResolveResult {
     Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
 }
 
-/// A truth, or the text of one, as Go reads it.
+/// Converts a bool, or a string as Go's `strconv.ParseBool`.
 fn bool(This(this): This<Value>) -> ResolveResult {
     let truth = match &this {
         Value::Bool(truth) => Some(*truth),
@@ -114,6 +116,11 @@ fn replace(This(this): This<Arc<String>>, Arguments(args): Arguments) -> Resolve
         _ => return Err(ExecutionError::NoSuchOverload),
     };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let count = this.matches(from.as_str()).take(limit).count();
+    let added = count.saturating_mul(to.len());
+    if this.len().saturating_add(added) > MAX_TEXT_BYTES {
+        return Err(ExecutionError::function_error("replace", OVER_COST));
+    }
     let replaced = this.replacen(from.as_str(), to, limit);
     Ok(Value::String(Arc::new(replaced)))
 }
@@ -211,18 +218,25 @@ fn range(length: i64) -> ResolveResult {
 }
 
 fn string(This(this): This<Value>) -> ResolveResult {
-    let text = match this {
+    match text_of(&this) {
+        Some(text) => Ok(Value::String(Arc::new(text))),
+        None => original(&STRING, this),
+    }
+}
+
+/// The text of a value as Go writes it; None for what kube-cel converts.
+pub(super) fn text_of(value: &Value) -> Option<String> {
+    Some(match value {
         Value::Bool(truth) => truth.to_string(),
-        Value::Float(number) => go_format::float(number),
+        Value::Float(number) => go_format::float(*number),
         Value::Duration(duration) => {
-            let sign = if duration.num_milliseconds() < 0 { "-" } else { "" };
+            let sign = if *duration < duration.abs() { "-" } else { "" };
             let seconds = duration.abs().to_std().unwrap_or_default().as_secs_f64();
             format!("{sign}{seconds}s")
         }
         Value::Timestamp(time) => shortened_time(&time.to_rfc3339()),
-        other => return original(&STRING, other),
-    };
-    Ok(Value::String(Arc::new(text)))
+        _ => return None,
+    })
 }
 
 /// Returns a time as Go writes it: without zeros at the end of the fraction, and with Z for UTC.
@@ -263,7 +277,7 @@ mod tests {
             "'é'.size() == 1 && size('abc') == 3 && size([1, 2]) == 2 && size({'a': 1}) == 1 && size(b'ab') == 2",
             "lists.range(3) == [0, 1, 2] && [1, 2].first().value() == 1 && [1, 2].last().value() == 2",
             "string(true) == 'true' && string(1e100) == '1e+100' && string(123456789.0) == '1.23456789e+08'",
-            "string(duration('5m')) == '300s' && string(duration('-1500ms')) == '-1.5s'",
+            "string(duration('5m')) == '300s' && string(duration('-1500ms')) == '-1.5s' && string(duration('-500us')) == '-0.0005s'",
             "timestamp(timestamp('2020-01-01T00:00:00Z')) == timestamp(1577836800) && int(timestamp(7)) == 7 && int('8') == 8",
             "duration(duration('1s')) == duration('1000ms') && bytes(bytes('a')) == b'a' && int(2.9) == 2",
             "'abc'.split('') == ['a', 'b', 'c'] && 'abc'.split('', 2) == ['a', 'bc'] && 'a,b'.split(',', 0) == [] && ''.split('') == []",

@@ -1,8 +1,8 @@
 //! The results of expressions of mutating admission policies: objects of the types `Object…`, and lists of `JSONPatch`. [`super::lowering`]
 //! makes maps of such objects, in which a key has the name of the type.
 
-use super::type_values;
 use super::types::Type;
+use super::{overrides, type_values};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube_cel::cel::Value as CelValue;
@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 pub(super) const OBJECT: &str = "Object";
 /// The type of an operation of a JSON patch.
 pub(super) const JSON_PATCH: &str = "JSONPatch";
-/// The key of an object's type in the map that it becomes.
-pub(super) const TYPE_KEY: &str = "@type";
+/// The key of an object's type in the map that it becomes. JSON has no such keys.
+pub(super) const TYPE_KEY: bool = true;
 
 /// Escapes a step of a path of a JSON patch.
 pub(super) const ESCAPE_KEY: &str = "jsonpatch.escapeKey";
@@ -40,6 +40,12 @@ pub(super) fn is_patch_type(name: &str) -> bool {
 ///
 /// Returns kube-apiserver's message if types of nested objects are not named by their paths, or a value cannot be part of an object.
 pub(super) fn configuration(result: &CelValue) -> Result<Value, String> {
+    if type_of(result).is_none() {
+        let name = type_values::name_of(result);
+        return Err(format!(
+            "unsupported return type from ApplyConfiguration expression: {name}"
+        ));
+    }
     let mut mismatches = vec![];
     let value = to_json(result, OBJECT, &mut mismatches)?;
     in_one_text(&mismatches)?;
@@ -67,15 +73,15 @@ fn operation(operation: &CelValue) -> Result<Value, String> {
     };
     let mut result = Map::new();
     for (key, value) in fields.map.iter() {
-        let name = key.to_string();
-        if name == TYPE_KEY {
-            continue;
-        }
+        let Key::String(name) = key else { continue };
+        let name = name.to_string();
         let mut mismatches = vec![];
-        // The root of a value may be of any type.
-        let root = type_of(value).unwrap_or(OBJECT);
-        let converted = to_json(value, root, &mut mismatches)?;
-        in_one_text(&mismatches)?;
+        // The root of a value may be of any type; below a list or map, types are not checked.
+        let root = type_of(value);
+        let converted = to_json(value, root.unwrap_or(OBJECT), &mut mismatches)?;
+        if root.is_some() {
+            in_one_text(&mismatches)?;
+        }
         let is_absent = name == "from" && converted == "";
         if !is_absent {
             result.insert(name, converted);
@@ -94,7 +100,7 @@ fn in_one_text(mismatches: &[String]) -> Result<(), String> {
 /// The type of an object that the expression made.
 fn type_of(value: &CelValue) -> Option<&str> {
     let CelValue::Map(fields) = value else { return None };
-    match fields.map.get(&Key::from(TYPE_KEY)) {
+    match fields.map.get(&Key::Bool(TYPE_KEY)) {
         Some(CelValue::String(name)) => Some(name),
         _ => None,
     }
@@ -123,18 +129,20 @@ fn to_json(value: &CelValue, expected: &str, mismatches: &mut Vec<String>) -> Re
             }
             let mut object = Map::new();
             for (key, value) in fields.map.iter() {
-                let Key::String(name) = key else {
-                    return Err(format!("map key {key} is not a string"));
+                let name = match key {
+                    Key::String(name) => name,
+                    Key::Bool(TYPE_KEY) if ty.is_some() => continue,
+                    _ => return Err(format!("map key {key} is not a string")),
                 };
-                if name.as_str() == TYPE_KEY {
-                    continue;
-                }
                 // The keys of maps do not belong to the path.
                 let below = ty.map(|_| format!("{expected}.{name}"));
                 let below = below.as_deref().unwrap_or(expected);
                 object.insert(name.to_string(), to_json(value, below, mismatches)?);
             }
             Value::Object(object)
+        }
+        time @ (CelValue::Timestamp(_) | CelValue::Duration(_)) => {
+            overrides::text_of(time).unwrap_or_default().into()
         }
         other => {
             let name = type_values::name_of(other);

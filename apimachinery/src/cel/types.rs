@@ -26,8 +26,8 @@ pub(super) enum Invalid {
     UndeclaredFunction(String),
     /// The type of an object.
     UndeclaredType(String),
-    /// A field of an object that a mutation makes.
-    MadeField {
+    /// A field of an object that a mutation constructs.
+    ConstructedField {
         name: String,
         why: String,
     },
@@ -150,10 +150,10 @@ impl<'a> Scope<'a> {
                     field.field
                 );
                 let name = field.field.clone();
-                self.report(Invalid::MadeField { name, why });
+                self.report(Invalid::ConstructedField { name, why });
             }
         }
-        Type::Made(name.into())
+        Type::Constructed(name.into())
     }
 
     /// Infers in the order of the text, so that calls of one function can be told apart by their number.
@@ -277,7 +277,7 @@ impl<'a> Scope<'a> {
     fn find_field(&self, operand: &Type, field: &str) -> Option<Type> {
         match operand {
             Type::Dyn | Type::Any => Some(Type::Dyn),
-            Type::Made(name) => patches::field(name, field),
+            Type::Constructed(name) => patches::field(name, field),
             Type::Map(_, value) => Some((**value).clone()),
             Type::Object(VARIABLES) => self
                 .declared

@@ -63,8 +63,10 @@ fn url(This(value): This<Value>) -> ResolveResult {
         return Err(ExecutionError::NoSuchOverload);
     };
     // Only the second time as a URL with a fragment, as kube-apiserver does.
-    let without_fragment = value.split('#').next().unwrap_or_default();
-    let parsed = parse(&value, Source::Request).and_then(|_| parse(without_fragment, Source::Text));
+    let (without_fragment, fragment) = value.split_once('#').unwrap_or((&value, ""));
+    let parsed = parse(&value, Source::Request)
+        .and_then(|_| unescape(fragment, Part::Path))
+        .and_then(|_| parse(without_fragment, Source::Text));
     let parsed = parsed.map_err(|why| {
         let why = format!(
             "URL parse error during conversion from string: parse {}: {why}",

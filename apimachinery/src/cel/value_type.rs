@@ -16,8 +16,8 @@ pub(crate) enum Type {
     Simple(&'static str),
     /// An object with fields: the path of its fields in [`super::fields`].
     Object(&'static str),
-    /// An object that a mutation makes, by the name of its type.
-    Made(Arc<str>),
+    /// An object that a mutation constructs, by the name of its type.
+    Constructed(Arc<str>),
     /// An object with the fields of a schema.
     Schema(Arc<Value>),
     List(Box<Type>),
@@ -36,7 +36,7 @@ impl fmt::Display for Type {
             Self::Dyn | Self::Empty | Self::Unknown => formatter.write_str("dyn"),
             Self::Any => formatter.write_str("google.protobuf.Any"),
             Self::Simple(name) | Self::Object(name) => formatter.write_str(name),
-            Self::Made(name) => formatter.write_str(name),
+            Self::Constructed(name) => formatter.write_str(name),
             Self::Schema(_) => formatter.write_str("object"),
             Self::List(item) => write!(formatter, "list({item})"),
             Self::Map(key, value) => write!(formatter, "map({key}, {value})"),
@@ -50,7 +50,7 @@ impl Type {
     pub(super) fn has_fields(&self) -> bool {
         matches!(
             self,
-            Self::Made(_) | Self::Map(..) | Self::Object(_) | Self::Schema(_)
+            Self::Constructed(_) | Self::Map(..) | Self::Object(_) | Self::Schema(_)
         )
     }
 

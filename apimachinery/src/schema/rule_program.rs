@@ -79,7 +79,11 @@ impl RuleProgram {
             } else if self.old_is_optional {
                 scope.add_variable_from_value("oldSelf", CelValue::Null);
             }
-            match CelValue::resolve(rule, &scope) {
+            let result = CelValue::resolve(rule, &scope);
+            if steps.is_over_cost() {
+                return Some(Violation::OverCost);
+            }
+            match result {
                 Ok(CelValue::Bool(true)) => None,
                 Ok(CelValue::Bool(false)) => Some(Violation::False(self.message(&scope))),
                 Ok(_) => Some(Violation::Failed("rule did not evaluate to bool".to_owned())),

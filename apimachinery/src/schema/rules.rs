@@ -109,12 +109,12 @@ impl Rules {
                 let Some(violation) = rule.program.evaluate(&shown, old.as_ref()) else {
                     continue;
                 };
+                let error = rule.error(&violation, value, schema, path);
                 if matches!(violation, Violation::OverCost) {
-                    found.errors.push(rule.cost_error(schema, path));
+                    found.errors.push(error);
                     found.is_over_cost = true;
                     return;
                 }
-                let error = rule.error(&violation, value, schema, path);
                 // Rules that compare with the old value are about the change.
                 let ratchets = !rule.program.reads_old() && matches!(violation, Violation::False(_));
                 if ratchets && nearest.is_some_and(Correlation::is_unchanged) {
@@ -224,7 +224,7 @@ impl Rule {
         }
     }
 
-    /// What names the rule in errors.
+    /// The rule's message, else its text.
     fn title(&self) -> &str {
         if self.message.is_empty() {
             &self.text

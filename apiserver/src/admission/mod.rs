@@ -64,7 +64,7 @@ pub(crate) struct Attributes<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) authorizer: &'a Authorizer,
     pub(crate) dry_run: bool,
-    /// None if the write calls no webhooks.
+    /// None if the write calls no webhooks and evaluates no policies.
     pub(crate) webhooks: Option<WebhookContext<'a>>,
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn validate(
     })
 }
 
-/// Lets only webhooks change an object that other plugins do not see: one that is answered but not stored, or the scale of an object.
+/// Lets only webhooks and policies change an object that other plugins do not see: one that is answered but not stored, or the scale of an object.
 pub(crate) fn mutate_by_webhooks(
     plugins: &[AdmissionPlugin],
     attributes: &Attributes<'_>,
@@ -147,7 +147,7 @@ pub(crate) fn mutate_by_webhooks(
     mutate(webhook_plugins(plugins), attributes, object)
 }
 
-/// Lets only webhooks refuse an object that other plugins do not see.
+/// Lets only webhooks and policies refuse an object that other plugins do not see.
 pub(crate) fn validate_by_webhooks(
     plugins: &[AdmissionPlugin],
     attributes: &Attributes<'_>,

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 #[derive(Debug)]
 pub(super) struct Reinvocation<K> {
     /// Those that were called since the last change and may be called again.
-    called: BTreeSet<K>,
+    previously_invoked: BTreeSet<K>,
     /// Those to call in the second round.
-    again: BTreeSet<K>,
+    to_reinvoke: BTreeSet<K>,
     is_second_round: bool,
     /// The object after the first round.
     output: Option<Value>,
@@ -20,8 +20,8 @@ pub(super) struct Reinvocation<K> {
 impl<K: Ord> Reinvocation<K> {
     pub(super) fn new() -> Self {
         Self {
-            called: BTreeSet::new(),
-            again: BTreeSet::new(),
+            previously_invoked: BTreeSet::new(),
+            to_reinvoke: BTreeSet::new(),
             is_second_round: false,
             output: None,
             was_changed: false,
@@ -41,7 +41,7 @@ impl<K: Ord> Reinvocation<K> {
     pub(super) fn begin(&mut self, object: &Value) {
         self.is_second_round = self.output.is_some();
         if self.output.as_ref().is_some_and(|output| output != object) {
-            self.again.append(&mut self.called);
+            self.to_reinvoke.append(&mut self.previously_invoked);
         }
     }
 
@@ -52,17 +52,17 @@ impl<K: Ord> Reinvocation<K> {
 
     /// True if this one is called in this round.
     pub(super) fn is_due(&self, key: &K) -> bool {
-        !self.is_second_round || self.again.contains(key)
+        !self.is_second_round || self.to_reinvoke.contains(key)
     }
 
     /// Records a change of the object.
-    pub(super) fn changed(&mut self) {
+    pub(super) fn require_reinvocation(&mut self) {
         self.was_changed = true;
-        self.again.append(&mut self.called);
+        self.to_reinvoke.append(&mut self.previously_invoked);
     }
 
     /// Records a call that asks to be repeated after later changes.
-    pub(super) fn called(&mut self, key: K) {
-        self.called.insert(key);
+    pub(super) fn invoked(&mut self, key: K) {
+        self.previously_invoked.insert(key);
     }
 }

@@ -29,11 +29,3 @@ pub(super) fn extensions(registry: &Registry, catalog: &Catalog) -> Extensions {
     }
     groups
 }
-
-/// Returns a number that changes with the groups; zero if there are none.
-pub(super) fn revision(registry: &Registry, extensions: &Extensions) -> u64 {
-    match extensions.as_slice() {
-        [] => 0,
-        _ => registry.store.newest_change(API_SERVICES),
-    }
-}

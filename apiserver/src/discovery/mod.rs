@@ -10,7 +10,7 @@ mod version;
 
 pub use version::VersionInfo;
 
-use crate::registry::Registry;
+use crate::registry::{API_SERVICES, Registry};
 use crate::render::{
     ApiResponse, JSON, MEDIA_TYPES, ResponseFormat, accept_header, check_route, is_browser, respond,
 };
@@ -58,8 +58,10 @@ pub(crate) fn handle(
         };
         return match checked {
             Ok(()) => {
+                // Read first, so that a later change of the groups gets another tag.
+                let revision = served.registry.store.newest_change(API_SERVICES);
                 let extensions = if is_core { vec![] } else { extensions() };
-                let revision = extensions::revision(served.registry, &extensions);
+                let revision = if extensions.is_empty() { 0 } else { revision };
                 let tag = EntityTag::new(catalog.revision().wrapping_add(revision));
                 let document = || aggregated::document_response(&catalog, extensions, is_core, encoding);
                 let mut response = tag.respond(headers, document);

@@ -1,4 +1,4 @@
-//! The condition `Available` of APIServices: those with a service stand for an extension server, to which this server forwards nothing.
+//! The condition `Available` of APIServices with a service. They name an extension server; requests are not forwarded to it.
 
 use super::reconcile_on_changes;
 use crate::auth::User;
@@ -117,6 +117,9 @@ fn set_condition(registry: &Registry, target: &Target, object: &Value, condition
     // If the object is changed or deleted at the same time, that causes another round.
     let _ = registry.guaranteed_update(target, "status", false, context, |old| {
         let mut new = old.cloned().unwrap_or_default();
+        if new["spec"]["service"].is_null() {
+            return Ok(new.into());
+        }
         let conditions = new["status"]["conditions"]
             .as_array()
             .cloned()

@@ -31,7 +31,11 @@ pub(crate) async fn serve(
         return Ok(respond::malformed_request());
     }
     if RequestInfo::is_incomplete(request.uri().path()) {
-        return Ok(respond::incomplete_path(&request.uri().to_string()));
+        let uri = request.uri();
+        let path = uri
+            .path_and_query()
+            .map_or(uri.path(), |path_and_query| path_and_query.as_str());
+        return Ok(respond::incomplete_path(path));
     }
     let received = ReceivedRequest::new(&state, request, &client_cert);
     let Some(layer) = state.layer.clone() else {
@@ -75,8 +79,7 @@ impl ReceivedRequest {
         let info = RequestInfo::new(&parts.method, parts.uri.path(), &query);
         let mut draft = AuditDraft::new(&parts.headers);
         // Watches and connections ignore the timeout, even an invalid one.
-        let is_long_running = info.verb == "watch" || connect::is_connection(&info);
-        let limit = if is_long_running {
+        let limit = if is_long_running(&info) {
             timeout::of_query(&Query::default())
         } else {
             timeout::of_query(&query)
@@ -106,9 +109,13 @@ impl ReceivedRequest {
             mut draft,
             deadline,
         } = self;
-        let until = deadline.as_ref().ok().copied();
+        let until = deadline
+            .as_ref()
+            .ok()
+            .copied()
+            .filter(|_| !is_long_running(&info));
         let mut flow = HeaderMap::new();
-        if until.is_some() && !connect::is_connection(&info) {
+        if deadline.is_ok() && !connect::is_connection(&info) {
             let store = &state.registry.store;
             state
                 .flow_schemas
@@ -138,6 +145,11 @@ impl ReceivedRequest {
             response
         }
     }
+}
+
+/// True for watches and connections, which have no deadline.
+fn is_long_running(info: &RequestInfo) -> bool {
+    info.verb == "watch" || connect::is_connection(info)
 }
 
 /// Waits for the response; None if the deadline passes. A deadline that has passed counts, even if the response is ready at once.

@@ -88,7 +88,7 @@ impl Registry {
         context: WriteContext<'_>,
     ) -> Result<Vec<String>, ApiError> {
         let warnings = self.decode(target, object, context.options)?;
-        // That of a scale is checked with its name.
+        // The namespace of a scale is checked with its name.
         if subresource != "scale" {
             check_namespace(target, object)?;
         }

@@ -11,12 +11,14 @@ use crate::auth::{ResourceAttributes, User};
 use crate::kinds::{Catalog, convert};
 use crate::meta;
 use crate::request::WriteOptions;
+use crate::request::timeout::timeout_error;
 use crate::status::{ApiError, Cause};
 use crate::storage::{Object, WriteConflict};
 use crate::strategy::{self, warnings};
 use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The user and the options of a write.
 #[derive(Clone, Copy, Debug)]
@@ -244,6 +246,12 @@ impl Registry {
         write: &Write<'_>,
         mut object: Value,
     ) -> Result<Result<Arc<Object>, WriteConflict>, ApiError> {
+        // The client has been told that the write failed.
+        if let Some(hooks) = write.context.webhooks
+            && hooks.deadline <= Instant::now()
+        {
+            return Err(timeout_error());
+        }
         let kind = &write.target.kind;
         let target = Target::new(kind, &write.target.namespace, meta::name(&object));
         let dry_run = write.context.options.dry_run;

@@ -98,6 +98,11 @@ pub(crate) fn malformed_request() -> ApiResponse {
 pub(crate) fn incomplete_path(path: &str) -> ApiResponse {
     let why = "failed to create RequestInfo: unable to determine kind and namespace from url";
     let text = format!("Internal Server Error: {}: {why}, {path}\n", quoted(path));
+    // As kube-apiserver escapes it for HTML.
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
     let mut response = bytes(500, "text/plain; charset=utf-8", text);
     forbid_sniffing(&mut response);
     response

@@ -46,7 +46,7 @@ pub(crate) fn limit_warnings(response: &mut ApiResponse) {
     response.headers_mut().remove(WARNING);
     let mut written = 0;
     for text in &texts {
-        // One warning that is too long is sent all the same.
+        // A single warning that is too long is still sent.
         if written >= MAX_TOTAL_CHARACTERS {
             break;
         }

@@ -323,14 +323,17 @@ pub(crate) fn field_manager_causes(manager: &str, field: &str) -> Vec<Cause> {
         let message = format!("Too long: may not be more than {MAX_BYTES} bytes");
         causes.push(Cause::new("FieldValueTooLong", field, message));
     }
-    for (at, character) in manager.char_indices() {
-        if !is_printable(character) {
-            let why = format!(
-                "invalid character U+{:04X} (at position {at})",
-                u32::from(character)
-            );
-            causes.push(Cause::invalid(field, &json!(manager), why));
-        }
+    // Each cause repeats the name: of one that is too long, a few are enough.
+    let max_causes = if causes.is_empty() { usize::MAX } else { 10 };
+    let invalid = manager
+        .char_indices()
+        .filter(|(_, character)| !is_printable(*character));
+    for (at, character) in invalid.take(max_causes) {
+        let why = format!(
+            "invalid character U+{:04X} (at position {at})",
+            u32::from(character)
+        );
+        causes.push(Cause::invalid(field, &json!(manager), why));
     }
     causes
 }

@@ -14,8 +14,8 @@ use crate::storage::Store;
 use crate::webhook_client::WebhookCaller;
 use serde_json::{Value, json};
 
-/// The indexes of a policy and of its invocation.
-type Key = (usize, usize);
+/// The index of a policy, the name of its binding, and namespace and name of the params.
+type Key = (usize, String, String);
 
 /// The evaluations of the mutating policies in one write. If a policy changed the object, all plugins run again.
 pub(crate) struct MutatingPolicies<'a> {
@@ -24,7 +24,7 @@ pub(crate) struct MutatingPolicies<'a> {
     reinvocation: Reinvocation<Key>,
 }
 
-/// What refuses a request, if the policy does not ignore errors.
+/// An error of a policy with `failurePolicy: Fail`.
 struct PolicyError {
     message: String,
     /// Whether the policy was evaluated.
@@ -77,21 +77,24 @@ impl<'a> MutatingPolicies<'a> {
         }
         let namespace = namespace_object(&request)?;
         let mut errors = vec![];
+        // Errors of configurations come before those of evaluations.
+        for (policy, invocations) in policies.iter().zip(&invocations) {
+            let failed = invocations
+                .iter()
+                .filter_map(|invocation| invocation.as_ref().err());
+            errors.extend(failed.filter_map(|error| PolicyError::configuration(&policy.definition, error)));
+        }
         let mut was_mutated = false;
-        for (at, (policy, invocations)) in policies.iter().zip(invocations).enumerate() {
-            for (number, invocation) in invocations.into_iter().enumerate() {
-                match invocation {
-                    Err(error) => errors.extend(PolicyError::configuration(&policy.definition, &error)),
-                    Ok(invocation) => {
-                        let key = (at, number);
-                        was_mutated |=
-                            self.invoke(policy, &invocation, key, versioned, &namespace, &mut errors)?;
-                    }
-                }
+        for (at, (policy, invocations)) in policies.iter().zip(&invocations).enumerate() {
+            for invocation in invocations.iter().flatten() {
+                let params = &invocation.params;
+                let params = format!("{}/{}", meta::namespace(params), meta::name(params));
+                let key = (at, invocation.binding.name.clone(), params);
+                was_mutated |= self.invoke(policy, invocation, key, versioned, &namespace, &mut errors)?;
             }
         }
         if was_mutated {
-            self.reinvocation.changed();
+            self.reinvocation.require_reinvocation();
         }
         self.refuse(&errors, &versioned.1)
     }
@@ -149,10 +152,10 @@ impl<'a> MutatingPolicies<'a> {
         let was_mutated = mutated.is_some();
         if let Some(mutated) = mutated.filter(|mutated| mutated != object) {
             *object = mutated;
-            self.reinvocation.changed();
+            self.reinvocation.require_reinvocation();
         }
         if policy.is_reinvoked {
-            self.reinvocation.called(key);
+            self.reinvocation.invoked(key);
         }
         Ok(was_mutated)
     }

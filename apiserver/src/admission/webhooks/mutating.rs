@@ -98,10 +98,10 @@ impl<'a> MutatingWebhooks<'a> {
             };
             self.annotate(format!("mutation.{call}"), &annotation);
             if mutated {
-                self.reinvocation.changed();
+                self.reinvocation.require_reinvocation();
             }
             if hook.is_reinvoked {
-                self.reinvocation.called(at);
+                self.reinvocation.invoked(at);
             }
             let Err(error) = outcome else { continue };
             if let Some(refusal) = error.refusal(hook) {

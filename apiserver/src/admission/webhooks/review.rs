@@ -111,7 +111,7 @@ impl PendingReview {
         let failed = |why: String| HookError::failed(hook, why);
         let (uid, version) = (self.uid, self.version);
         let review = self.call.wait();
-        // What comes too late, also by ignoring a failure, changes nothing.
+        // After the deadline the request fails, whatever the failure policy is.
         if context.deadline <= Instant::now() {
             return Err(HookError::Refused(timeout_error()));
         }
