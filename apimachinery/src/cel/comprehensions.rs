@@ -143,10 +143,14 @@ fn pairs(range: &Value) -> Result<Vec<(Value, Value)>, ExecutionError> {
     }
 }
 
+fn arguments(call: &FunctionContext<'_, '_>) -> Result<Vec<Value>, ExecutionError> {
+    let args = call.args.iter().map(|arg| Value::resolve(arg, call.ptx));
+    args.collect()
+}
+
 /// Adds a key with a value, or the entries of a second map, to a map.
 fn map_insert(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
-    let args = call.args.iter().map(|arg| Value::resolve(arg, call.ptx));
-    let args: Vec<Value> = args.collect::<Result<_, _>>()?;
+    let args = arguments(call)?;
     let (map, added): (&Map, HashMap<Key, Value>) = match &args[..] {
         [Value::Map(map), Value::Map(added)] => (map, (*added.map).clone()),
         [Value::Map(map), key, value] => (map, HashMap::from([(to_key(key)?, value.clone())])),
@@ -177,8 +181,7 @@ fn to_key(value: &Value) -> Result<Key, ExecutionError> {
 
 /// Sorts a list by a list of keys, one for each item. Items of equal keys keep their order.
 fn sort_by_keys(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
-    let args = call.args.iter().map(|arg| Value::resolve(arg, call.ptx));
-    let args: Vec<Value> = args.collect::<Result<_, _>>()?;
+    let args = arguments(call)?;
     let [Value::List(items), Value::List(keys)] = &args[..] else {
         return Err(ExecutionError::NoSuchOverload);
     };

@@ -250,7 +250,7 @@ fn unescape(text: &str, part: Part) -> Result<String, String> {
                     let shown: String = text[text.len() - rest.len() - 1..].chars().take(3).collect();
                     return Err(format!("invalid URL escape {}", quoted(&shown)));
                 };
-                // A host may escape what is not ASCII, a zone also what is plain.
+                // In a host, only bytes outside ASCII may be escaped; in a zone, also bytes that stand for themselves.
                 let is_refused = match part {
                     Part::Host => value < 0x80,
                     Part::Zone => {

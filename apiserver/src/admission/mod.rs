@@ -302,12 +302,14 @@ impl Attributes<'_> {
 
     /// The 403 of a plugin. The name of a new object may not be generated yet.
     fn forbidden(&self, object: &Value, why: impl fmt::Display) -> ApiError {
-        let names = [
-            self.name,
-            meta::name(object),
-            meta::text(&object["metadata"], "generateName"),
-        ];
-        let name = names.into_iter().find(|name| !name.is_empty());
-        ApiError::forbidden(self.kind, name.unwrap_or("Unknown"), why)
+        forbidden(self.kind, self.name, object, why)
     }
+}
+
+/// The 403 for a request. `name` is empty if the request does not name the object.
+fn forbidden(kind: &Kind, name: &str, object: &Value, why: impl fmt::Display) -> ApiError {
+    let generate_name = meta::text(&object["metadata"], "generateName");
+    let names = [name, meta::name(object), generate_name];
+    let name = names.into_iter().find(|name| !name.is_empty());
+    ApiError::forbidden(kind, name.unwrap_or("Unknown"), why)
 }

@@ -2,8 +2,8 @@
 
 use crate::kinds::Catalog;
 use crate::registry::{API_SERVICES, Registry};
+use crate::strategy;
 use memchr::memmem;
-use serde_json::Value;
 
 /// Groups with their versions.
 pub(super) type Extensions = Vec<(String, Vec<String>)>;
@@ -16,10 +16,11 @@ pub(super) fn extensions(registry: &Registry, catalog: &Catalog) -> Extensions {
         if memmem::find(object.json(), br#""service":{"#).is_none() {
             continue;
         }
-        let spec = &object.value()["spec"];
+        let api_service = object.value();
+        let spec = &api_service["spec"];
         let field = |name: &str| spec[name].as_str().unwrap_or_default().to_owned();
         let (group, version) = (field("group"), field("version"));
-        if spec["service"] == Value::Null || !catalog.group(&group).is_empty() {
+        if !strategy::has_service(api_service) || !catalog.group(&group).is_empty() {
             continue;
         }
         match groups.iter_mut().find(|(known, _)| *known == group) {

@@ -7,6 +7,7 @@ use crate::quote::quoted;
 use crate::registry::{Registry, Target, WriteContext};
 use crate::request::WriteOptions;
 use crate::storage::Store;
+use crate::strategy;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -34,7 +35,7 @@ pub(super) async fn run(registry: &Registry, delay: Duration) {
     reconcile_on_changes(changes, delay, Duration::ZERO, || {
         let known = std::mem::take(&mut local);
         for object in registry.store.objects(&api_services.table(), "") {
-            if known.contains(&object.revision) || object.value()["spec"]["service"].is_null() {
+            if known.contains(&object.revision) || !strategy::has_service(object.value()) {
                 local.insert(object.revision);
                 continue;
             }
@@ -117,7 +118,7 @@ fn set_condition(registry: &Registry, target: &Target, object: &Value, condition
     // If the object is changed or deleted at the same time, that causes another round.
     let _ = registry.guaranteed_update(target, "status", false, context, |old| {
         let mut new = old.cloned().unwrap_or_default();
-        if new["spec"]["service"].is_null() {
+        if !strategy::has_service(&new) {
             return Ok(new.into());
         }
         let conditions = new["status"]["conditions"]

@@ -7,6 +7,7 @@ use crate::quote::quoted;
 use crate::request::{ContinueToken, ListOptions, ResourceVersionMatch};
 use crate::status::{ApiError, Cause};
 use crate::storage::{Object, Page, RevisionError, Store};
+use crate::strategy;
 use std::sync::Arc;
 
 /// A list of objects, or one page of it.
@@ -33,7 +34,7 @@ impl Registry {
     /// Whether a group and version are those of an extension server.
     pub(crate) fn has_extension_server(&self, group: &str, version: &str) -> bool {
         let object = self.store.get(API_SERVICES, &format!("{version}.{group}"));
-        object.is_some_and(|object| !object.value()["spec"]["service"].is_null())
+        object.is_some_and(|object| strategy::has_service(object.value()))
     }
 
     pub(super) fn find(&self, target: &Target) -> Option<Arc<Object>> {

@@ -184,7 +184,8 @@ fn set_claim_template_type(object: &mut Value) {
     }
 }
 
-fn has_service(api_service: &Value) -> bool {
+/// Whether an APIService names an extension server.
+pub(crate) fn has_service(api_service: &Value) -> bool {
     !api_service["spec"]["service"].is_null()
 }
 

@@ -5,9 +5,9 @@ use super::evaluation::Inputs;
 use super::invocation::{ConfigurationError, Invocation};
 use super::mutating_policy::{MutatingPolicy, MutationError};
 use super::objects::{namespace_object, old_object};
-use crate::admission::WebhookContext;
 use crate::admission::hook_request::{HookRequest, HookTarget};
 use crate::admission::reinvocation::Reinvocation;
+use crate::admission::{WebhookContext, forbidden};
 use crate::meta;
 use crate::status::ApiError;
 use crate::storage::Store;
@@ -165,10 +165,8 @@ impl<'a> MutatingPolicies<'a> {
         let Some(first) = errors.first() else {
             return Ok(());
         };
-        let generate_name = meta::text(&object["metadata"], "generateName");
-        let names = [self.request.name, meta::name(object), generate_name];
-        let name = names.into_iter().find(|name| !name.is_empty());
-        let mut error = ApiError::forbidden(self.request.resource, name.unwrap_or("Unknown"), "");
+        let HookRequest { resource, name, .. } = self.request;
+        let mut error = forbidden(resource, name, object, "");
         error.message.clone_from(&first.message);
         if first.is_invalid {
             error.reason = "Invalid".into();

@@ -5,9 +5,8 @@ use super::evaluation::{Denial, Evaluation};
 use super::invocation::{ConfigurationError, Invocation};
 use super::objects::{Versioned, namespace_object};
 use super::validating_policy::ValidatingPolicy;
-use crate::admission::WebhookContext;
 use crate::admission::hook_request::HookRequest;
-use crate::meta;
+use crate::admission::{WebhookContext, forbidden};
 use crate::status::ApiError;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -155,10 +154,8 @@ impl Write<'_> {
             None => format!("ValidatingAdmissionPolicy '{policy}' denied request: {message}"),
         };
         let object = self.object.unwrap_or(&Value::Null);
-        let generate_name = meta::text(&object["metadata"], "generateName");
-        let names = [self.request.name, meta::name(object), generate_name];
-        let name = names.into_iter().find(|name| !name.is_empty());
-        let mut error = ApiError::forbidden(self.request.resource, name.unwrap_or("Unknown"), &message);
+        let HookRequest { resource, name, .. } = *self.request;
+        let mut error = forbidden(resource, name, object, &message);
         error.code = match reason.as_str() {
             "Unauthorized" => 401,
             "Forbidden" => 403,
