@@ -1,16 +1,12 @@
 //! Disruptions of a control plane: restarts of the API server, and compaction of the history.
 
-use super::ControlPlane;
 use super::start::{self, StartError};
+use super::{ControlPlane, etcd};
 use crate::binaries::KUBE_APISERVER;
 use serde_json::{Value, json};
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::io;
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
-
-/// Timeout of one etcd request.
-const ETCD_TIMEOUT: Duration = Duration::from_secs(30);
+use std::time::Instant;
 
 /// Number of attempts to restart while the port is in use.
 const MAX_RESTART_ATTEMPTS: usize = 20;
@@ -73,13 +69,14 @@ impl ControlPlane {
     pub fn compact_history(&self) -> Result<u64, CompactError> {
         // No object has this key; the write creates a new revision.
         let path = "/v3/kv/put";
-        let response = self.etcd_request(path, &json!({ "key": "AA==", "value": "" }))?;
+        let response = etcd_request(self.etcd_port, path, &json!({ "key": "AA==", "value": "" }))?;
         let revision = response["header"]["revision"].as_str();
         let revision: u64 = revision
             .and_then(|text| text.parse().ok())
             .ok_or_else(|| unexpected_response(path, &response))?;
         let path = "/v3/kv/compaction";
-        let response = self.etcd_request(
+        let response = etcd_request(
+            self.etcd_port,
             path,
             &json!({ "revision": revision.to_string(), "physical": true }),
         )?;
@@ -90,22 +87,11 @@ impl ControlPlane {
             Err(unexpected_response(path, &response))
         }
     }
+}
 
-    /// Sends a request to etcd's JSON gateway. With HTTP/1.0, the response is not chunked and ends with the connection.
-    fn etcd_request(&self, path: &'static str, body: &Value) -> Result<Value, CompactError> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.etcd_port))?;
-        stream.set_read_timeout(Some(ETCD_TIMEOUT))?;
-        let body = body.to_string();
-        write!(
-            stream,
-            "POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )?;
-        let mut response = String::new();
-        stream.read_to_string(&mut response)?;
-        let (_, body) = response.split_once("\r\n\r\n").unwrap_or_default();
-        serde_json::from_str(body).map_err(|_| unexpected_response(path, &response))
-    }
+fn etcd_request(port: u16, path: &'static str, body: &Value) -> Result<Value, CompactError> {
+    let response = etcd::request(port, path, body)?;
+    serde_json::from_str(&response).map_err(|_| unexpected_response(path, &response))
 }
 
 fn unexpected_response(path: &'static str, response: &impl ToString) -> CompactError {

@@ -1,10 +1,11 @@
 //! A control plane for tests: etcd, kube-apiserver and, optionally, kube-controller-manager, on free loopback ports.
 //!
-//! Read builder (configuration), start (startup; with arguments, ports and users), identity (users), disruption (restarts and compaction).
+//! Read builder (configuration), start (startup; with arguments, ports, etcd and users), identity (users), disruption (restarts and compaction).
 
 mod arguments;
 mod builder;
 mod disruption;
+mod etcd;
 mod identity;
 mod ports;
 mod start;

@@ -4,7 +4,7 @@ use super::arguments::{self, AUDIT_POLICY};
 use super::identity::{Identity, IdentityError, Server};
 use super::ports::{free_ports, is_listening};
 use super::users::{Identities, StaticUsers};
-use super::{Builder, ControlPlane};
+use super::{Builder, ControlPlane, etcd};
 use crate::binaries::{Binaries, BinariesError, ETCD, KUBE_APISERVER, KUBE_CONTROLLER_MANAGER};
 use crate::kubectl::Kubectl;
 use crate::process::{ChildProcess, ProcessError};
@@ -137,7 +137,10 @@ fn start_processes(
     let mut etcd = arguments::etcd(&binaries.program(ETCD)?, folder, etcd_port, peer_port)
         .start()?
         .quiet();
-    wait_until(start, &mut [(ETCD, &mut etcd)], || is_listening(etcd_port))?;
+    // kube-apiserver gives up if etcd does not answer within 20 s.
+    wait_until(start, &mut [(ETCD, &mut etcd)], || {
+        is_listening(etcd_port).and_then(|()| etcd::is_ready(etcd_port))
+    })?;
 
     let program = binaries.program(KUBE_APISERVER)?;
     let mut api_server = arguments::api_server(builder, &program, folder, etcd_port, port)
