@@ -12,6 +12,7 @@ pub mod duration;
 pub mod field;
 pub mod go_format;
 pub mod go_json;
+mod go_regexp;
 pub mod meta;
 pub mod patch;
 pub mod protobuf;

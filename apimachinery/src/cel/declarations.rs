@@ -1,12 +1,12 @@
 //! Which expressions about admission requests, and which rules of custom resources, are valid: their syntax, the names that they use, and the
 //! types of their results.
 
+use super::checker::{self, Invalid, Type, Types};
 use super::cost::Cost;
+use super::signatures::{self, Overload};
 use super::syntax::syntax_error;
-use super::types::{self, Invalid, Type};
-use super::{cost, expression, library, lowering, macros, schema_types};
-use kube_cel::cel::common::ast::operators;
-use regex::{Captures, Regex};
+use super::{constants, cost, expression, lowering, macros, patches, positions, schema_types};
+use kube_cel::cel::common::ast::IdedExpr;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -45,6 +45,81 @@ pub(crate) struct RuleVariables<'a> {
     pub(super) has_optional_old: bool,
 }
 
+impl Declarations<'_> {
+    /// Returns the type of a variable; None if there is no such variable.
+    pub(super) fn variable(&self, name: &str) -> Option<Type> {
+        match self.subject {
+            Subject::Device => (name == "device").then_some(Type::Object("kubernetes.DRADevice")),
+            Subject::Rule(rule) => match name {
+                "oldSelf" if rule.has_optional_old => Some(Type::Optional(Box::new(rule.of_self.clone()))),
+                "self" | "oldSelf" => Some(rule.of_self.clone()),
+                _ => None,
+            },
+            Subject::Request => match name {
+                "object" | "oldObject" => Some(Type::Dyn),
+                "params" if self.has_params => Some(Type::Dyn),
+                "request" => Some(Type::Object("kubernetes.AdmissionRequest")),
+                "namespaceObject" => Some(Type::Object("kubernetes.Namespace")),
+                "authorizer" if self.has_authorizer => {
+                    Some(Type::Simple("kubernetes.authorization.Authorizer"))
+                }
+                "authorizer.requestResource" if self.has_authorizer => {
+                    Some(Type::Simple("kubernetes.authorization.ResourceCheck"))
+                }
+                "variables" if self.variables.is_some() => Some(Type::Object(checker::VARIABLES)),
+                _ => None,
+            },
+        }
+    }
+
+    /// Returns the overloads of a function; None if there is no such function.
+    pub(super) fn overloads(&self, name: &str) -> Option<&'static [Overload]> {
+        let is_declared = name != patches::ESCAPE_KEY || self.has_patch_types;
+        signatures::overloads(name).filter(|_| is_declared)
+    }
+}
+
+/// An expression whose types are right.
+struct Checked {
+    expression: IdedExpr,
+    ty: Type,
+    types: Types,
+}
+
+/// Parses an expression, expands its macros and checks its types; None for syntax that only kube-apiserver can parse.
+fn check(text: &str, declared: &Declarations<'_>) -> Result<Option<Checked>, String> {
+    if let Some(why) = syntax_error(text) {
+        return Err(why);
+    }
+    let Ok(parsed) = expression::parse(text) else {
+        return Ok(None);
+    };
+    let positions = positions::of(text, &parsed);
+    let has_bindings = matches!(declared.subject, Subject::Device);
+    let expression = macros::expand(parsed, has_bindings).map_err(|refused| {
+        let invalid = refused.into_iter().map(|(id, why)| {
+            let at = macros::id_in_text(id).and_then(|id| positions.get(&id));
+            Invalid {
+                at: at.copied().unwrap_or_default(),
+                why,
+            }
+        });
+        describe(text, invalid.collect())
+    })?;
+    let (ty, types, mut invalid) = checker::check(&expression, &positions, declared);
+    if invalid.is_empty() {
+        invalid = constants::check(&expression, &types, &positions);
+    }
+    if !invalid.is_empty() {
+        return Err(describe(text, invalid));
+    }
+    Ok(Some(Checked {
+        expression,
+        ty,
+        types,
+    }))
+}
+
 /// Returns the estimated cost of an expression of a rule. `key` names the expression: `rule` is a condition, and `messageExpression` a text.
 /// The rule is one of the schema; `is_object` marks the schema of a whole object.
 ///
@@ -52,14 +127,6 @@ pub(crate) struct RuleVariables<'a> {
 ///
 /// Returns kube-apiserver's message if the expression cannot be compiled, or is of a wrong type.
 pub(crate) fn check_rule(rule: &Value, key: &str, schema: &Value, is_object: bool) -> Result<Cost, String> {
-    let expression = rule[key].as_str().unwrap_or_default();
-    if let Some(why) = syntax_error(expression) {
-        return Err(format!("compilation failed: {why}"));
-    }
-    // Syntax that only kube-apiserver can parse: the validation of an object refuses it.
-    let Ok(parsed) = expression::parse(expression).map(macros::expand) else {
-        return Ok(Cost::default());
-    };
     let Some(of_self) = schema_types::of_schema(schema, is_object) else {
         return Ok(Cost::default());
     };
@@ -70,18 +137,26 @@ pub(crate) fn check_rule(rule: &Value, key: &str, schema: &Value, is_object: boo
         }),
         ..Declarations::default()
     };
-    let (ty, types, invalid) = types::check(&parsed, &declared);
-    if !invalid.is_empty() {
-        return Err(format!("compilation failed: {}", describe(expression, &invalid)));
-    }
-    let (subject, result) = match key {
-        "rule" => ("cel expression ", types::BOOL),
-        _ => ("", types::STRING),
+    let text = rule[key].as_str().unwrap_or_default();
+    let checked = check(text, &declared).map_err(|why| format!("compilation failed: {why}"))?;
+    // The validation of an object refuses what this server cannot parse.
+    let Some(checked) = checked else {
+        return Ok(Cost::default());
     };
-    if ty != Type::Unknown && ty != result {
+    let (subject, program, result) = match key {
+        "rule" => ("cel expression ", "program ", checker::BOOL),
+        _ => ("", "", checker::STRING),
+    };
+    if checked.ty != result {
         return Err(format!("{subject}must evaluate to a {result}"));
     }
-    Ok(cost::estimate(&parsed, &types, schema, is_object))
+    constants::fold(&checked.expression).map_err(|why| format!("{program}instantiation failed: {why}"))?;
+    Ok(cost::estimate(
+        &checked.expression,
+        &checked.types,
+        schema,
+        is_object,
+    ))
 }
 
 /// True if rules can use the values of a schema; `is_object` marks the schema of a whole object.
@@ -95,29 +170,29 @@ pub(crate) fn has_rule_type(schema: &Value, is_object: bool) -> bool {
 ///
 /// Returns kube-apiserver's message if the expression cannot be compiled, or is of a wrong type.
 pub(crate) fn check_device_selector(expression: &str) -> Result<u64, String> {
-    let compilation_failed = |why: String| format!("compilation failed: {why}");
-    if let Some(mut why) = syntax_error(expression) {
-        if expression.is_empty() {
-            // cel-go counts the characters before the end.
-            why = why.replace("<input>:1:1:", "<input>:1:0:");
-        }
-        return Err(compilation_failed(why));
-    }
-    let Ok(parsed) = expression::parse(expression).map(macros::expand_with_bindings) else {
-        return Ok(0);
-    };
     let declared = Declarations {
         subject: Subject::Device,
         ..Declarations::default()
     };
-    let (ty, types, invalid) = types::check(&parsed, &declared);
-    if !invalid.is_empty() {
-        return Err(compilation_failed(describe(expression, &invalid)));
+    let checked = check(expression, &declared).map_err(|why| {
+        // cel-go counts the characters before the end.
+        let why = if expression.is_empty() {
+            why.replace("<input>:1:1:", "<input>:1:0:")
+        } else {
+            why
+        };
+        format!("compilation failed: {why}")
+    })?;
+    let Some(checked) = checked else {
+        return Ok(0);
+    };
+    if ![checker::BOOL, Type::Any].contains(&checked.ty) {
+        return Err(format!(
+            "must evaluate to bool or the unknown type, not {}",
+            checked.ty
+        ));
     }
-    if ![types::BOOL, Type::Any, Type::Unknown].contains(&ty) {
-        return Err(format!("must evaluate to bool or the unknown type, not {ty}"));
-    }
-    Ok(cost::estimate_of_device(&parsed, &types))
+    Ok(cost::estimate_of_device(&checked.expression, &checked.types))
 }
 
 /// Returns the type of an expression.
@@ -131,113 +206,28 @@ pub(crate) fn check_expression(
     declared: &Declarations<'_>,
     results: &[&str],
 ) -> Result<Type, String> {
-    let compilation_failed = |why: String| format!("compilation failed: {why}");
-    if let Some(why) = syntax_error(expression) {
-        return Err(compilation_failed(why));
-    }
     let cannot_evaluate = |what: String| format!("this API server cannot evaluate {what}");
-    // What only kube-apiserver can parse.
-    let parsed = expression::parse(expression).map_err(|_| cannot_evaluate("its syntax".to_owned()))?;
-    let (ty, _, invalid) = types::check(&macros::expand(parsed.clone()), declared);
-    if !invalid.is_empty() {
-        return Err(compilation_failed(describe(expression, &invalid)));
-    }
-    let is_right = |result: &&str| ty == Type::Unknown || ty.to_string() == **result;
-    if !results.is_empty() && !results.iter().any(is_right) {
+    let checked = check(expression, declared).map_err(|why| format!("compilation failed: {why}"))?;
+    let checked = checked.ok_or_else(|| cannot_evaluate("its syntax".to_owned()))?;
+    let ty = checked.ty;
+    if !results.is_empty() && !results.contains(&ty.to_string().as_str()) {
         return Err(match results {
             [one] => format!("must evaluate to {one} but got {ty}"),
             many => format!("must evaluate to one of [{}] but got {ty}", many.join(" ")),
         });
     }
-    lowering::lower(parsed).map_err(cannot_evaluate)?;
+    constants::fold(&checked.expression).map_err(|why| format!("program instantiation failed: {why}"))?;
+    lowering::lower(checked.expression).map_err(cannot_evaluate)?;
     Ok(ty)
 }
 
-/// Describes what is invalid, in the order of the text. The parser keeps no positions, so this finds them in the text.
-fn describe(expression: &str, invalid: &[Invalid]) -> String {
-    let plain = without_literals(expression);
-    let mut errors: Vec<(usize, String)> = vec![];
-    for invalid in invalid {
-        let undeclared = |name: &str| format!("undeclared reference to '{name}' (in container '')");
-        let (pattern, number, why) = match invalid {
-            Invalid::UndeclaredName(name) => (format!(r"(?:^|[^.\w]\s*)({name})\b"), None, undeclared(name)),
-            Invalid::UndeclaredFunction(name) => (call_pattern(name), None, undeclared(name)),
-            Invalid::UndeclaredType(name) => {
-                let pattern = format!(r"(?:^|[^.\w]\s*){}\s*(\{{)", regex::escape(name));
-                (pattern, None, undeclared(name))
-            }
-            Invalid::ConstructedField { name, why } => {
-                (format!(r"[{{,]\s*\??{name}\s*(:)"), None, why.clone())
-            }
-            Invalid::Field { name, is_tested, why } => {
-                let pattern = if *is_tested {
-                    format!(r"\bhas\s*(\()[^()]*\.\s*{name}\s*\)")
-                } else {
-                    format!(r"(\.)\??\s*{name}\b")
-                };
-                (pattern, None, why.clone())
-            }
-            Invalid::Call { name, number, why } => (call_pattern(name), Some(*number), why.clone()),
-        };
-        let found = Regex::new(&pattern).ok();
-        let places = found.iter().flat_map(|pattern| pattern.captures_iter(&plain));
-        let mut places: Vec<usize> = places
-            .filter_map(|found| found.get(1))
-            .map(|found| found.start())
-            .collect();
-        if matches!(invalid, Invalid::Field { is_tested: false, .. }) {
-            // The argument of `has` may be another error about this field.
-            places.sort_by_key(|at| is_within_has(&plain[..*at]));
-        }
-        let is_new = |at: &&usize| !errors.iter().any(|(known, other)| known == *at && *other == why);
-        let at = match number {
-            Some(number) => places.get(number),
-            // A macro may repeat the place.
-            None => places.iter().find(is_new).or(places.first()),
-        };
-        errors.push((at.copied().unwrap_or_default(), why));
-    }
-    errors.sort();
-    let described = errors.iter().map(|(at, why)| at_place(expression, *at, why));
-    described.collect::<Vec<_>>().join("\n")
-}
-
-/// True if a text ends within the argument of `has`.
-fn is_within_has(before: &str) -> bool {
-    before
-        .rsplit_once('(')
-        .is_some_and(|(function, argument)| !argument.contains(')') && function.trim_end().ends_with("has"))
-}
-
-/// Returns a pattern whose first group is the place of a call as cel-go names it: the parenthesis of a function, the operator's first character.
-fn call_pattern(name: &str) -> String {
-    match name {
-        operators::LOGICAL_NOT => r"(!)(?:[^=]|$)".to_owned(),
-        operators::LESS | operators::GREATER => format!("({})(?:[^=]|$)", name.trim_matches('_')),
-        operators::IN => r"\b(in)\b".to_owned(),
-        operators::INDEX => r"[\w)\]}]\s*(\[)".to_owned(),
-        // Here cel-go names the operand. This is the one on the right.
-        operators::LOGICAL_AND => r"&&\s*(\S)".to_owned(),
-        operators::LOGICAL_OR => r"\|\|\s*(\S)".to_owned(),
-        operators::CONDITIONAL => r"[^.\[](\?)".to_owned(),
-        name if library::is_operator(name) => format!("({})", regex::escape(name.trim_matches('_'))),
-        name => format!(r"\b{name}\s*(\()"),
-    }
-}
-
-/// Replaces what contains no names: strings and numbers by digits, comments by blanks.
-fn without_literals(expression: &str) -> String {
-    let literals = Regex::new(
-        r#"(?s)[rRbB]{0,2}("""(\\.|[^\\])*?"""|'''(\\.|[^\\])*?'''|"(\\.|[^"\\])*"|'(\\.|[^'\\])*')|//[^\n]*|\b0x[0-9a-fA-F]+u?\b|\b[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?u?\b"#,
-    );
-    let blank = |text: &Captures<'_>| {
-        let filler = if text[0].starts_with("//") { " " } else { "0" };
-        filler.repeat(text[0].len())
-    };
-    literals.map_or_else(
-        |_| expression.to_owned(),
-        |literals| literals.replace_all(expression, blank).into_owned(),
-    )
+/// Describes what is invalid, in the order of the text.
+fn describe(text: &str, mut invalid: Vec<Invalid>) -> String {
+    invalid.sort_by_key(|invalid| invalid.at);
+    let errors = invalid
+        .iter()
+        .map(|invalid| at_place(text, invalid.at, &invalid.why));
+    errors.collect::<Vec<_>>().join("\n")
 }
 
 /// An error at a place of an expression.

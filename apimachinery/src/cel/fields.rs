@@ -1,6 +1,6 @@
 //! The fields of the objects that expressions see with their types: `request`, `namespaceObject` and `device`.
 
-use super::types::Type;
+use super::checker::Type;
 
 /// The fields of objects: the name of a field, and that of its type.
 #[rustfmt::skip]

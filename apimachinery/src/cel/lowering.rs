@@ -2,8 +2,8 @@
 //! `false` on a value without fields, become calls of [`super::functions`], and so do composed variables, the names of types and objects of
 //! types. Refuses what cannot be evaluated.
 
-use super::types::TYPE_NAMES;
-use super::{comprehensions, functions, library, macros, patches, type_values};
+use super::checker::{qualified_name, type_named};
+use super::{comprehensions, functions, macros, patches, signatures, type_values};
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, MapEntryExpr,
     MapExpr, SelectExpr, StructExpr, operators,
@@ -15,7 +15,7 @@ use kube_cel::cel::common::ast::{
 ///
 /// Names what cannot be evaluated.
 pub(super) fn lower(expression: IdedExpr) -> Result<IdedExpr, String> {
-    Lowering::default().lower(macros::expand(expression))
+    Lowering::default().lower(expanded(expression)?)
 }
 
 /// Rewrites an expression whose types are known, so that only values with fields are selected from.
@@ -28,7 +28,13 @@ pub(super) fn lower_typed(expression: IdedExpr) -> Result<IdedExpr, String> {
         keeps_selections: true,
         ..Lowering::default()
     };
-    lowering.lower(macros::expand(expression))
+    lowering.lower(expanded(expression)?)
+}
+
+fn expanded(expression: IdedExpr) -> Result<IdedExpr, String> {
+    let refused =
+        |refused: Vec<macros::Refused>| refused.into_iter().map(|(_, why)| why).next().unwrap_or_default();
+    macros::expand(expression, false).map_err(refused)
 }
 
 #[derive(Default)]
@@ -43,6 +49,10 @@ impl Lowering {
     fn lower(&mut self, expression: IdedExpr) -> Result<IdedExpr, String> {
         let IdedExpr { id, expr } = expression;
         let expr = match expr {
+            Expr::Select(select) if !select.test && names_type(&select) => {
+                let name = qualified_name(&select.operand, &select.field).unwrap_or_default();
+                call(type_values::TYPE, vec![literal(&name)])
+            }
             Expr::Select(select) if self.is_free(&select.operand, "variables") => {
                 if select.test {
                     Expr::Literal(LiteralValue::Boolean(true.into()))
@@ -55,7 +65,7 @@ impl Lowering {
             {
                 Expr::Ident(functions::REQUEST_RESOURCE.to_owned())
             }
-            Expr::Select(select) if self.keeps_selections && self.is_field_of_variable(&select.operand) => {
+            Expr::Select(select) if self.keeps_selections && is_field_of_variable(&select.operand) => {
                 let operand = Box::new(self.lower(*select.operand)?);
                 Expr::Select(SelectExpr { operand, ..select })
             }
@@ -89,7 +99,7 @@ impl Lowering {
                 }
                 Expr::Map(map)
             }
-            Expr::Ident(name) if TYPE_NAMES.contains(&name.as_str()) && !self.bound.contains(&name) => {
+            Expr::Ident(name) if type_named(&name).is_some() && !self.bound.contains(&name) => {
                 call(type_values::TYPE, vec![literal(&name)])
             }
             Expr::Struct(object) => Expr::Map(self.object(object)?),
@@ -128,22 +138,6 @@ impl Lowering {
             && !self.bound.iter().any(|bound| bound == name)
     }
 
-    /// True for a variable, or a field below it. What a call returns may be a value that may be missing.
-    fn is_field_of_variable(&self, expression: &IdedExpr) -> bool {
-        match &expression.expr {
-            Expr::Select(select) => self.is_field_of_variable(&select.operand),
-            Expr::Ident(_) => !self.is_namespace(expression),
-            _ => false,
-        }
-    }
-
-    /// True for a namespace of types.
-    fn is_namespace(&self, expression: &IdedExpr) -> bool {
-        type_values::NAMESPACES
-            .iter()
-            .any(|namespace| self.is_free(expression, namespace))
-    }
-
     /// Selects a field below an operand, and the operand itself below its root, in one call.
     fn select(&mut self, name: &str, operand: IdedExpr, field: String) -> Result<Expr, String> {
         let (mut root, mut fields) = (operand, vec![field]);
@@ -162,11 +156,6 @@ impl Lowering {
                     break;
                 }
             }
-        }
-        if let (Expr::Ident(namespace), true) = (&root.expr, self.is_namespace(&root)) {
-            fields.push(namespace.clone());
-            fields.reverse();
-            return Ok(call(type_values::TYPE, vec![literal(&fields.join("."))]));
         }
         let mut arguments = vec![self.lower(root)?];
         arguments.extend(fields.iter().rev().map(|field| literal(field)));
@@ -202,7 +191,7 @@ impl Lowering {
                 operators::LOGICAL_OR => Ok(call(functions::OR, args)),
                 operators::OPT_SELECT => Ok(call(functions::OPTIONAL_SELECT, args)),
                 // kube-cel loses errors of an only argument.
-                name if library::is_known(name) && args.len() == 1 && !library::is_operator(name) => {
+                name if is_known(name) && args.len() == 1 && !signatures::is_operator(name) => {
                     let argument = unnumbered(Expr::Ident(functions::ARGUMENT.to_owned()));
                     let applied = unnumbered(call(name, vec![argument]));
                     Ok(call(
@@ -210,12 +199,12 @@ impl Lowering {
                         args.into_iter().chain([applied]).collect(),
                     ))
                 }
-                name if library::is_known(name) => Ok(call(name, args)),
+                name if is_known(name) => Ok(call(name, args)),
                 name => Err(format!("the function '{name}'")),
             };
         };
         if let Expr::Ident(prefix) = &target.expr
-            && library::is_known(&format!("{prefix}.{name}"))
+            && is_known(&format!("{prefix}.{name}"))
         {
             let target = Some(target);
             return Ok(Expr::Call(CallExpr {
@@ -224,7 +213,7 @@ impl Lowering {
                 args,
             }));
         }
-        if !library::is_known(&name) {
+        if !is_known(&name) {
             return Err(format!("the function '{name}'"));
         }
         let target = Some(Box::new(self.lower(*target)?));
@@ -270,6 +259,25 @@ impl Lowering {
             result,
         })
     }
+}
+
+/// True for a variable, or a field below it. What a call returns may be a value that may be missing.
+fn is_field_of_variable(expression: &IdedExpr) -> bool {
+    match &expression.expr {
+        Expr::Select(select) => is_field_of_variable(&select.operand),
+        Expr::Ident(_) => true,
+        _ => false,
+    }
+}
+
+/// True for the name of a type that has several parts, such as `net.IP`.
+fn names_type(select: &SelectExpr) -> bool {
+    qualified_name(&select.operand, &select.field).is_some_and(|name| type_named(&name).is_some())
+}
+
+/// True for a function that can be evaluated.
+fn is_known(name: &str) -> bool {
+    signatures::is_operator(name) || signatures::overloads(name).is_some()
 }
 
 /// True for `optional.none()`.

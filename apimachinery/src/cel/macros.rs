@@ -19,39 +19,49 @@ const PARSED_ID: u64 = u32::MAX as u64;
 /// Upper limit of the parts that expansions make: `optMap` copies its receiver, so that a chain of it grows exponentially.
 const MAX_PARTS: u64 = 20_000;
 
-/// Expands the macros of an expression. Those that kube-apiserver refuses, and those beyond the limit, stay as they are.
-pub(super) fn expand(expression: IdedExpr) -> IdedExpr {
-    Expansion::run(expression, false)
+/// A call of a macro that is refused: the id of the part at fault, and why.
+pub(super) type Refused = (u64, String);
+
+/// Expands the macros of an expression, and `cel.bind`, which only some expressions have, if `has_bindings`.
+///
+/// # Errors
+///
+/// Returns the calls that cel-go refuses, with its messages, and those that would make an expression too large.
+pub(super) fn expand(mut expression: IdedExpr, has_bindings: bool) -> Result<IdedExpr, Vec<Refused>> {
+    let mut expansion = Expansion {
+        parts: 0,
+        has_bindings,
+        refused: vec![],
+    };
+    expansion.expand(&mut expression);
+    if expansion.refused.is_empty() {
+        Ok(expression)
+    } else {
+        Err(expansion.refused)
+    }
 }
 
-/// Expands `cel.bind`, too, which only some expressions have.
-pub(super) fn expand_with_bindings(expression: IdedExpr) -> IdedExpr {
-    Expansion::run(expression, true)
-}
-
-/// Returns the id of the part of the text that a part is, or is a copy of; None if it is not in the text.
-pub(super) fn id_in_text(expression: &IdedExpr) -> Option<u64> {
-    Some(expression.id & PARSED_ID).filter(|id| *id != 0)
+/// Returns the id of the part of the text that the part with this id is, or is a copy of; None if it is not in the text.
+pub(super) fn id_in_text(id: u64) -> Option<u64> {
+    Some(id & PARSED_ID).filter(|id| *id != 0)
 }
 
 struct Expansion {
     /// How many parts were made.
     parts: u64,
     has_bindings: bool,
+    refused: Vec<Refused>,
 }
 
 impl Expansion {
-    fn run(mut expression: IdedExpr, has_bindings: bool) -> IdedExpr {
-        let parts = 0;
-        Self { parts, has_bindings }.expand(&mut expression);
-        expression
-    }
-
     fn expand(&mut self, expression: &mut IdedExpr) {
         for_each_part(&mut expression.expr, &mut |part| self.expand(part));
+        let id = expression.id;
         if let Expr::Call(call) = &mut expression.expr
-            && let Some(expanded) = self.expand_call(expression.id, call)
+            && let Some(mut expanded) = self.expand_call(id, call)
         {
+            // It stands where the macro does.
+            expanded.id |= id & PARSED_ID;
             *expression = expanded;
         }
     }
@@ -72,16 +82,13 @@ impl Expansion {
             ("bind", 3) if self.has_bindings && is_cel(call.target.as_deref()) => (1, "B"),
             _ => return None,
         };
-        let name_of = |arg: &IdedExpr| match &arg.expr {
-            Expr::Ident(name) => Some(name.clone()),
-            _ => None,
-        };
-        let variables: Option<Vec<String>> = call.args[..variable_count].iter().map(name_of).collect();
-        let mut variables = variables?.into_iter();
-        let (first, second) = (variables.next()?, variables.next());
-        if self.parts > MAX_PARTS || second.as_ref() == Some(&first) {
+        if self.parts > MAX_PARTS {
+            self.refused
+                .push((id, "its macros make the expression too large".to_owned()));
             return None;
         }
+        let mut variables = self.variables(name, call, variable_count)?.into_iter();
+        let (first, second) = (variables.next()?, variables.next());
         let mut expanded = parse(template).ok()?;
         let receiver = *call.target.take()?;
         self.renumber(&mut expanded, 0);
@@ -126,6 +133,35 @@ impl Expansion {
         let parts = &mut [("R", Some(receiver)), ("F", rest.pop()), ("B", Some(body))];
         substitute(&mut expanded, parts);
         Some(expanded)
+    }
+
+    /// Returns the names of the variables that a macro binds; None if they are refused.
+    fn variables(&mut self, name: &str, call: &CallExpr, count: usize) -> Option<Vec<String>> {
+        if let ("sortBy", Some(target)) = (name, &call.target)
+            && matches!(target.expr, Expr::Literal(_) | Expr::Map(_) | Expr::Struct(_))
+        {
+            let why =
+                "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
+            self.refused.push((target.id, why.to_owned()));
+            return None;
+        }
+        let mut names: Vec<String> = vec![];
+        for argument in &call.args[..count] {
+            let why = match (&argument.expr, name) {
+                (Expr::Ident(name), _) if names.contains(name) => format!("duplicate variable name: {name}"),
+                (Expr::Ident(name), _) => {
+                    names.push(name.clone());
+                    continue;
+                }
+                (_, "optMap" | "optFlatMap") => format!("{name}() variable name must be a simple identifier"),
+                (_, "sortBy") => "argument is not an identifier".to_owned(),
+                (_, "bind") => "cel.bind() variable names must be simple identifiers".to_owned(),
+                _ => "argument must be a simple name".to_owned(),
+            };
+            self.refused.push((argument.id, why));
+            return None;
+        }
+        Some(names)
     }
 
     /// An expression with a variable: the result of a comprehension over nothing.
@@ -194,6 +230,42 @@ fn substitute(template: &mut IdedExpr, parts: &mut [(&str, Option<IdedExpr>)]) {
         return;
     }
     for_each_part(&mut template.expr, &mut |part| substitute(part, parts));
+}
+
+/// Returns the direct parts of an expression.
+pub(super) fn parts(expr: &Expr) -> Vec<&IdedExpr> {
+    let entries = match expr {
+        Expr::Call(call) => {
+            return call
+                .target
+                .iter()
+                .map(|target| &**target)
+                .chain(&call.args)
+                .collect();
+        }
+        Expr::Select(select) => return vec![&select.operand],
+        Expr::List(list) => return list.elements.iter().collect(),
+        Expr::Comprehension(comprehension) => {
+            return vec![
+                &comprehension.iter_range,
+                &comprehension.accu_init,
+                &comprehension.loop_cond,
+                &comprehension.loop_step,
+                &comprehension.result,
+            ];
+        }
+        Expr::Map(map) => &map.entries,
+        Expr::Struct(object) => &object.entries,
+        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => return vec![],
+    };
+    let mut parts = vec![];
+    for entry in entries {
+        match &entry.expr {
+            EntryExpr::MapEntry(entry) => parts.extend([&entry.key, &entry.value]),
+            EntryExpr::StructField(field) => parts.push(&field.value),
+        }
+    }
+    parts
 }
 
 /// Calls a function for each direct part of an expression.

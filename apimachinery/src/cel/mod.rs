@@ -1,9 +1,10 @@
 //! CEL expressions: their syntax, and those about admission requests. kube-cel parses and evaluates them; the rules of custom resources
 //! are in [`crate::schema`]. Selectors of devices are only checked: the scheduler evaluates them.
 //!
-//! Reading order: `expression` and `lowering` (an expression, compiled), `library`, `functions`, `comprehensions`, `type_values`, `overrides`, `url` and `authorizer` (what it calls), `activation` (its
-//! variables, and its evaluation), `patches` (results that change objects), `declarations`, `macros`, `value_type`, `types`, `overloads`, `fields`
-//! and `schema_types` (which expressions are valid), `cost` (which rules are too expensive).
+//! Reading order: `expression` and `lowering` (an expression, compiled), `functions`, `comprehensions`, `type_values`, `overrides`, `url` and
+//! `authorizer` (what it calls), `activation` (its variables, and its evaluation), `patches` (results that change objects), `declarations`,
+//! `macros`, `positions`, `value_type`, `signatures`, `fields` and `schema_types` (what is declared), `unification`, `checker` and `constants`
+//! (which expressions are valid), `string_format`, `cost` (which rules are too expensive).
 
 mod access;
 #[cfg(feature = "cel")]
@@ -14,7 +15,11 @@ mod activation;
 #[cfg(feature = "cel")]
 mod authorizer;
 #[cfg(feature = "cel")]
+mod checker;
+#[cfg(feature = "cel")]
 mod comprehensions;
+#[cfg(feature = "cel")]
+mod constants;
 #[cfg(feature = "cel")]
 mod cost;
 #[cfg(feature = "cel")]
@@ -32,8 +37,6 @@ mod fields;
 #[cfg(feature = "cel")]
 mod functions;
 #[cfg(feature = "cel")]
-mod library;
-#[cfg(feature = "cel")]
 mod lowering;
 #[cfg(feature = "cel")]
 mod macros;
@@ -41,13 +44,17 @@ mod macros;
 mod messages;
 mod outcome;
 #[cfg(feature = "cel")]
-mod overloads;
-#[cfg(feature = "cel")]
 mod overrides;
 #[cfg(feature = "cel")]
 mod patches;
 #[cfg(feature = "cel")]
+mod positions;
+#[cfg(feature = "cel")]
 mod schema_types;
+#[cfg(feature = "cel")]
+mod signatures;
+#[cfg(feature = "cel")]
+mod string_format;
 #[cfg(feature = "cel")]
 mod syntax;
 #[cfg(not(feature = "cel"))]
@@ -56,7 +63,7 @@ mod syntax;
 #[cfg(feature = "cel")]
 mod type_values;
 #[cfg(feature = "cel")]
-mod types;
+mod unification;
 #[cfg(feature = "cel")]
 mod url;
 #[cfg(feature = "cel")]

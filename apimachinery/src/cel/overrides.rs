@@ -169,6 +169,7 @@ fn duration(This(this): This<Value>) -> ResolveResult {
 fn int(This(this): This<Value>) -> ResolveResult {
     match this {
         Value::Timestamp(time) => Ok(Value::Int(time.timestamp())),
+        Value::Duration(duration) => Ok(Value::Int(duration.num_nanoseconds().unwrap_or(i64::MAX))),
         other => original(&INT, other),
     }
 }

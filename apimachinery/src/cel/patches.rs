@@ -1,7 +1,7 @@
 //! The results of expressions of mutating admission policies: objects of the types `Object…`, and lists of `JSONPatch`. [`super::lowering`]
 //! makes maps of such objects, in which a key has the name of the type.
 
-use super::types::Type;
+use super::checker::Type;
 use super::{overrides, type_values};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,13 +1,18 @@
 //! The types of values that a schema describes, as the rules of custom resources see them.
 
 use super::RESERVED_WORDS;
-use super::types::Type;
+use super::checker::Type;
+use super::value_type::SchemaObject;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Returns the type of the value that a schema describes; None if rules cannot use it. `is_object` marks the schema of a whole object, whose
 /// name and type rules can read.
 pub(super) fn of_schema(schema: &Value, is_object: bool) -> Option<Type> {
+    at_path(schema, is_object, "selfType".to_owned())
+}
+
+fn at_path(schema: &Value, is_object: bool, path: String) -> Option<Type> {
     if schema["x-kubernetes-int-or-string"] == true {
         return Some(Type::Dyn);
     }
@@ -21,9 +26,13 @@ pub(super) fn of_schema(schema: &Value, is_object: bool) -> Option<Type> {
             Some("date" | "date-time") => "google.protobuf.Timestamp",
             _ => "string",
         }),
-        "array" => Type::List(Box::new(of_schema(&schema["items"], false)?)),
+        "array" => Type::List(Box::new(at_path(
+            &schema["items"],
+            false,
+            format!("{path}.@idx"),
+        )?)),
         "object" if schema["additionalProperties"].is_object() => {
-            let value = of_schema(&schema["additionalProperties"], false)?;
+            let value = at_path(&schema["additionalProperties"], false, format!("{path}.@elem"))?;
             Type::Map(Box::new(Type::Simple("string")), Box::new(value))
         }
         "object" => {
@@ -33,7 +42,7 @@ pub(super) fn of_schema(schema: &Value, is_object: bool) -> Option<Type> {
             } else {
                 schema.clone()
             };
-            Type::Schema(Arc::new(schema))
+            Type::Schema(Arc::new(SchemaObject { path, schema }))
         }
         _ => return None,
     })
@@ -41,15 +50,15 @@ pub(super) fn of_schema(schema: &Value, is_object: bool) -> Option<Type> {
 
 /// Returns the type of a field of an object, by its name in rules; None if they cannot use it. A reserved word may stand without its
 /// escape.
-pub(super) fn field(schema: &Value, name: &str) -> Option<Type> {
-    let fields = schema["properties"].as_object()?;
+pub(super) fn field(object: &SchemaObject, name: &str) -> Option<Type> {
+    let fields = object.schema["properties"].as_object()?;
     let name = if RESERVED_WORDS.contains(&name) {
         &escaped(name)
     } else {
         name
     };
     let (_, field) = fields.iter().find(|(field, _)| escaped(field) == *name)?;
-    of_schema(field, false)
+    at_path(field, false, format!("{}.{name}", object.path))
 }
 
 /// Returns the schema of an object with the fields that all objects have, and no other metadata. A schema that declares all of them keeps what
@@ -105,6 +114,10 @@ mod tests {
             "in": {"type": "boolean"}, "namespace": {"type": "string"}, "-": {"type": "string"}, "a-b.c/d": {"type": "boolean"}, "a_b": {"type": "boolean"}, "a__b": {"type": "boolean"},
             "object": {"type": "object", "x-kubernetes-embedded-resource": true},
         }});
+        let object = SchemaObject {
+            path: "self".to_owned(),
+            schema,
+        };
         for (name, expected) in [
             ("text", Some("string")),
             ("bytes", Some("bytes")),
@@ -123,10 +136,10 @@ mod tests {
             ("nothing", None),
             ("metadata", None),
         ] {
-            let found = field(&schema, name).map(|ty| ty.to_string());
+            let found = field(&object, name).map(|ty| ty.to_string());
             assert_eq!(found.as_deref(), expected, "{name}");
         }
-        let Some(Type::Schema(object)) = field(&schema, "object") else {
+        let Some(Type::Schema(object)) = field(&object, "object") else {
             panic!("an object")
         };
         let Some(Type::Schema(metadata)) = field(&object, "metadata") else {

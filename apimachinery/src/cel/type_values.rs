@@ -8,9 +8,6 @@ use kube_cel::cel::{Context, ExecutionError, FunctionContext, Value};
 pub(super) const TYPE_OF: &str = "type";
 /// Returns the type of this name.
 pub(super) const TYPE: &str = "@type";
-/// The namespaces of the names of types.
-pub(super) const NAMESPACES: [&str; 3] = ["google", "kubernetes", "net"];
-
 /// A type, by its name.
 #[derive(Debug, PartialEq, Eq)]
 struct TypeValue(String);

@@ -10,7 +10,6 @@ mod list_types_and_defaults;
 mod lists;
 mod numbered_formats;
 mod numbers;
-mod pattern;
 mod prune;
 mod rule_checks;
 mod rule_costs;

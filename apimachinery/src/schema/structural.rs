@@ -1,8 +1,9 @@
 //! Validation of the schema of a CustomResourceDefinition, and the rules of structural schemas.
 
+use super::list_types_and_defaults;
 use super::schema_checks::{SchemaChecks, unsupported_keywords};
-use super::{list_types_and_defaults, pattern};
 use crate::field::FieldError;
+use crate::go_regexp;
 use serde_json::{Map, Value, json};
 
 const EMPTY: &str = "must be empty to be structural";
@@ -200,7 +201,7 @@ fn is_int_or_string(branches: &Value) -> bool {
 /// whether `anyOf` and that of the first of `allOf` are skipped.
 fn check_values(schema: &Value, int_or_string: [bool; 2], path: &str, errors: &mut Vec<FieldError>) {
     if let Some(pattern) = schema["pattern"].as_str()
-        && let Err(error) = pattern::compile(pattern)
+        && let Err(error) = go_regexp::compile(pattern)
     {
         let detail = format!("must be a valid regular expression, but isn't: error parsing regexp: {error}");
         errors.push(FieldError::invalid(&format!("{path}.pattern"), pattern, detail));

@@ -3,9 +3,9 @@
 use super::format::{has_format, is_known};
 use super::lists;
 use super::numbers;
-use super::pattern;
 use super::unchanged::Correlation;
 use crate::field::FieldError;
+use crate::go_regexp;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ pub(super) fn patterns(schema: &Value, found: &mut Patterns) {
             if let Some(Value::String(pattern)) = fields.get("pattern") {
                 found
                     .entry(pattern.clone())
-                    .or_insert_with(|| pattern::compile(pattern).ok());
+                    .or_insert_with(|| go_regexp::compile(pattern).ok());
             }
             fields.values().for_each(|value| patterns(value, found));
         }

@@ -4,8 +4,8 @@ use super::bounds::Bounds;
 use super::functions;
 use super::path::Path;
 use super::size::{EntrySize, Size};
-use crate::cel::library;
-use crate::cel::types::Type;
+use crate::cel::checker::Type;
+use crate::cel::signatures;
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
 };
@@ -57,8 +57,6 @@ pub(super) struct Estimator<'e> {
     pub(super) sizes: HashMap<u64, Size>,
     pub(super) entries: HashMap<u64, EntrySize>,
     pub(super) locals: Vec<Local<'e>>,
-    /// Whether the expression contains a macro that could not be expanded.
-    is_incomplete: bool,
 }
 
 impl<'e> Estimator<'e> {
@@ -70,23 +68,22 @@ impl<'e> Estimator<'e> {
             sizes: HashMap::new(),
             entries: HashMap::new(),
             locals: vec![],
-            is_incomplete: false,
         }
     }
 
-    /// Returns the cost of a whole expression; None if it contains a macro that could not be expanded.
-    pub(super) fn estimate(mut self, expression: &'e IdedExpr) -> Option<u64> {
-        let cost = self.cost(expression);
-        (!self.is_incomplete).then_some(cost)
-    }
-
-    fn cost(&mut self, expression: &'e IdedExpr) -> u64 {
+    /// Returns the cost of an expression.
+    pub(super) fn cost(&mut self, expression: &'e IdedExpr) -> u64 {
         match &expression.expr {
             Expr::Literal(_) | Expr::Unspecified => 0,
             Expr::Ident(name) => {
                 let bound = self.local(name).map(|local| local.path.clone());
                 let path = bound.unwrap_or_else(|| Path::of_variable(name));
                 self.paths.insert(expression.id, path);
+                1
+            }
+            // The name of a type.
+            Expr::Select(select) if matches!(self.ty(expression), Type::Meta(_)) => {
+                self.set_path(expression, Path::of_variable(&select.field));
                 1
             }
             Expr::Select(select) => {
@@ -149,11 +146,7 @@ impl<'e> Estimator<'e> {
     }
 
     fn call(&mut self, expression: &'e IdedExpr, call: &'e CallExpr) -> u64 {
-        let (name, target) = library::qualified(call);
-        if library::is_missing_macro(&name, call.args.len()) {
-            self.is_incomplete = true;
-            return 0;
-        }
+        let (name, target) = signatures::qualified(call);
         if let ("dyn", [arg]) = (&*name, &call.args[..]) {
             // It only hides the type.
             let cost = self.cost(arg).saturating_add(1);

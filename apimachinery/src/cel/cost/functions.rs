@@ -3,8 +3,8 @@
 use super::bounds::Bounds;
 use super::estimator::{CallCost, NEW_LIST, Operand};
 use super::size::{REGEX, Size, TRAVERSAL, scale};
+use crate::cel::checker::Type;
 use crate::cel::macros;
-use crate::cel::types::Type;
 use kube_cel::cel::common::ast::{Expr, LiteralValue};
 
 /// Returns the cost of a call beside that of its operands.
@@ -35,6 +35,17 @@ pub(super) fn call_cost(
             CallCost {
                 cost: text.size().traversal(),
                 size: Some(text.size()),
+            }
+        }
+        ("strings.quote", None, [text]) => {
+            // kube-apiserver's sum overflows, too.
+            let Size { min, max } = text.size();
+            CallCost {
+                cost: text.size().traversal(),
+                size: Some(Size {
+                    min: min.wrapping_add(2),
+                    max: max.wrapping_mul(2).wrapping_add(2),
+                }),
             }
         }
         ("replace", Some(text), [from, to, ..]) => CallCost {
@@ -74,6 +85,7 @@ pub(super) fn call_cost(
             let end = integer(end).unwrap_or(list.size().max);
             allocating(1.0, Size::fixed(end.wrapping_sub(start)))
         }
+        ("lists.range", None, [length]) => allocating(1.0, Size::fixed(integer(length).unwrap_or(u64::MAX))),
         ("sets.contains" | "sets.intersects", None, [left, right]) => sets(1, left, right),
         ("sets.equivalent", None, [left, right]) => sets(2, left, right),
         ("ip.isCanonical", None, [text]) => without_result(scale(text.size().max, 2.0 * TRAVERSAL)),

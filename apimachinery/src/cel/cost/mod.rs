@@ -17,7 +17,7 @@ mod parts;
 mod path;
 mod size;
 
-use super::types::Type;
+use super::checker::Type;
 use bounds::Bounds;
 use estimator::Estimator;
 use kube_cel::cel::common::ast::IdedExpr;
@@ -34,7 +34,7 @@ pub(crate) struct Cost {
 }
 
 /// Estimates the cost of an expression of a rule of this schema. `is_object` marks the schema of a whole object; `types` has the types of
-/// the expression's parts. The estimate is zero if the expression contains a macro that could not be expanded.
+/// the expression's parts.
 pub(super) fn estimate(
     expression: &IdedExpr,
     types: &HashMap<u64, Type>,
@@ -45,19 +45,15 @@ pub(super) fn estimate(
         return Cost::default();
     };
     Cost {
-        once: Estimator::new(types, &bounds)
-            .estimate(expression)
-            .unwrap_or_default(),
+        once: Estimator::new(types, &bounds).cost(expression),
         values_per_request: bounds.values_per_request(),
     }
 }
 
-/// Estimates the cost of the expression with which a request selects a device; zero if it contains a macro that could not be expanded.
+/// Estimates the cost of the expression with which a request selects a device.
 pub(super) fn estimate_of_device(expression: &IdedExpr, types: &HashMap<u64, Type>) -> u64 {
     let bounds = Bounds::of_device();
-    Estimator::new(types, &bounds)
-        .estimate(expression)
-        .unwrap_or_default()
+    Estimator::new(types, &bounds).cost(expression)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::estimator::{CallCost, Estimator, Operand};
 use super::size::Size;
-use crate::cel::types::Type;
+use crate::cel::checker::Type;
 use kube_cel::cel::common::ast::{IdedExpr, operators};
 
 /// The overloads that operands may have, of those whose costs differ.
@@ -96,7 +96,7 @@ impl<'e> Estimator<'e> {
         let steps: &[&str] = match &collection.ty {
             Type::List(_) => &["@items"],
             Type::Map(..) => &["@values"],
-            Type::Dyn | Type::Empty => &["@items", "@values"],
+            Type::Dyn => &["@items", "@values"],
             _ => &[],
         };
         let mut size = None;
@@ -119,12 +119,11 @@ impl<'e> Estimator<'e> {
 
 /// Returns the overload of operands: the first type that is known decides.
 fn overload(args: &[Operand<'_>]) -> Overload {
-    let is_known = |ty: &&Type| !matches!(ty, Type::Dyn | Type::Empty | Type::Unknown);
+    let is_known = |ty: &&Type| !matches!(ty, Type::Dyn);
     match args.iter().map(|arg| &arg.ty).find(is_known) {
         Some(Type::Simple("string" | "bytes")) => Overload::Text,
         Some(Type::List(_)) => Overload::List,
         Some(_) => Overload::Constant,
-        None if args.iter().any(|arg| arg.ty == Type::Unknown) => Overload::Constant,
         None => Overload::Any,
     }
 }
@@ -133,7 +132,7 @@ fn overload(args: &[Operand<'_>]) -> Overload {
 fn conversion(ty: &Type, from: &str, cost: CallCost) -> CallCost {
     match ty {
         Type::Simple(name) if *name == from => cost,
-        Type::Dyn | Type::Empty => at_least_constant(cost),
+        Type::Dyn => at_least_constant(cost),
         _ => constant(),
     }
 }

@@ -3,7 +3,7 @@
 use super::estimator::{Estimator, Local};
 use super::path::Path;
 use super::size::{EntrySize, Size};
-use crate::cel::types::Type;
+use crate::cel::checker::Type;
 use kube_cel::cel::common::ast::{Expr, IdedExpr, LiteralValue};
 
 impl<'e> Estimator<'e> {
@@ -13,9 +13,8 @@ impl<'e> Estimator<'e> {
 
     pub(super) fn ty(&self, expression: &IdedExpr) -> &'e Type {
         match self.types.get(&expression.id) {
-            Some(Type::Any) => &Type::Dyn,
+            Some(Type::Any) | None => &Type::Dyn,
             Some(ty) => ty,
-            None => &Type::Unknown,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Patterns of schemas as Go's package `regexp` reads them. Its syntax is that of RE2, which differs from the crate's in this: Perl's classes
+//! Regular expressions as Go's package `regexp` reads them. Its syntax is that of RE2, which differs from the crate's in this: Perl's classes
 //! are ASCII, a class has no operators and contains no class but POSIX', `\Q…\E` is literal, fewer flags exist, and a repetition has a limit.
 
 use regex::Regex;
@@ -10,7 +10,7 @@ const MAX_REPEAT: u32 = 1000;
 ///
 /// # Errors
 /// Go's message, where it is known.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     let translated = translate(pattern)?;
     Regex::new(&translated).map_err(|error| go_error(pattern, &error.to_string()))
 }
