@@ -6,7 +6,7 @@ use super::expression::Expression;
 use super::functions::{self, REQUEST_RESOURCE, opaque};
 use super::messages::translate;
 use super::outcome::Outcome;
-use super::{overrides, patches};
+use super::{library, patches};
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
@@ -52,7 +52,7 @@ impl Activation {
     ) -> Self {
         let state = Arc::new(State::new(variables.clone()));
         let mut context = Context::default().with_all();
-        overrides::register(&mut context);
+        library::register(&mut context);
         functions::register(&mut context, &state);
         authorizer::register(&mut context, &state);
         for (name, value) in values {

@@ -284,7 +284,9 @@ fn endless_comprehensions_end() {
 
 #[test]
 fn every_function_exists() {
-    for name in signatures::names().filter(|name| !signatures::is_operator(name)) {
+    // `dyn` is no function of the evaluation.
+    let is_function = |name: &&str| !signatures::is_operator(name) && *name != "dyn";
+    for name in signatures::names().filter(is_function) {
         let outcome = evaluate(&format!("{name}(1, 2, 3, 4)"));
         let is_missing = outcome.is_err_and(|error| error.contains("ndeclared reference"));
         assert!(!is_missing, "{name}");

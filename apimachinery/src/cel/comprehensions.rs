@@ -2,7 +2,7 @@
 //! `all` and `exists` of items that fail while another item decides. Also the functions of their steps.
 
 use super::activation::State;
-use super::functions::{self, add};
+use super::functions::{self, add, operands};
 use super::macros::{MAP_INSERT, SORT_BY_KEYS};
 use kube_cel::cel::common::ast::{ComprehensionExpr, Expr, operators};
 use kube_cel::cel::objects::{Key, Map};
@@ -143,14 +143,9 @@ fn pairs(range: &Value) -> Result<Vec<(Value, Value)>, ExecutionError> {
     }
 }
 
-fn arguments(call: &FunctionContext<'_, '_>) -> Result<Vec<Value>, ExecutionError> {
-    let args = call.args.iter().map(|arg| Value::resolve(arg, call.ptx));
-    args.collect()
-}
-
 /// Adds a key with a value, or the entries of a second map, to a map.
 fn map_insert(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
-    let args = arguments(call)?;
+    let args = operands(call)?;
     let (map, added): (&Map, HashMap<Key, Value>) = match &args[..] {
         [Value::Map(map), Value::Map(added)] => (map, (*added.map).clone()),
         [Value::Map(map), key, value] => (map, HashMap::from([(to_key(key)?, value.clone())])),
@@ -181,7 +176,7 @@ fn to_key(value: &Value) -> Result<Key, ExecutionError> {
 
 /// Sorts a list by a list of keys, one for each item. Items of equal keys keep their order.
 fn sort_by_keys(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
-    let args = arguments(call)?;
+    let args = operands(call)?;
     let [Value::List(items), Value::List(keys)] = &args[..] else {
         return Err(ExecutionError::NoSuchOverload);
     };

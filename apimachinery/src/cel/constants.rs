@@ -2,11 +2,11 @@
 //! formats, and conversions that fail.
 
 use super::checker::{Invalid, Type, Types};
+use super::library;
+use super::library::string_format::{self, Form, Mismatch};
 use super::macros::{id_in_text, parts};
 use super::messages::translate;
-use super::overrides;
 use super::positions::Positions;
-use super::string_format::{self, Form, Mismatch};
 use super::value_type::{DURATION, TIMESTAMP};
 use crate::go_regexp;
 use kube_cel::KubeCelExt as _;
@@ -30,7 +30,7 @@ const SEARCHES: [&str; 3] = ["find", "findAll", "matches"];
 thread_local! {
     static CONTEXT: Context<'static> = {
         let mut context = Context::default().with_all();
-        overrides::register(&mut context);
+        library::register(&mut context);
         context
     };
 }

@@ -20,6 +20,10 @@ pub(super) const OPTIONAL_SELECT: &str = "@optional_select";
 /// As the operators `&&` and `||`: of two operands that fail, the first one's error counts.
 pub(super) const AND: &str = "@and";
 pub(super) const OR: &str = "@or";
+/// Whether two values are equal, be they numbers of different types.
+pub(super) const EQUALS: &str = "@equals";
+/// Whether a list contains a value, or a map has it as a key.
+pub(super) const IN: &str = "@in_any";
 /// Returns a composed variable.
 pub(super) const VARIABLE: &str = "@variable";
 /// Counts a step of a comprehension; an error if there were too many.
@@ -51,6 +55,15 @@ pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
     add(context, APPLY, apply);
     add(context, AND, |call| logical_and_or(call, false));
     add(context, OR, |call| logical_and_or(call, true));
+    add(context, EQUALS, |call| match &operands(call)?[..] {
+        [left, right] => Ok(Value::Bool(left == right)),
+        _ => Err(ExecutionError::NoSuchOverload),
+    });
+    add(context, IN, |call| match &operands(call)?[..] {
+        [item, Value::List(items)] => Ok(Value::Bool(items.contains(item))),
+        [item, Value::Map(map)] => Ok(Value::Bool(map.map.keys().any(|key| Value::from(key) == *item))),
+        _ => Err(ExecutionError::NoSuchOverload),
+    });
     comprehensions::register(context, state);
     type_values::register(context);
     let shared = state.clone();
@@ -179,6 +192,13 @@ fn optional(value: &dyn Val) -> Result<Option<OptionalValue>, ExecutionError> {
 
 pub(super) fn opaque(value: impl Opaque) -> Value {
     Value::Opaque(Arc::new(value))
+}
+
+/// Evaluates the arguments; the receiver, if there is one, comes first.
+pub(super) fn operands(call: &FunctionContext<'_, '_>) -> Result<Vec<Value>, ExecutionError> {
+    let receiver = call.this.iter().cloned().map(Ok);
+    let arguments = call.args.iter().map(|arg| Value::resolve(arg, call.ptx));
+    receiver.chain(arguments).collect()
 }
 
 /// Evaluates arguments that are strings.

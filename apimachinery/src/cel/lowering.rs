@@ -183,7 +183,23 @@ impl Lowering {
             }
             return Ok(call(operators::LOGICAL_NOT, vec![unnumbered(has_value)]));
         }
+        // kube-cel compares numbers of one type, and finds only some types in maps.
+        let compares = matches!(
+            name.as_str(),
+            operators::EQUALS | operators::NOT_EQUALS | operators::IN
+        );
+        let compares_any = compares && (!self.keeps_selections || args.iter().any(hides_type));
         let args = self.all(args)?;
+        if compares_any {
+            return Ok(match name.as_str() {
+                operators::IN => call(functions::IN, args),
+                operators::NOT_EQUALS => call(
+                    operators::LOGICAL_NOT,
+                    vec![unnumbered(call(functions::EQUALS, args))],
+                ),
+                _ => call(functions::EQUALS, args),
+            });
+        }
         let Some(target) = target else {
             return match name.as_str() {
                 "dyn" if args.len() == 1 => Ok(args.into_iter().next().unwrap_or_default().expr),
@@ -278,6 +294,11 @@ fn names_type(select: &SelectExpr) -> bool {
 /// True for a function that can be evaluated.
 fn is_known(name: &str) -> bool {
     signatures::is_operator(name) || signatures::overloads(name).is_some()
+}
+
+/// True for a value whose type only the evaluation shows.
+fn hides_type(expression: &IdedExpr) -> bool {
+    matches!(&expression.expr, Expr::Call(call) if call.target.is_none() && call.func_name == "dyn")
 }
 
 /// True for `optional.none()`.

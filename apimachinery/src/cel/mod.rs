@@ -1,10 +1,10 @@
 //! CEL expressions: their syntax, and those about admission requests. kube-cel parses and evaluates them; the rules of custom resources
 //! are in [`crate::schema`]. Selectors of devices are only checked: the scheduler evaluates them.
 //!
-//! Reading order: `expression` and `lowering` (an expression, compiled), `functions`, `comprehensions`, `type_values`, `overrides`, `url` and
+//! Reading order: `expression` and `lowering` (an expression, compiled), `functions`, `comprehensions`, `type_values`, `library` and
 //! `authorizer` (what it calls), `activation` (its variables, and its evaluation), `patches` (results that change objects), `declarations`,
-//! `macros`, `positions`, `value_type`, `signatures`, `fields` and `schema_types` (what is declared), `unification`, `checker` and `constants`
-//! (which expressions are valid), `string_format`, `cost` (which rules are too expensive).
+//! `macros`, `positions`, `value_type`, `signatures`, `fields` and `schema_types` (what is declared), `unification`, `checker` and
+//! `constants` (which expressions are valid), `cost` (which rules are too expensive).
 
 mod access;
 #[cfg(feature = "cel")]
@@ -37,14 +37,14 @@ mod fields;
 #[cfg(feature = "cel")]
 mod functions;
 #[cfg(feature = "cel")]
+mod library;
+#[cfg(feature = "cel")]
 mod lowering;
 #[cfg(feature = "cel")]
 mod macros;
 #[cfg(feature = "cel")]
 mod messages;
 mod outcome;
-#[cfg(feature = "cel")]
-mod overrides;
 #[cfg(feature = "cel")]
 mod patches;
 #[cfg(feature = "cel")]
@@ -54,8 +54,6 @@ mod schema_types;
 #[cfg(feature = "cel")]
 mod signatures;
 #[cfg(feature = "cel")]
-mod string_format;
-#[cfg(feature = "cel")]
 mod syntax;
 #[cfg(not(feature = "cel"))]
 #[path = "syntax_disabled.rs"]
@@ -64,8 +62,6 @@ mod syntax;
 mod type_values;
 #[cfg(feature = "cel")]
 mod unification;
-#[cfg(feature = "cel")]
-mod url;
 #[cfg(feature = "cel")]
 mod value_type;
 
@@ -80,10 +76,10 @@ pub use expression::Expression;
 #[cfg(feature = "cel")]
 pub(crate) use expression::compile_rule;
 #[cfg(feature = "cel")]
+pub(crate) use library::register as register_library;
+#[cfg(feature = "cel")]
 pub(crate) use messages::translate;
 pub use outcome::Outcome;
-#[cfg(feature = "cel")]
-pub(crate) use overrides::register as register_overrides;
 #[cfg(feature = "cel")]
 pub(crate) use schema_types::escaped;
 pub(crate) use syntax::{NO_CEL, reads_variable};

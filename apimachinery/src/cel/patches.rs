@@ -2,7 +2,7 @@
 //! makes maps of such objects, in which a key has the name of the type.
 
 use super::checker::Type;
-use super::{overrides, type_values};
+use super::{library, type_values};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube_cel::cel::Value as CelValue;
@@ -142,7 +142,7 @@ fn to_json(value: &CelValue, expected: &str, mismatches: &mut Vec<String>) -> Re
             Value::Object(object)
         }
         time @ (CelValue::Timestamp(_) | CelValue::Duration(_)) => {
-            overrides::text_of(time).unwrap_or_default().into()
+            library::text_of(time).unwrap_or_default().into()
         }
         other => {
             let name = type_values::name_of(other);

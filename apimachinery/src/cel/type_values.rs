@@ -35,6 +35,14 @@ fn type_of(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> 
     Ok(opaque(TypeValue(name_of(&value).to_owned())))
 }
 
+/// Returns the name that a value stands for, if it is a type.
+pub(super) fn type_named_by(value: &Value) -> Option<&str> {
+    match value {
+        Value::Opaque(value) => Some(&value.downcast_ref::<TypeValue>()?.0),
+        _ => None,
+    }
+}
+
 /// The name of a value's type.
 pub(super) fn name_of(value: &Value) -> &str {
     match value {

@@ -1,6 +1,6 @@
 //! A compiled rule, and its evaluation by kube-cel.
 
-use crate::cel::{OVER_COST, StepCounter, compile_rule, register_functions, register_overrides, translate};
+use crate::cel::{OVER_COST, StepCounter, compile_rule, register_functions, register_library, translate};
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, Value as CelValue};
@@ -8,7 +8,7 @@ use kube_cel::cel::{Context, Value as CelValue};
 thread_local! {
     static CONTEXT: (Context<'static>, StepCounter) = {
         let mut context = Context::default().with_all();
-        register_overrides(&mut context);
+        register_library(&mut context);
         let steps = register_functions(&mut context);
         (context, steps)
     };

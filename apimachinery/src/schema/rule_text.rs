@@ -5,13 +5,11 @@ use serde_json::Value;
 
 /// Returns the expression as kube-cel needs it:
 ///
-/// - without the function `dyn`: kube-cel has no static types, so it has nothing to hide;
 /// - with `oldSelf` as a CEL optional, if `old_is_optional`: kube-cel passes a missing old value as null;
 /// - with the escaped names of fields that are reserved words, which the real server accepts unescaped. If the schema has such a field, all
 ///   selections of this name are taken for it, also those of maps.
 pub(super) fn for_evaluation(expression: &str, schema: &Value, old_is_optional: bool) -> String {
     replace_identifiers(expression, |name, place| match (name, place) {
-        ("dyn", Place::Called) => Some(String::new()),
         ("oldSelf", Place::Alone) if old_is_optional => {
             Some("(oldSelf == null ? optional.none() : optional.of(oldSelf))".to_owned())
         }
@@ -39,8 +37,6 @@ pub(super) fn as_written(message: &str, rule: &str) -> String {
 enum Place {
     /// After a dot: a field, or a function of a value.
     Selected,
-    /// Before an opening bracket.
-    Called,
     Alone,
 }
 
@@ -76,8 +72,6 @@ fn replace_identifiers(text: &str, replacement: impl Fn(&str, Place) -> Option<S
         }
         let place = if follows_dot {
             Place::Selected
-        } else if after.trim_start().starts_with('(') {
-            Place::Called
         } else {
             Place::Alone
         };
@@ -171,8 +165,6 @@ mod tests {
             ),
             ("'unended .for", "'unended .for"),
             ("'ä'.for == 'ö.for'", "'ä'.__for__ == 'ö.for'"),
-            ("dyn(self) == dyn ('dyn(1)')", "(self) ==  ('dyn(1)')"),
-            ("self.dyn(1) + dyn", "self.dyn(1) + dyn"),
         ] {
             assert_eq!(for_evaluation(expression, &schema, false), expected);
         }

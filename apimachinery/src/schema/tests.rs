@@ -166,6 +166,25 @@ fn rules_evaluate_like_on_the_real_server_except_known_differences() {
     assert_eq!(differing, BTreeSet::from(UNSUPPORTED_RULES));
 }
 
+/// Rules that are true on kube-apiserver, and rules whose evaluation fails there, with its message.
+#[test]
+fn rules_are_evaluated_as_by_kube_apiserver() {
+    let table: Value = serde_json::from_str(include_str!("tests/evaluated_rules.json")).unwrap();
+    let errors = |rule: &Value| {
+        let mut schema = table["schema"].clone();
+        schema["x-kubernetes-validations"] = json!([{ "rule": rule }]);
+        let errors = Schema::new(&schema).validate(&table["object"], None);
+        errors.into_iter().map(|error| error.detail).collect::<Vec<_>>()
+    };
+    for rule in table["true"].as_array().unwrap() {
+        assert_eq!(errors(rule), Vec::<String>::new(), "{rule}");
+    }
+    for failing in table["errors"].as_array().unwrap() {
+        let [rule, why] = [&failing[0], &failing[1]].map(|text| text.as_str().unwrap());
+        assert_eq!(errors(&failing[0]), [format!("{why} evaluating rule: {rule}")]);
+    }
+}
+
 #[test]
 fn rules_of_unchanged_values_are_warnings_unless_they_compare_or_fail() {
     let violations = |rule: &str, object: &Value, old: &Value| {

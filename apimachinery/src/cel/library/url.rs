@@ -1,7 +1,7 @@
 //! URLs as Go reads them, and the functions of rules about them. The standard for browsers, by which kube-cel reads URLs, knows fewer, changes
 //! paths and hosts, and drops default ports.
 
-use super::functions::opaque;
+use crate::cel::functions::opaque;
 use crate::quote::quoted;
 use kube_cel::cel::extractors::This;
 use kube_cel::cel::objects::{Key, Map, Opaque};
@@ -75,6 +75,12 @@ fn url(This(value): This<Value>) -> ResolveResult {
         ExecutionError::function_error("url", why)
     })?;
     Ok(opaque(parsed))
+}
+
+/// Returns why a text is no URL of a request, with the words of Go.
+pub(super) fn request_uri_error(text: &str) -> Option<String> {
+    let error = parse(text, Source::Request).err()?;
+    Some(format!("parse {}: {error}", quoted(text)))
 }
 
 fn with(value: &Value, get: impl FnOnce(&Url) -> Value) -> ResolveResult {

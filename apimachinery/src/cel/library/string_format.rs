@@ -2,7 +2,7 @@
 
 /// What a clause makes of its argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(in crate::cel) enum Form {
     Text,
     Decimal,
     Fixed,
@@ -14,23 +14,23 @@ pub(super) enum Form {
 
 /// A clause of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Clause {
+pub(in crate::cel) struct Clause {
     /// The number of its argument.
-    pub(super) argument: usize,
-    pub(super) form: Form,
+    pub(in crate::cel) argument: usize,
+    pub(in crate::cel) form: Form,
     /// The digits behind the point, if it says how many.
-    pub(super) precision: Option<usize>,
+    pub(in crate::cel) precision: Option<usize>,
 }
 
 /// Why a clause does not fit its argument: the id of the part of the expression, if it is one, and the message.
-pub(super) type Mismatch = (Option<u64>, String);
+pub(in crate::cel) type Mismatch = (Option<u64>, String);
 
 /// Replaces the clauses of a format by what `write` makes of them, and returns the text.
 ///
 /// # Errors
 ///
 /// Returns cel-go's message for a format that is invalid or needs more arguments, or the error of `write`.
-pub(super) fn replace(
+pub(in crate::cel) fn replace(
     format: &str,
     arguments: usize,
     mut write: impl FnMut(Clause) -> Result<String, Mismatch>,
@@ -97,7 +97,7 @@ fn parse_clause(clause: &str) -> Result<(Form, Option<usize>, &str), String> {
 
 impl Form {
     /// The message for an argument of a type that does not fit.
-    pub(super) fn mismatch(self, ty: &str) -> String {
+    pub(in crate::cel) fn mismatch(self, ty: &str) -> String {
         let expected = match self {
             Self::Text => {
                 "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
