@@ -4,6 +4,7 @@ use super::access::{AccessCheck, Authorize};
 use super::authorizer::{self, AuthorizerValue};
 use super::expression::Expression;
 use super::functions::{self, REQUEST_RESOURCE, opaque};
+use super::limits::with_stack;
 use super::messages::translate;
 use super::outcome::Outcome;
 use super::{library, patches};
@@ -97,7 +98,7 @@ impl Activation {
         let compiled = expression.compiled().map_err(failed)?;
         loop {
             self.state.reset();
-            let result = CelValue::resolve(compiled, &self.context);
+            let result = with_stack(expression.depth(), || CelValue::resolve(compiled, &self.context));
             // The functions are shared between threads and outlive the request, so they cannot ask themselves: the evaluation is repeated
             // when the answers are there.
             if !self.state.answer(authorize) {
@@ -209,7 +210,7 @@ impl State {
             None => Err(ExecutionError::no_such_key(name)),
             Some((_, expression)) => match expression.compiled() {
                 Err(why) => Err(failed(why)),
-                Ok(compiled) => CelValue::resolve(compiled, context)
+                Ok(compiled) => with_stack(expression.depth(), || CelValue::resolve(compiled, context))
                     .map_err(|error| failed(&translate(&error.to_string()))),
             },
         };

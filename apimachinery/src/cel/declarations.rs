@@ -3,8 +3,8 @@
 
 use super::checker::{self, Invalid, Type, Types};
 use super::cost::Cost;
+use super::limits::{self, with_stack};
 use super::signatures::{self, Overload};
-use super::syntax::syntax_error;
 use super::{constants, cost, expression, lowering, macros, patches, positions, schema_types};
 use kube_cel::cel::common::ast::IdedExpr;
 use serde_json::Value;
@@ -86,14 +86,22 @@ struct Checked {
     types: Types,
 }
 
-/// Parses an expression, expands its macros and checks its types; None for syntax that only kube-apiserver can parse.
-fn check(text: &str, declared: &Declarations<'_>) -> Result<Option<Checked>, String> {
-    if let Some(why) = syntax_error(text) {
-        return Err(why);
-    }
-    let Ok(parsed) = expression::parse(text) else {
-        return Ok(None);
-    };
+/// Calls a function with the checked expression, where there is enough stack for it.
+fn check<T: Send>(
+    text: &str,
+    declared: &Declarations<'_>,
+    finish: impl FnOnce(Checked) -> Result<T, String> + Send,
+) -> Result<T, String> {
+    let compilation_failed = |why: String| format!("compilation failed: {why}");
+    let depth = limits::depth(text).map_err(compilation_failed)?;
+    with_stack(depth, || {
+        finish(check_types(text, declared).map_err(compilation_failed)?)
+    })
+}
+
+/// Parses an expression, expands its macros and checks its types and constants.
+fn check_types(text: &str, declared: &Declarations<'_>) -> Result<Checked, String> {
+    let parsed = expression::parse(text)?;
     let positions = positions::of(text, &parsed);
     let has_bindings = matches!(declared.subject, Subject::Device);
     let expression = macros::expand(parsed, has_bindings).map_err(|refused| {
@@ -113,11 +121,11 @@ fn check(text: &str, declared: &Declarations<'_>) -> Result<Option<Checked>, Str
     if !invalid.is_empty() {
         return Err(describe(text, invalid));
     }
-    Ok(Some(Checked {
+    Ok(Checked {
         expression,
         ty,
         types,
-    }))
+    })
 }
 
 /// Returns the estimated cost of an expression of a rule. `key` names the expression: `rule` is a condition, and `messageExpression` a text.
@@ -138,25 +146,23 @@ pub(crate) fn check_rule(rule: &Value, key: &str, schema: &Value, is_object: boo
         ..Declarations::default()
     };
     let text = rule[key].as_str().unwrap_or_default();
-    let checked = check(text, &declared).map_err(|why| format!("compilation failed: {why}"))?;
-    // The validation of an object refuses what this server cannot parse.
-    let Some(checked) = checked else {
-        return Ok(Cost::default());
-    };
-    let (subject, program, result) = match key {
-        "rule" => ("cel expression ", "program ", checker::BOOL),
-        _ => ("", "", checker::STRING),
-    };
-    if checked.ty != result {
-        return Err(format!("{subject}must evaluate to a {result}"));
-    }
-    constants::fold(&checked.expression).map_err(|why| format!("{program}instantiation failed: {why}"))?;
-    Ok(cost::estimate(
-        &checked.expression,
-        &checked.types,
-        schema,
-        is_object,
-    ))
+    check(text, &declared, |checked| {
+        let (subject, program, result) = match key {
+            "rule" => ("cel expression ", "program ", checker::BOOL),
+            _ => ("", "", checker::STRING),
+        };
+        if checked.ty != result {
+            return Err(format!("{subject}must evaluate to a {result}"));
+        }
+        constants::fold(&checked.expression)
+            .map_err(|why| format!("{program}instantiation failed: {why}"))?;
+        Ok(cost::estimate(
+            &checked.expression,
+            &checked.types,
+            schema,
+            is_object,
+        ))
+    })
 }
 
 /// True if rules can use the values of a schema; `is_object` marks the schema of a whole object.
@@ -174,25 +180,20 @@ pub(crate) fn check_device_selector(expression: &str) -> Result<u64, String> {
         subject: Subject::Device,
         ..Declarations::default()
     };
-    let checked = check(expression, &declared).map_err(|why| {
-        // cel-go counts the characters before the end.
-        let why = if expression.is_empty() {
-            why.replace("<input>:1:1:", "<input>:1:0:")
-        } else {
-            why
-        };
-        format!("compilation failed: {why}")
-    })?;
-    let Some(checked) = checked else {
-        return Ok(0);
-    };
-    if ![checker::BOOL, Type::Any].contains(&checked.ty) {
-        return Err(format!(
-            "must evaluate to bool or the unknown type, not {}",
-            checked.ty
-        ));
-    }
-    Ok(cost::estimate_of_device(&checked.expression, &checked.types))
+    let checked = check(expression, &declared, |checked| {
+        if ![checker::BOOL, Type::Any].contains(&checked.ty) {
+            return Err(format!(
+                "must evaluate to bool or the unknown type, not {}",
+                checked.ty
+            ));
+        }
+        Ok(cost::estimate_of_device(&checked.expression, &checked.types))
+    });
+    // cel-go counts the characters before the end.
+    checked.map_err(|why| match expression {
+        "" => why.replace("<input>:1:1:", "<input>:1:0:"),
+        _ => why,
+    })
 }
 
 /// Returns the type of an expression.
@@ -206,19 +207,19 @@ pub(crate) fn check_expression(
     declared: &Declarations<'_>,
     results: &[&str],
 ) -> Result<Type, String> {
-    let cannot_evaluate = |what: String| format!("this API server cannot evaluate {what}");
-    let checked = check(expression, declared).map_err(|why| format!("compilation failed: {why}"))?;
-    let checked = checked.ok_or_else(|| cannot_evaluate("its syntax".to_owned()))?;
-    let ty = checked.ty;
-    if !results.is_empty() && !results.contains(&ty.to_string().as_str()) {
-        return Err(match results {
-            [one] => format!("must evaluate to {one} but got {ty}"),
-            many => format!("must evaluate to one of [{}] but got {ty}", many.join(" ")),
-        });
-    }
-    constants::fold(&checked.expression).map_err(|why| format!("program instantiation failed: {why}"))?;
-    lowering::lower(checked.expression).map_err(cannot_evaluate)?;
-    Ok(ty)
+    check(expression, declared, |checked| {
+        let ty = checked.ty;
+        if !results.is_empty() && !results.contains(&ty.to_string().as_str()) {
+            return Err(match results {
+                [one] => format!("must evaluate to {one} but got {ty}"),
+                many => format!("must evaluate to one of [{}] but got {ty}", many.join(" ")),
+            });
+        }
+        constants::fold(&checked.expression).map_err(|why| format!("program instantiation failed: {why}"))?;
+        lowering::lower(checked.expression)
+            .map_err(|what| format!("this API server cannot evaluate {what}"))?;
+        Ok(ty)
+    })
 }
 
 /// Describes what is invalid, in the order of the text.
@@ -292,6 +293,23 @@ mod tests {
         ] {
             let error = check(expression, &["bool"]).unwrap_err();
             assert!(error.contains(place), "{error}");
+        }
+    }
+
+    /// Threads of tests, as those of async runtimes, have 2 MiB of stack.
+    #[test]
+    fn deep_expressions_need_no_deep_stack() {
+        for deep in [
+            format!("{}true{}", "(".repeat(249), ")".repeat(249)),
+            format!("{}true{}", "!(".repeat(200), ")".repeat(200)),
+            format!("{}true", "true ? true : ".repeat(240)),
+            format!("'a'{} == 'a'", ".trim()".repeat(240)),
+            format!("{}1 == 1", "1+".repeat(240)),
+            format!("{}true", "true && ".repeat(2000)),
+        ] {
+            assert_eq!(check(&deep, &["bool"]), Ok(()), "{deep}");
+            let outcome = crate::cel::Expression::compile(&deep);
+            assert_eq!(outcome.compiled().err(), None, "{deep}");
         }
     }
 

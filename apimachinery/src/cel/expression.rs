@@ -1,12 +1,17 @@
 //! Compilation of expressions about admission requests, and of rules.
 
+use super::limits::{self, Depth, with_stack};
 use super::lowering::{lower, lower_typed};
 use kube_cel::cel::parser::{Expression as Ast, Parser};
 use std::fmt;
 
+/// What [`limits`] allow, and more.
+const MAX_RECURSION: u16 = 300;
+
 /// A compiled expression about an admission request.
 pub struct Expression {
     text: String,
+    depth: Depth,
     /// The expression as it is evaluated, or why it cannot be.
     compiled: Result<Ast, String>,
 }
@@ -14,10 +19,16 @@ pub struct Expression {
 impl Expression {
     /// Compiles an expression. One that cannot be compiled fails when it is evaluated.
     pub fn compile(text: &str) -> Self {
+        let depth = limits::depth(text);
         Self {
             text: text.to_owned(),
-            compiled: parse(text).and_then(lower),
+            depth: depth.clone().unwrap_or_default(),
+            compiled: depth.and_then(|depth| with_stack(depth, || parse(text).and_then(lower))),
         }
+    }
+
+    pub(super) fn depth(&self) -> Depth {
+        self.depth
     }
 
     pub(super) fn text(&self) -> &str {
@@ -36,15 +47,35 @@ impl fmt::Debug for Expression {
 }
 
 /// Compiles a rule, whose types are known. With optional syntax, values that may be missing are selected from, too.
-pub(crate) fn compile_rule(text: &str) -> Result<Ast, String> {
-    match Parser::default().parse(text) {
-        Ok(plain) => lower_typed(plain),
-        Err(_) => parse(text).and_then(lower),
-    }
+pub(crate) fn compile_rule(text: &str) -> Result<(Ast, Depth), String> {
+    let depth = limits::depth(text)?;
+    let compiled = with_stack(depth, || {
+        match Parser::new().max_recursion_depth(MAX_RECURSION).parse(text) {
+            Ok(plain) => lower_typed(plain),
+            Err(_) => parse(text).and_then(lower),
+        }
+    });
+    Ok((compiled?, depth))
 }
 
 /// Parses an expression.
+///
+/// # Errors
+///
+/// Returns cel-go's message.
 pub(super) fn parse(text: &str) -> Result<Ast, String> {
-    let parser = Parser::new().enable_optional_syntax(true);
-    parser.parse(text).map_err(|errors| errors.to_string())
+    let depth = limits::depth(text)?;
+    let parser = || {
+        Parser::new()
+            .enable_optional_syntax(true)
+            .max_recursion_depth(MAX_RECURSION)
+    };
+    with_stack(depth, || {
+        parser().parse(text).map_err(|errors| {
+            // The parser is a port of cel-go's, but for the lines that quote the text.
+            let errors = errors.to_string();
+            let start = errors.find("ERROR:").unwrap_or_default();
+            errors[start..].replace("\n|", "\n |")
+        })
+    })
 }

@@ -32,7 +32,7 @@ static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Returns the tokens of a text, and where they start.
-fn tokens(text: &str) -> Vec<(usize, &str)> {
+pub(super) fn tokens(text: &str) -> Vec<(usize, &str)> {
     let found = TOKEN.iter().flat_map(|token| token.find_iter(text));
     let tokens = found.map(|token| (token.start(), token.as_str()));
     tokens.filter(|(_, token)| !token.starts_with("//")).collect()

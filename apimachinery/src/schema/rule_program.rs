@@ -1,6 +1,8 @@
 //! A compiled rule, and its evaluation by kube-cel.
 
-use crate::cel::{OVER_COST, StepCounter, compile_rule, register_functions, register_library, translate};
+use crate::cel::{
+    Depth, OVER_COST, StepCounter, compile_rule, register_functions, register_library, translate, with_stack,
+};
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, Value as CelValue};
@@ -18,8 +20,10 @@ thread_local! {
 #[derive(Debug)]
 pub(super) struct RuleProgram {
     /// An error says why it does not compile.
-    rule: Result<Expression, String>,
-    message: Option<Expression>,
+    rule: Result<(Expression, Depth), String>,
+    message: Option<(Expression, Depth)>,
+    /// Whether the rule compares with the old value.
+    reads_old: bool,
     old_is_optional: bool,
 }
 
@@ -48,7 +52,9 @@ impl RuleProgram {
             Some(Ok(message)) => (compiled, Some(message)),
             None => (compiled, None),
         };
+        let compiled = rule.as_ref();
         Self {
+            reads_old: compiled.is_ok_and(|(rule, _)| rule.references().has_variable("oldSelf")),
             rule,
             message,
             old_is_optional,
@@ -57,19 +63,22 @@ impl RuleProgram {
 
     /// Whether the rule compares with the old value.
     pub(super) fn reads_old(&self) -> bool {
-        let rule = self.rule.as_ref();
-        rule.is_ok_and(|rule| rule.references().has_variable("oldSelf"))
+        self.reads_old
     }
 
     /// Returns why the rule does not hold. A rule that compares with the old value holds if there is none, unless it is optional.
     pub(super) fn evaluate(&self, value: &CelValue, old: Option<&CelValue>) -> Option<Violation> {
-        let rule = match &self.rule {
+        let (rule, depth) = match &self.rule {
             Ok(rule) => rule,
             Err(why) => return Some(Violation::Failed(translate(why))),
         };
         if old.is_none() && !self.old_is_optional && self.reads_old() {
             return None;
         }
+        with_stack(*depth, || self.resolve(rule, value, old))
+    }
+
+    fn resolve(&self, rule: &Expression, value: &CelValue, old: Option<&CelValue>) -> Option<Violation> {
         CONTEXT.with(|(context, steps)| {
             steps.reset();
             let mut scope = context.new_inner_scope();
@@ -97,7 +106,9 @@ impl RuleProgram {
 
     fn message(&self, scope: &Context<'_>) -> String {
         let message = self.message.as_ref();
-        match message.map(|message| CelValue::resolve(message, scope)) {
+        let resolved =
+            message.map(|(message, depth)| with_stack(*depth, || CelValue::resolve(message, scope)));
+        match resolved {
             Some(Ok(CelValue::String(text))) => text.to_string(),
             _ => String::new(),
         }

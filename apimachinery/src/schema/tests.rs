@@ -186,6 +186,24 @@ fn rules_are_evaluated_as_by_kube_apiserver() {
 }
 
 #[test]
+fn deep_rules_are_evaluated() {
+    for deep in [
+        format!("{}true{}", "!(".repeat(200), ")".repeat(200)),
+        format!("self{} == 'a'", ".trim()".repeat(240)),
+        format!("{}1 != 1", "1+".repeat(240)),
+        format!(
+            "{}false || {}true{}",
+            "true && ".repeat(2000),
+            "(false || ".repeat(200),
+            ")".repeat(200)
+        ),
+    ] {
+        let schema = Schema::new(&json!({"type": "string", "x-kubernetes-validations": [{"rule": deep}]}));
+        assert_eq!(schema.validate(&json!("a"), None), vec![], "{deep}");
+    }
+}
+
+#[test]
 fn rules_of_unchanged_values_are_warnings_unless_they_compare_or_fail() {
     let violations = |rule: &str, object: &Value, old: &Value| {
         let integer =
