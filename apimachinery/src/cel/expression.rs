@@ -3,6 +3,7 @@
 use super::limits::{self, Depth, with_stack};
 use super::lowering::{lower, lower_typed};
 use kube_cel::cel::parser::{Expression as Ast, Parser};
+use serde_json::Value;
 use std::fmt;
 
 /// What [`limits`] allow, and more.
@@ -46,12 +47,12 @@ impl fmt::Debug for Expression {
     }
 }
 
-/// Compiles a rule, whose types are known. With optional syntax, values that may be missing are selected from, too.
-pub(crate) fn compile_rule(text: &str) -> Result<(Ast, Depth), String> {
+/// Compiles a rule of this schema, whose types are known. With optional syntax, values that may be missing are selected from, too.
+pub(crate) fn compile_rule(text: &str, schema: &Value) -> Result<(Ast, Depth), String> {
     let depth = limits::depth(text)?;
     let compiled = with_stack(depth, || {
         match Parser::new().max_recursion_depth(MAX_RECURSION).parse(text) {
-            Ok(plain) => lower_typed(plain),
+            Ok(plain) => lower_typed(plain, schema),
             Err(_) => parse(text).and_then(lower),
         }
     });

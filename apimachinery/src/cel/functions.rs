@@ -1,7 +1,7 @@
 //! The functions that [`super::lowering`] calls.
 
 use super::activation::State;
-use super::{comprehensions, type_values};
+use super::{comprehensions, list_types, type_values};
 use kube_cel::cel::common::ast::{Expr, LiteralValue};
 use kube_cel::cel::common::types::{CelString, MAP_TYPE, OPTIONAL_TYPE};
 use kube_cel::cel::common::value::Val;
@@ -65,6 +65,7 @@ pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
         _ => Err(ExecutionError::NoSuchOverload),
     });
     comprehensions::register(context, state);
+    list_types::register(context);
     type_values::register(context);
     let shared = state.clone();
     add(context, COUNT_STEP, move |_| {

@@ -3,11 +3,12 @@
 //! types. Refuses what cannot be evaluated.
 
 use super::checker::{qualified_name, type_named};
-use super::{comprehensions, functions, macros, patches, signatures, type_values};
+use super::{comprehensions, functions, list_types, macros, patches, signatures, type_values};
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, MapEntryExpr,
     MapExpr, SelectExpr, StructExpr, operators,
 };
+use serde_json::Value;
 
 /// Rewrites an expression.
 ///
@@ -18,15 +19,15 @@ pub(super) fn lower(expression: IdedExpr) -> Result<IdedExpr, String> {
     Lowering::default().lower(expanded(expression)?)
 }
 
-/// Rewrites an expression whose types are known, so that only values with fields are selected from.
+/// Rewrites an expression of a rule of this schema, so that only values with fields are selected from.
 ///
 /// # Errors
 ///
 /// As for [`lower`].
-pub(super) fn lower_typed(expression: IdedExpr) -> Result<IdedExpr, String> {
+pub(super) fn lower_typed(expression: IdedExpr, schema: &Value) -> Result<IdedExpr, String> {
     let lowering = &mut Lowering {
-        keeps_selections: true,
-        ..Lowering::default()
+        schema: Some(schema),
+        bound: vec![],
     };
     lowering.lower(expanded(expression)?)
 }
@@ -38,14 +39,14 @@ fn expanded(expression: IdedExpr) -> Result<IdedExpr, String> {
 }
 
 #[derive(Default)]
-struct Lowering {
-    /// Whether kube-cel selects fields, which is faster.
-    keeps_selections: bool,
+struct Lowering<'s> {
+    /// The schema of a rule. Its types are known, so that kube-cel can select fields, which is faster.
+    schema: Option<&'s Value>,
     /// The names that the surrounding comprehensions bind.
     bound: Vec<String>,
 }
 
-impl Lowering {
+impl Lowering<'_> {
     fn lower(&mut self, expression: IdedExpr) -> Result<IdedExpr, String> {
         let IdedExpr { id, expr } = expression;
         let expr = match expr {
@@ -65,7 +66,7 @@ impl Lowering {
             {
                 Expr::Ident(functions::REQUEST_RESOURCE.to_owned())
             }
-            Expr::Select(select) if self.keeps_selections && is_field_of_variable(&select.operand) => {
+            Expr::Select(select) if self.schema.is_some() && is_field_of_variable(&select.operand) => {
                 let operand = Box::new(self.lower(*select.operand)?);
                 Expr::Select(SelectExpr { operand, ..select })
             }
@@ -132,6 +133,12 @@ impl Lowering {
             .collect()
     }
 
+    /// The keys of the items of the list on the left, if it is of type set or map.
+    fn list_keys(&self, args: &[IdedExpr]) -> Option<Vec<String>> {
+        let is_free = |name: &str| !self.bound.iter().any(|bound| bound == name);
+        list_types::keys(args.first()?, self.schema?, &is_free)
+    }
+
     /// True if the expression is this name, and no comprehension binds it.
     fn is_free(&self, expression: &IdedExpr, name: &str) -> bool {
         matches!(&expression.expr, Expr::Ident(ident) if ident == name)
@@ -183,22 +190,31 @@ impl Lowering {
             }
             return Ok(call(operators::LOGICAL_NOT, vec![unnumbered(has_value)]));
         }
+        if let operators::EQUALS | operators::NOT_EQUALS | operators::ADD = name.as_str()
+            && let Some(keys) = self.list_keys(&args)
+        {
+            let keys = keys.iter().map(|key| literal(key));
+            let arguments = self.all(args)?.into_iter().chain(keys).collect();
+            return Ok(if name == operators::ADD {
+                call(list_types::MERGE, arguments)
+            } else {
+                comparison(list_types::EQUALS, &name, arguments)
+            });
+        }
         // kube-cel compares numbers of one type, and finds only some types in maps.
         let compares = matches!(
             name.as_str(),
             operators::EQUALS | operators::NOT_EQUALS | operators::IN
         );
-        let compares_any = compares && (!self.keeps_selections || args.iter().any(hides_type));
+        let compares_any = compares && (self.schema.is_none() || args.iter().any(hides_type));
         let args = self.all(args)?;
         if compares_any {
-            return Ok(match name.as_str() {
-                operators::IN => call(functions::IN, args),
-                operators::NOT_EQUALS => call(
-                    operators::LOGICAL_NOT,
-                    vec![unnumbered(call(functions::EQUALS, args))],
-                ),
-                _ => call(functions::EQUALS, args),
-            });
+            let function = if name == operators::IN {
+                functions::IN
+            } else {
+                functions::EQUALS
+            };
+            return Ok(comparison(function, &name, args));
         }
         let Some(target) = target else {
             return match name.as_str() {
@@ -308,6 +324,15 @@ fn is_missing_value(expression: &IdedExpr) -> bool {
     };
     let target = call.target.as_ref().map(|target| &target.expr);
     call.func_name == "none" && matches!(target, Some(Expr::Ident(name)) if name == "optional")
+}
+
+/// A call of a function that compares, negated if the operator is `!=`.
+fn comparison(function: &str, operator: &str, args: Vec<IdedExpr>) -> Expr {
+    let compared = call(function, args);
+    if operator == operators::NOT_EQUALS {
+        return call(operators::LOGICAL_NOT, vec![unnumbered(compared)]);
+    }
+    compared
 }
 
 fn call(name: &str, args: Vec<IdedExpr>) -> Expr {

@@ -6,6 +6,7 @@ use crate::cel::{
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, Value as CelValue};
+use serde_json::Value;
 
 thread_local! {
     static CONTEXT: (Context<'static>, StepCounter) = {
@@ -39,11 +40,11 @@ pub(super) enum Violation {
 }
 
 impl RuleProgram {
-    pub(super) fn compile(rule: &str, message: Option<&str>, old_is_optional: bool) -> Self {
+    pub(super) fn compile(rule: &str, message: Option<&str>, old_is_optional: bool, schema: &Value) -> Self {
         let compiled =
-            compile_rule(rule).map_err(|error| format!("failed to compile rule \"{rule}\": {error}"));
+            compile_rule(rule, schema).map_err(|error| format!("failed to compile rule \"{rule}\": {error}"));
         let message = message.map(|text| {
-            compile_rule(text).map_err(|error| {
+            compile_rule(text, schema).map_err(|error| {
                 format!("failed to compile messageExpression \"{text}\" for rule \"{rule}\": {error}")
             })
         });

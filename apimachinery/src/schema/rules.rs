@@ -5,7 +5,8 @@
 //!
 //! - Costs are estimated when the definition is created (`cel::cost`); when an object is validated, only the steps of comprehensions are
 //!   counted: kube-cel does not report the operations that it executes.
-//! - Lists of type set and map are compared in order. `oldSelf` has their items in the order of `self`, so that a reordered list is equal.
+//! - Lists of type set and map within compared values are compared in order. `oldSelf` has their items in the order of `self`, so that a
+//!   reordered list is equal.
 //! - `self` at the root has all of the metadata, not only `name` and `generateName`.
 //! - Some evaluation errors have kube-cel's message: `cel::messages` and `cel::library` have those of the others.
 //! - Keys of maps are texts, numbers and booleans only, and durations are added to times, not times to durations.
@@ -176,6 +177,7 @@ impl Rule {
             &expression("rule").unwrap_or_default(),
             expression("messageExpression").as_deref(),
             old_is_optional,
+            schema,
         );
         Self {
             text: text("rule"),

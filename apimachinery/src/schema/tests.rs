@@ -133,13 +133,9 @@ fn schemas_are_rejected_like_on_the_real_server() {
     );
 }
 
-/// Rules that kube-cel evaluates differently from the real server. Shorten the list when kube-cel improves.
-const UNSUPPORTED_RULES: [&str; 1] = ["self.set == ['b','a']"];
-
 #[test]
-fn rules_evaluate_like_on_the_real_server_except_known_differences() {
+fn rules_evaluate_like_on_the_real_server() {
     let table: Value = serde_json::from_str(include_str!("tests/rules.json")).unwrap();
-    let mut differing = BTreeSet::new();
     let rules = table["rules"].as_array().unwrap();
     assert!(rules.len() > 95);
     for case in rules {
@@ -158,12 +154,12 @@ fn rules_evaluate_like_on_the_real_server_except_known_differences() {
             // The message of an evaluation error differs where a function has no argument.
             let both_failed =
                 actual.contains(" evaluating rule: ") && expected.contains(" evaluating rule: ");
-            if actual != expected && !both_failed {
-                differing.insert(rule);
-            }
+            assert!(
+                actual == expected || both_failed,
+                "{rule}: {actual}, not {expected}"
+            );
         }
     }
-    assert_eq!(differing, BTreeSet::from(UNSUPPORTED_RULES));
 }
 
 /// Rules that are true on kube-apiserver, and rules whose evaluation fails there, with its message.
