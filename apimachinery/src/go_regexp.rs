@@ -21,9 +21,23 @@ fn translate(pattern: &str) -> Result<String, String> {
     let mut rest = pattern;
     // Where the class began that is not closed.
     let mut class: Option<&str> = None;
+    // Where the operator began that repeats what stands before it, and whether it is lazy.
+    let mut repetition: Option<(usize, bool)> = None;
     while let Some(next) = rest.chars().next() {
         let mut length = next.len_utf8();
         let escaped = rest[length..].chars().next();
+        let at = pattern.len() - rest.len();
+        repetition = match (next, repetition) {
+            ('*' | '+' | '?', None) if class.is_none() => Some((at, false)),
+            ('?', Some((start, false))) if class.is_none() => Some((start, true)),
+            ('*' | '+' | '?', Some((start, _))) if class.is_none() => {
+                return Err(format!(
+                    "invalid nested repetition operator: `{}`",
+                    &pattern[start..=at]
+                ));
+            }
+            _ => None,
+        };
         match (next, class) {
             ('\\', None) if escaped == Some('Q') => {
                 let literal = &rest[2..];

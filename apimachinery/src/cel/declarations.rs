@@ -4,6 +4,7 @@
 use super::checker::{self, Invalid, Type, Types};
 use super::cost::Cost;
 use super::limits::{self, with_stack};
+use super::positions::at_place;
 use super::signatures::{self, Overload};
 use super::{constants, cost, expression, lowering, macros, patches, positions, schema_types};
 use kube_cel::cel::common::ast::IdedExpr;
@@ -229,21 +230,6 @@ fn describe(text: &str, mut invalid: Vec<Invalid>) -> String {
         .iter()
         .map(|invalid| at_place(text, invalid.at, &invalid.why));
     errors.collect::<Vec<_>>().join("\n")
-}
-
-/// An error at a place of an expression.
-fn at_place(expression: &str, at: usize, why: &str) -> String {
-    let before = expression.get(..at).unwrap_or_default();
-    let start = before.rfind('\n').map_or(0, |at| at + 1);
-    let line = expression.get(start..).and_then(|rest| rest.lines().next());
-    let column = before.get(start..).unwrap_or_default().chars().count();
-    format!(
-        "ERROR: <input>:{}:{}: {why}\n | {}\n | {}^",
-        before.matches('\n').count() + 1,
-        column + 1,
-        line.unwrap_or_default(),
-        ".".repeat(column)
-    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::limits::{self, Depth, with_stack};
 use super::lowering::{lower, lower_typed};
+use super::signs;
 use kube_cel::cel::parser::{Expression as Ast, Parser};
 use serde_json::Value;
 use std::fmt;
@@ -50,6 +51,7 @@ impl fmt::Debug for Expression {
 /// Compiles a rule of this schema, whose types are known. With optional syntax, values that may be missing are selected from, too.
 pub(crate) fn compile_rule(text: &str, schema: &Value) -> Result<(Ast, Depth), String> {
     let depth = limits::depth(text)?;
+    let text = &signs::normalized(text);
     let compiled = with_stack(depth, || {
         match Parser::new().max_recursion_depth(MAX_RECURSION).parse(text) {
             Ok(plain) => lower_typed(plain, schema),
@@ -66,13 +68,14 @@ pub(crate) fn compile_rule(text: &str, schema: &Value) -> Result<(Ast, Depth), S
 /// Returns cel-go's message.
 pub(super) fn parse(text: &str) -> Result<Ast, String> {
     let depth = limits::depth(text)?;
-    let parser = || {
-        Parser::new()
-            .enable_optional_syntax(true)
-            .max_recursion_depth(MAX_RECURSION)
+    let parse = |text: &str| {
+        let parser = Parser::new().enable_optional_syntax(true);
+        parser.max_recursion_depth(MAX_RECURSION).parse(text)
     };
     with_stack(depth, || {
-        parser().parse(text).map_err(|errors| {
+        // An error quotes the text as it is.
+        let parsed = parse(&signs::normalized(text)).or_else(|_| parse(text));
+        parsed.map_err(|errors| {
             // The parser is a port of cel-go's, but for the lines that quote the text.
             let errors = errors.to_string();
             let start = errors.find("ERROR:").unwrap_or_default();

@@ -20,6 +20,8 @@ pub(super) const OPTIONAL_SELECT: &str = "@optional_select";
 /// As the operators `&&` and `||`: of two operands that fail, the first one's error counts.
 pub(super) const AND: &str = "@and";
 pub(super) const OR: &str = "@or";
+/// As the operator `-`, which overflows in kube-cel.
+pub(super) const NEGATE: &str = "@negate";
 /// Whether two values are equal, be they numbers of different types.
 pub(super) const EQUALS: &str = "@equals";
 /// Whether a list contains a value, or a map has it as a key.
@@ -55,6 +57,14 @@ pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
     add(context, APPLY, apply);
     add(context, AND, |call| logical_and_or(call, false));
     add(context, OR, |call| logical_and_or(call, true));
+    add(context, NEGATE, |call| match &operands(call)?[..] {
+        [Value::Int(number)] => {
+            let overflow = || ExecutionError::function_error(NEGATE, "integer overflow");
+            number.checked_neg().map(Value::Int).ok_or_else(overflow)
+        }
+        [Value::Float(number)] => Ok(Value::Float(-number)),
+        _ => Err(ExecutionError::NoSuchOverload),
+    });
     add(context, EQUALS, |call| match &operands(call)?[..] {
         [left, right] => Ok(Value::Bool(left == right)),
         _ => Err(ExecutionError::NoSuchOverload),

@@ -1,7 +1,7 @@
 //! The limits of expressions: how long they may be, and how deeply nested. Deep ones are handled on a thread with a large stack: parser and
 //! evaluator are recursive, and threads of an async runtime have small stacks.
 
-use super::positions::tokens;
+use super::positions::{at_place, tokens};
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -36,6 +36,9 @@ pub(crate) fn depth(text: &str) -> Result<Depth, String> {
         return Err(refused(format!(
             "expression code point size exceeds limit: size: {length}, limit {MAX_LENGTH}"
         )));
+    }
+    if let Some((at, _)) = tokens(text).into_iter().find(|(_, token)| *token == "`") {
+        return Err(at_place(text, at, "unsupported syntax: '`'"));
     }
     let depth = measure(text);
     if depth.nested > MAX_DEPTH {

@@ -219,6 +219,7 @@ impl Lowering<'_> {
         let Some(target) = target else {
             return match name.as_str() {
                 "dyn" if args.len() == 1 => Ok(args.into_iter().next().unwrap_or_default().expr),
+                operators::NEGATE => Ok(call(functions::NEGATE, args)),
                 operators::LOGICAL_AND => Ok(call(functions::AND, args)),
                 operators::LOGICAL_OR => Ok(call(functions::OR, args)),
                 operators::OPT_SELECT => Ok(call(functions::OPTIONAL_SELECT, args)),

@@ -3,6 +3,7 @@
 //! They are expanded as cel-go does, so that the types and the cost of an expression can be checked, and it can be evaluated
 //! ([`super::comprehensions`]).
 
+use super::RESERVED_WORDS;
 use super::expression::parse;
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr,
@@ -57,6 +58,11 @@ impl Expansion {
     fn expand(&mut self, expression: &mut IdedExpr) {
         for_each_part(&mut expression.expr, &mut |part| self.expand(part));
         let id = expression.id;
+        if let Expr::Ident(name) = &expression.expr
+            && RESERVED_WORDS.contains(&name.as_str())
+        {
+            self.refused.push((id, format!("reserved identifier: {name}")));
+        }
         if let Expr::Call(call) = &mut expression.expr
             && let Some(mut expanded) = self.expand_call(id, call)
         {

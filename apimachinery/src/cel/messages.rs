@@ -34,6 +34,10 @@ static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "$1",
         ),
         (
+            r"^Error executing function 'flatten': depth must be non-negative$",
+            "level must be non-negative",
+        ),
+        (
             r"^Error executing function 'timestamp': (timestamp overflow)$",
             "$1",
         ),

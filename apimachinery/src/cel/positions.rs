@@ -38,6 +38,21 @@ pub(super) fn tokens(text: &str) -> Vec<(usize, &str)> {
     tokens.filter(|(_, token)| !token.starts_with("//")).collect()
 }
 
+/// An error at a place of an expression.
+pub(super) fn at_place(expression: &str, at: usize, why: &str) -> String {
+    let before = expression.get(..at).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = expression.get(start..).and_then(|rest| rest.lines().next());
+    let column = before.get(start..).unwrap_or_default().chars().count();
+    format!(
+        "ERROR: <input>:{}:{}: {why}\n | {}\n | {}^",
+        before.matches('\n').count() + 1,
+        column + 1,
+        line.unwrap_or_default(),
+        ".".repeat(column)
+    )
+}
+
 /// A walk through an expression and its text. The parts are visited in the order of the text, so each stands behind the one before it.
 struct Walk<'t> {
     tokens: Vec<(usize, &'t str)>,

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 thread_local! {
     static CIDR: Option<Program> = Program::compile("cidr(value)").ok();
     static IS_CIDR: Option<Program> = Program::compile("isCIDR(value)").ok();
+    static IS_CANONICAL: Option<Program> = Program::compile("ip.isCanonical(value)").ok();
     static IP: Option<Program> = Program::compile("ip(value)").ok();
 }
 
@@ -17,6 +18,7 @@ pub(super) fn register(context: &mut Context<'_>) {
     context.add_function("cidr", cidr);
     context.add_function("ip", ip);
     context.add_function("isCIDR", is_cidr);
+    context.add_function("ip.isCanonical", is_canonical);
 }
 
 fn cidr(This(this): This<Value>) -> ResolveResult {
@@ -38,6 +40,14 @@ fn ip(This(this): This<Value>) -> ResolveResult {
     };
     let failed = |_| ExecutionError::function_error("@ip", ip_error(text));
     original(&IP, this.clone()).map_err(failed)
+}
+
+fn is_canonical(This(this): This<Value>) -> ResolveResult {
+    let Value::String(text) = &this else {
+        return Err(ExecutionError::NoSuchOverload);
+    };
+    let failed = |_| ExecutionError::function_error("@ip", ip_error(text));
+    original(&IS_CANONICAL, this.clone()).map_err(failed)
 }
 
 fn is_cidr(This(this): This<Value>) -> ResolveResult {
@@ -74,7 +84,7 @@ fn cidr_error(text: &str) -> String {
         Some((address, bits)) => {
             let is_number =
                 bits == "0" || !bits.starts_with('0') && bits.bytes().all(|byte| byte.is_ascii_digit());
-            match (address_error(address), bits.parse::<u8>()) {
+            match (address_error(address), bits.parse::<i64>()) {
                 (Some(why), _) => format!("ParseAddr({}): {why}", quoted(address)),
                 (None, Ok(_)) if is_number => "prefix length out of range".to_owned(),
                 _ => format!("bad bits after slash: {}", quoted(bits)),

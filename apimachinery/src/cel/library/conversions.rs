@@ -10,6 +10,9 @@ use kube_cel::cel::{Context, ExecutionError, Program, ResolveResult, Value};
 use std::sync::Arc;
 
 const OVERFLOW: &str = "timestamp overflow";
+/// The first second of the year 1, and the last one of the year 9999.
+const FIRST_SECOND: i64 = -62_135_596_800;
+const LAST_SECOND: i64 = 253_402_300_799;
 
 thread_local! {
     static BYTES: Option<Program> = Program::compile("bytes(value)").ok();
@@ -100,7 +103,8 @@ fn timestamp(This(this): This<Value>) -> ResolveResult {
         }
         Value::String(_) => Err(ExecutionError::function_error("timestamp", "invalid time")),
         Value::Int(seconds) => {
-            let time = Timestamp::from_second(seconds);
+            let in_years = (FIRST_SECOND..=LAST_SECOND).contains(&seconds);
+            let time = Timestamp::from_second(if in_years { seconds } else { i64::MAX });
             let time = time.map_err(|_| ExecutionError::function_error("timestamp", OVERFLOW))?;
             cel::functions::timestamp(Arc::new(time.to_string()))
         }

@@ -14,6 +14,7 @@ pub(super) fn register(context: &mut Context<'_>) {
     add(context, "max", |call| extreme(call, "max", Ordering::Greater));
     add(context, "sum", sum);
     context.add_function("lists.range", range);
+    add(context, "slice", slice);
     for name in ["unwrapOpt", "optional.unwrap"] {
         add(context, name, unwrap);
     }
@@ -47,9 +48,33 @@ fn extreme(call: &FunctionContext<'_, '_>, name: &str, wanted: Ordering) -> Resu
         .split_first()
         .ok_or_else(|| ExecutionError::function_error("@list", format!("{name} called on empty list")))?;
     rest.iter().try_fold(first.clone(), |extreme, item| {
-        let ordering = item.partial_cmp(&extreme).ok_or(ExecutionError::NoSuchOverload)?;
+        let ordering = match (item, &extreme) {
+            (Value::Bytes(item), Value::Bytes(extreme)) => Some(item.cmp(extreme)),
+            _ => item.partial_cmp(&extreme),
+        };
+        let ordering = ordering.ok_or(ExecutionError::NoSuchOverload)?;
         Ok(if ordering == wanted { item.clone() } else { extreme })
     })
+}
+
+fn slice(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let operands = operands(call)?;
+    let [Value::List(items), Value::Int(start), Value::Int(end)] = &operands[..] else {
+        return Err(ExecutionError::NoSuchOverload);
+    };
+    let refused =
+        |why: String| ExecutionError::function_error("@list", format!("cannot slice({start}, {end}), {why}"));
+    let (Ok(first), Ok(last)) = (usize::try_from(*start), usize::try_from(*end)) else {
+        return Err(refused("negative indexes not supported".to_owned()));
+    };
+    if first > last {
+        return Err(refused(
+            "start index must be less than or equal to end index".to_owned(),
+        ));
+    }
+    let slice = items.get(first..last);
+    let slice = slice.ok_or_else(|| refused(format!("list is length {}", items.len())))?;
+    Ok(Value::List(Arc::new(slice.to_vec())))
 }
 
 fn sum(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
