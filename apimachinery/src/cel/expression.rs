@@ -2,7 +2,7 @@
 
 use super::limits::{self, Depth, with_stack};
 use super::lowering::{lower, lower_typed};
-use super::signs;
+use super::{literals, signs};
 use kube_cel::cel::parser::{Expression as Ast, Parser};
 use serde_json::Value;
 use std::fmt;
@@ -51,14 +51,22 @@ impl fmt::Debug for Expression {
 /// Compiles a rule of this schema, whose types are known. With optional syntax, values that may be missing are selected from, too.
 pub(crate) fn compile_rule(text: &str, schema: &Value) -> Result<(Ast, Depth), String> {
     let depth = limits::depth(text)?;
-    let text = &signs::normalized(text);
+    let simple = for_parser(text);
     let compiled = with_stack(depth, || {
-        match Parser::new().max_recursion_depth(MAX_RECURSION).parse(text) {
-            Ok(plain) => lower_typed(plain, schema),
+        match Parser::new().max_recursion_depth(MAX_RECURSION).parse(&simple) {
+            Ok(mut plain) => {
+                literals::restore(&mut plain, text);
+                lower_typed(plain, schema)
+            }
             Err(_) => parse(text).and_then(lower),
         }
     });
     Ok((compiled?, depth))
+}
+
+/// Returns the text, as long as it is, that kube-cel's parser reads as cel-go's reads this one, but for the values of literals.
+fn for_parser(text: &str) -> String {
+    literals::simplified(&signs::normalized(text))
 }
 
 /// Parses an expression.
@@ -74,7 +82,11 @@ pub(super) fn parse(text: &str) -> Result<Ast, String> {
     };
     with_stack(depth, || {
         // An error quotes the text as it is.
-        let parsed = parse(&signs::normalized(text)).or_else(|_| parse(text));
+        let parsed = parse(&for_parser(text)).or_else(|_| parse(text));
+        let parsed = parsed.map(|mut parsed| {
+            literals::restore(&mut parsed, text);
+            parsed
+        });
         parsed.map_err(|errors| {
             // The parser is a port of cel-go's, but for the lines that quote the text.
             let errors = errors.to_string();

@@ -66,7 +66,7 @@ pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
         _ => Err(ExecutionError::NoSuchOverload),
     });
     add(context, EQUALS, |call| match &operands(call)?[..] {
-        [left, right] => Ok(Value::Bool(left == right)),
+        [left, right] => Ok(Value::Bool(are_equal(left, right))),
         _ => Err(ExecutionError::NoSuchOverload),
     });
     add(context, IN, |call| match &operands(call)?[..] {
@@ -87,6 +87,20 @@ pub(super) fn register(context: &mut Context<'_>, state: &Arc<State>) {
         let [name] = texts(call.args, call)?.try_into().unwrap_or_default();
         shared.variable(&name, root(call.ptx))
     });
+}
+
+/// kube-cel finds no two optional values equal.
+fn are_equal(left: &Value, right: &Value) -> bool {
+    match (
+        <&OptionalValue>::try_from(left),
+        <&OptionalValue>::try_from(right),
+    ) {
+        (Ok(left), Ok(right)) => match (left.value(), right.value()) {
+            (Some(left), Some(right)) => are_equal(left, right),
+            (left, right) => left.is_none() && right.is_none(),
+        },
+        _ => left == right,
+    }
 }
 
 fn select(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {

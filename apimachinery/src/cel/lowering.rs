@@ -313,9 +313,15 @@ fn is_known(name: &str) -> bool {
     signatures::is_operator(name) || signatures::overloads(name).is_some()
 }
 
-/// True for a value whose type only the evaluation shows.
+/// True for a value whose type only the evaluation shows, and for one that may be missing.
 fn hides_type(expression: &IdedExpr) -> bool {
-    matches!(&expression.expr, Expr::Call(call) if call.target.is_none() && call.func_name == "dyn")
+    let Expr::Call(call) = &expression.expr else {
+        return false;
+    };
+    match &call.target {
+        Some(target) => matches!(&target.expr, Expr::Ident(name) if name == "optional"),
+        None => call.func_name == "dyn",
+    }
 }
 
 /// True for `optional.none()`.

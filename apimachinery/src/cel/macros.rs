@@ -56,7 +56,7 @@ struct Expansion {
 
 impl Expansion {
     fn expand(&mut self, expression: &mut IdedExpr) {
-        for_each_part(&mut expression.expr, &mut |part| self.expand(part));
+        parts_mut(&mut expression.expr, &mut |part| self.expand(part));
         let id = expression.id;
         if let Expr::Ident(name) = &expression.expr
             && RESERVED_WORDS.contains(&name.as_str())
@@ -195,7 +195,7 @@ impl Expansion {
     /// Numbers the parts of a template or copy, and keeps these bits of their ids.
     fn renumber(&mut self, expression: &mut IdedExpr, kept: u64) {
         expression.id = self.new_id() | (expression.id & kept);
-        for_each_part(&mut expression.expr, &mut |part| self.renumber(part, kept));
+        parts_mut(&mut expression.expr, &mut |part| self.renumber(part, kept));
     }
 
     fn new_id(&mut self) -> u64 {
@@ -235,7 +235,7 @@ fn substitute(template: &mut IdedExpr, parts: &mut [(&str, Option<IdedExpr>)]) {
         *template = part;
         return;
     }
-    for_each_part(&mut template.expr, &mut |part| substitute(part, parts));
+    parts_mut(&mut template.expr, &mut |part| substitute(part, parts));
 }
 
 /// Returns the direct parts of an expression.
@@ -275,7 +275,7 @@ pub(super) fn parts(expr: &Expr) -> Vec<&IdedExpr> {
 }
 
 /// Calls a function for each direct part of an expression.
-fn for_each_part(expr: &mut Expr, visit: &mut dyn FnMut(&mut IdedExpr)) {
+pub(super) fn parts_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut IdedExpr)) {
     let entries = match expr {
         Expr::Call(call) => {
             call.target.iter_mut().for_each(|target| visit(target));

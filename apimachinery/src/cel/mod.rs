@@ -1,7 +1,7 @@
 //! CEL expressions: their syntax, and those about admission requests. kube-cel parses and evaluates them; the rules of custom resources
 //! are in [`crate::schema`]. Selectors of devices are only checked: the scheduler evaluates them.
 //!
-//! Reading order: `expression` with `limits` and `signs`, and `lowering` (an expression, compiled), `functions`, `comprehensions`, `list_types`, `type_values`, `library` and
+//! Reading order: `expression` with `limits`, `signs` and `literals`, and `lowering` (an expression, compiled), `functions`, `comprehensions`, `list_types`, `type_values`, `library` and
 //! `authorizer` (what it calls), `activation` (its variables, and its evaluation), `patches` (results that change objects), `declarations`,
 //! `macros`, `positions`, `value_type`, `signatures`, `fields` and `schema_types` (what is declared), `unification`, `checker` and
 //! `constants` (which expressions are valid), `cost` (which rules are too expensive).
@@ -42,6 +42,8 @@ mod library;
 mod limits;
 #[cfg(feature = "cel")]
 mod list_types;
+#[cfg(feature = "cel")]
+mod literals;
 #[cfg(feature = "cel")]
 mod lowering;
 #[cfg(feature = "cel")]

@@ -24,10 +24,11 @@ pub(super) fn of(text: &str, parsed: &IdedExpr) -> Positions {
 }
 
 static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let raw = r#"[bB]?[rR][bB]?(?:"""[\s\S]*?"""|'''[\s\S]*?'''|"[^"\n]*"|'[^'\n]*')"#;
     let string =
-        r#"[rRbB]{0,2}(?:"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"#;
+        r#"[bB]?(?:"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"#;
     let number = r"0x[0-9a-fA-F]+u?|[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+(?:[eE][+-]?[0-9]+)?[uU]?";
-    let pattern = format!(r"(?s)//[^\n]*|{string}|{number}|\w+|&&|\|\||[=!<>]=|\S");
+    let pattern = format!(r"(?s)//[^\n]*|{raw}|{string}|{number}|\w+|&&|\|\||[=!<>]=|\S");
     Regex::new(&pattern).ok()
 });
 
