@@ -20,10 +20,12 @@ mod owner_references_permission_enforcement;
 mod persistent_volume_claim_resize;
 mod plugin;
 mod pod_resize_validator;
+mod pod_security;
 mod pod_topology_labels;
 mod policies;
 mod priority;
 mod reinvocation;
+mod report;
 mod resource_quota;
 mod runtime_class;
 mod service_account;
@@ -34,9 +36,10 @@ mod webhooks;
 
 pub use plugin::{AdmissionPlugin, AdmissionPluginError};
 pub(crate) use pod_topology_labels::topology_labels;
+pub(crate) use report::AdmissionReport;
 pub(crate) use resource_quota::{QuotaCharge, is_charged, quota_charges, resource_quotas};
 pub(crate) use service_account::{DEFAULT_ACCOUNT, is_mirror};
-pub(crate) use webhooks::{HookCache, HookSet, WebhookContext, WebhookReport};
+pub(crate) use webhooks::{HookCache, HookSet, WebhookContext};
 
 use crate::auth::{Authorizer, User};
 use crate::kinds::{Catalog, Kind};
@@ -64,6 +67,8 @@ pub(crate) struct Attributes<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) authorizer: &'a Authorizer,
     pub(crate) dry_run: bool,
+    /// None if the write is the server's own: nobody would read the report.
+    pub(crate) report: Option<&'a AdmissionReport>,
     /// None if the write calls no webhooks and evaluates no policies.
     pub(crate) webhooks: Option<WebhookContext<'a>>,
 }
