@@ -61,7 +61,6 @@ mod status;
 mod storage;
 mod storage_drivers;
 mod tolerations;
-mod url;
 mod volume;
 mod volume_source;
 mod webhooks;
@@ -206,6 +205,20 @@ fn validate_object_metadata(check: &mut Check, object: &Value, is_update: bool) 
 pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
     let mut check = Check::default();
     check.validate_metadata(metadata, path, false);
+    check.errors
+}
+
+/// Validates the name of a field manager at this path.
+pub fn validate_field_manager(manager: &str, path: &str) -> Vec<FieldError> {
+    let mut check = Check::default();
+    check.validate_field_manager(manager, path);
+    check.errors
+}
+
+/// Validates the managed fields of metadata at this path.
+pub fn validate_managed_fields(metadata: &Value, path: &str) -> Vec<FieldError> {
+    let mut check = Check::default();
+    check.validate_managed_fields(metadata, path);
     check.errors
 }
 
