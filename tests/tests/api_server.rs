@@ -426,7 +426,7 @@ async fn link_to_the_command_runs_as_kube_apiserver_with_the_flags_of_envtest() 
     let process = launch.start().expect("the server starts");
     let server = Server::wait_until_serving(process, folder);
     let log = server.process.log();
-    let warning = "--etcd-servers changes nothing here: the server keeps all objects in memory\n";
+    let warning = "--etcd-servers changes nothing here: objects are in memory\n";
     assert!(log.contains(warning), "{log}");
     let mut kubeconfig = server.kubeconfig();
     let cluster = kubeconfig.clusters[0].cluster.as_mut().expect("a cluster");

@@ -142,15 +142,15 @@ fn is_date_time(text: &str) -> bool {
 }
 
 /// The names of units in words, of which the last one may go on: `minutes` is `min`.
-const UNITS: [&[&str]; 8] = [
-    &["ns", "nano"],
-    &["us", "µs", "micro"],
-    &["ms", "milli"],
-    &["s", "sec"],
-    &["m", "min"],
-    &["h", "hr", "hour"],
-    &["d", "day"],
-    &["w", "wk", "week"],
+const UNITS: [(&[&str], i64); 8] = [
+    (&["ns", "nano"], 1),
+    (&["us", "µs", "micro"], 1_000),
+    (&["ms", "milli"], 1_000_000),
+    (&["s", "sec"], 1_000_000_000),
+    (&["m", "min"], 60 * 1_000_000_000),
+    (&["h", "hr", "hour"], 3600 * 1_000_000_000),
+    (&["d", "day"], 24 * 3600 * 1_000_000_000),
+    (&["w", "wk", "week"], 7 * 24 * 3600 * 1_000_000_000),
 ];
 
 static NUMBER_AND_UNIT: LazyLock<Option<Regex>> =
@@ -158,7 +158,7 @@ static NUMBER_AND_UNIT: LazyLock<Option<Regex>> =
 
 /// A duration of Go, or a text that contains a number with a unit, such as `2 days`.
 fn is_duration(text: &str) -> bool {
-    is_go_duration(text) || is_duration_in_words(text)
+    is_go_duration(text) || duration_in_words(text).is_some()
 }
 
 /// Whether a text is a duration of Go.
@@ -183,22 +183,22 @@ pub(super) fn is_go_duration(text: &str) -> bool {
     is_duration
 }
 
-fn is_duration_in_words(text: &str) -> bool {
-    let Some(pattern) = NUMBER_AND_UNIT.as_ref() else {
-        return false;
-    };
-    let mut is_duration = false;
-    for found in pattern.captures_iter(text) {
+/// Returns the nanoseconds of a text that contains numbers with units, such as `2 days`: their sum, which overflows as Go's does.
+pub(super) fn duration_in_words(text: &str) -> Option<i64> {
+    let mut duration: Option<i64> = None;
+    for found in NUMBER_AND_UNIT.as_ref()?.captures_iter(text) {
         let [number, unit] = found.extract::<2>().1;
-        if number.parse::<i64>().is_err() {
-            return false;
-        }
+        let number: i64 = number.parse().ok()?;
         let unit = unit.to_lowercase();
-        is_duration |= UNITS.iter().any(|names| {
+        let is_unit = |names: &[&str]| {
             names.contains(&unit.as_str()) || names.last().is_some_and(|last| unit.starts_with(last))
-        });
+        };
+        for (_, nanoseconds) in UNITS.iter().filter(|(names, _)| is_unit(names)) {
+            let added = number.wrapping_mul(*nanoseconds);
+            duration = Some(duration.unwrap_or_default().wrapping_add(added));
+        }
     }
-    is_duration
+    duration
 }
 
 /// Parses an address as Go did before version 1.17: numbers may have leading zeros.

@@ -162,31 +162,34 @@ fn check_map(items: &Value, keys: &[&str], schema: &Value, path: &str, errors: &
 
 /// Whether a rule's `fieldPath`, such as `.spec.a` or `['x']`, is a field of the schema.
 pub(super) fn names_field(schema: &Value, path: &str) -> bool {
-    let mut schema = schema;
-    let mut rest = path;
+    field_path(schema, path).is_some()
+}
+
+/// Returns a rule's `fieldPath`, such as `.a['b']`, as errors write it: `.a.b`, or `.a[b]` if `b` is the key of a map; None if it is no field of the
+/// schema.
+pub(super) fn field_path(schema: &Value, path: &str) -> Option<String> {
+    let (mut schema, mut rest, mut found) = (schema, path, String::new());
     while !rest.is_empty() {
         let (name, after) = if let Some(quoted) = rest.strip_prefix("['") {
-            match unquoted(quoted) {
-                Some(parts) => parts,
-                None => return false,
-            }
-        } else if let Some(dotted) = rest.strip_prefix('.') {
+            unquoted(quoted)?
+        } else {
+            let dotted = rest.strip_prefix('.')?;
             let (name, after) = dotted.split_at(dotted.find(['.', '[']).unwrap_or(dotted.len()));
             (name.to_owned(), after)
-        } else {
-            return false;
         };
-        schema = match schema["properties"].get(&name).or_else(|| {
+        schema = if let Some(field) = schema["properties"].get(&name) {
+            found.push('.');
+            found.push_str(&name);
+            field
+        } else {
+            found = format!("{found}[{name}]");
             schema
                 .get("additionalProperties")
-                .filter(|schema| schema.is_object())
-        }) {
-            Some(schema) => schema,
-            None => return false,
+                .filter(|values| values.is_object())?
         };
         rest = after;
     }
-    !path.is_empty()
+    (!path.is_empty()).then_some(found)
 }
 
 /// Splits the name from what follows it and `']`. A backslash escapes a quote or a backslash in a name.

@@ -1,6 +1,6 @@
 //! Values as rules see them: with types that depend on the schema, and with the names that fields have in rules.
 
-use super::format::is_go_duration;
+use super::format::{duration_in_words, is_go_duration};
 use crate::cel::escaped;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -57,8 +57,15 @@ fn text_to_cel(text: &str, schema: &Value) -> CelValue {
         Some("date") => {
             functions::timestamp(Arc::new(format!("{text}T00:00:00Z"))).unwrap_or_else(|_| plain())
         }
-        Some("duration") if is_go_duration(text) => {
-            functions::duration(Arc::new(text.to_owned())).unwrap_or_else(|_| plain())
+        Some("duration") => {
+            let in_words = || duration_in_words(text).map(|nanoseconds| format!("{nanoseconds}ns"));
+            let duration = if is_go_duration(text) {
+                Some(text.to_owned())
+            } else {
+                in_words()
+            };
+            let duration = duration.and_then(|duration| functions::duration(Arc::new(duration)).ok());
+            duration.unwrap_or_else(plain)
         }
         Some("byte") => STANDARD
             .decode(text)

@@ -181,6 +181,51 @@ fn rules_are_evaluated_as_by_kube_apiserver() {
 }
 
 #[test]
+fn field_paths_are_written_as_paths() {
+    let schema = json!({"type": "object", "properties": {
+        "m": {"type": "object", "additionalProperties": {"type": "string"}},
+        "n": {"type": "object", "additionalProperties": {"type": "object", "properties": {"x": {"type": "string"}}}},
+        "q.r": {"type": "string"}, "s": {"type": "string"},
+    }});
+    for (path, expected) in [
+        (".s", "p.s"),
+        (".m.foo", "p.m[foo]"),
+        (".n['a-b'].x", "p.n[a-b].x"),
+        ("['q.r']", "p.q.r"),
+    ] {
+        let mut schema = schema.clone();
+        schema["x-kubernetes-validations"] = json!([{"rule": "false", "fieldPath": path}]);
+        let schema = Schema::new(&json!({"type": "object", "properties": {"p": schema}}));
+        let errors = schema.validate(&json!({"p": {}}), None);
+        assert_eq!(errors[0].field, expected, "{path}");
+    }
+}
+
+#[test]
+fn durations_in_words_are_durations() {
+    for (text, expected) in [
+        ("28 weeks", "16934400s"),
+        ("1.5 hours", "18000s"),
+        ("3 d 1.5h", "277200s"),
+        ("5 µs", "0.000005s"),
+        ("1 week 2 days", "777600s"),
+        ("PT2H", "7200s"),
+        ("1 hourglass", "3600s"),
+        ("99999999999 d", "6244389888.761856s"),
+        ("-2h", "-7200s"),
+    ] {
+        let rule = format!("string(self) == '{expected}'");
+        let schema =
+            json!({"type": "string", "format": "duration", "x-kubernetes-validations": [{"rule": rule}]});
+        assert_eq!(
+            Schema::new(&schema).validate(&json!(text), None),
+            vec![],
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn deep_rules_are_evaluated() {
     for deep in [
         format!("{}true{}", "!(".repeat(200), ")".repeat(200)),

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use kubewright_apiserver::ServiceNetwork;
 
 /// Returns the command line to parse. A program of the name `kube-apiserver`, such as a link to the command in envtest's folder
@@ -84,60 +84,79 @@ pub struct ApiServer {
     pub upstream: UpstreamFlags,
 }
 
-/// Flags of kube-apiserver that change nothing, so that its command lines work: envtest passes them.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Flags of kube-apiserver that change nothing here")]
+/// Flags of kube-apiserver that change nothing, so that its command lines work: envtest and test suites pass them. Each has its reason.
+const UPSTREAM_FLAGS: [(&str, &str); 19] = [
+    ("advertise-address", OWN_ADDRESS),
+    ("allow-privileged", "Privileged containers are always allowed"),
+    ("enable-priority-and-fairness", NO_LIMITS),
+    ("endpoint-reconciler-type", OWN_ADDRESS),
+    ("etcd-prefix", IN_MEMORY),
+    ("etcd-servers", IN_MEMORY),
+    ("event-ttl", "Events are kept"),
+    ("feature-gates", "The features are those that are on by default"),
+    ("max-mutating-requests-inflight", NO_LIMITS),
+    ("max-requests-inflight", NO_LIMITS),
+    ("profiling", "The server has no profiles"),
+    (
+        "runtime-config",
+        "The versions are those that are served by default",
+    ),
+    ("service-account-issuer", OWN_KEY),
+    ("service-account-key-file", OWN_KEY),
+    ("service-account-signing-key-file", OWN_KEY),
+    ("storage-media-type", IN_MEMORY),
+    ("v", "The server logs no requests"),
+    ("watch-cache", IN_MEMORY),
+    ("watch-cache-sizes", IN_MEMORY),
+];
+const IN_MEMORY: &str = "Objects are in memory";
+const NO_LIMITS: &str = "Requests are not limited";
+const OWN_ADDRESS: &str = "The Service kubernetes has the address that the server listens on";
+const OWN_KEY: &str = "Tokens of service accounts are signed with a key that the server generates";
+
+/// The flags of kube-apiserver that are set and change nothing.
+#[derive(Debug)]
 pub struct UpstreamFlags {
-    /// Privileged containers are always allowed
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    allow_privileged: Option<String>,
-    /// Objects are in memory
-    #[arg(long, value_name = "URLS")]
-    etcd_servers: Vec<String>,
-    /// Tokens of service accounts are signed with a key that the server generates
-    #[arg(long, value_name = "URL")]
-    service_account_issuer: Vec<String>,
-    /// Tokens of service accounts are signed with a key that the server generates
-    #[arg(long, value_name = "FILE")]
-    service_account_key_file: Vec<PathBuf>,
-    /// Tokens of service accounts are signed with a key that the server generates
-    #[arg(long, value_name = "FILE")]
-    service_account_signing_key_file: Option<PathBuf>,
+    set: Vec<(&'static str, &'static str)>,
 }
 
 impl UpstreamFlags {
-    /// Returns the flags that are set, with the reason why they change nothing.
+    /// Returns the names of the flags, with the reasons why they change nothing.
     pub fn ignored(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let own_key = "the server signs the tokens of service accounts with a key that it generates";
-        let flags = [
-            (
-                "--allow-privileged",
-                self.allow_privileged.is_some(),
-                "privileged containers are always allowed",
-            ),
-            (
-                "--etcd-servers",
-                !self.etcd_servers.is_empty(),
-                "the server keeps all objects in memory",
-            ),
-            (
-                "--service-account-issuer",
-                !self.service_account_issuer.is_empty(),
-                own_key,
-            ),
-            (
-                "--service-account-key-file",
-                !self.service_account_key_file.is_empty(),
-                own_key,
-            ),
-            (
-                "--service-account-signing-key-file",
-                self.service_account_signing_key_file.is_some(),
-                own_key,
-            ),
-        ];
-        let set = flags.into_iter().filter(|(_, is_set, _)| *is_set);
-        set.map(|(flag, _, reason)| (flag, reason))
+        self.set.iter().copied()
+    }
+}
+
+impl Args for UpstreamFlags {
+    fn augment_args(command: Command) -> Command {
+        let flag = |(name, why): (&'static str, &'static str)| {
+            Arg::new(name)
+                .long(name)
+                .help(why)
+                .value_name("VALUE")
+                .num_args(0..=1)
+                .action(ArgAction::Append)
+                .help_heading("Flags of kube-apiserver that change nothing here")
+        };
+        command.args(UPSTREAM_FLAGS.map(flag))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for UpstreamFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_set = |(name, _): &(&str, &str)| matches.value_source(name).is_some();
+        Ok(Self {
+            set: UPSTREAM_FLAGS.into_iter().filter(is_set).collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
@@ -157,11 +176,11 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::args::{Cli, Command};
+    use crate::args::{Cli, Command as CliCommand};
 
     fn parse(line: &[&str]) -> ApiServer {
         let line = command_line(line.iter().map(OsString::from));
-        let Command::ApiServer(args) = Cli::try_parse_from(line).unwrap().command else {
+        let CliCommand::ApiServer(args) = Cli::try_parse_from(line).unwrap().command else {
             panic!("another command");
         };
         *args
@@ -178,15 +197,21 @@ mod tests {
             "--service-account-key-file",
             "certs/sa.crt",
             "--service-account-signing-key-file=certs/sa.key",
+            "--runtime-config=api/all=true",
+            "--profiling",
+            "--v=4",
         ]);
         assert_eq!(args.cert_dir.as_deref(), Some(Path::new("certs")));
         let ignored: Vec<&str> = args.upstream.ignored().map(|(flag, _)| flag).collect();
         let expected = [
-            "--allow-privileged",
-            "--etcd-servers",
-            "--service-account-issuer",
-            "--service-account-key-file",
-            "--service-account-signing-key-file",
+            "allow-privileged",
+            "etcd-servers",
+            "profiling",
+            "runtime-config",
+            "service-account-issuer",
+            "service-account-key-file",
+            "service-account-signing-key-file",
+            "v",
         ];
         assert_eq!(ignored, expected);
         assert_eq!(parse(&["kubewright", "api-server"]).upstream.ignored().count(), 0);

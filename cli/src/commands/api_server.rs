@@ -24,7 +24,8 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
     // that the server outlives its terminal under nohup.
     let terminated = termination_signal()?;
     for (flag, reason) in args.upstream.ignored() {
-        context.message(format_args!("{flag} changes nothing here: {reason}"))?;
+        let reason = reason[..1].to_ascii_lowercase() + &reason[1..];
+        context.message(format_args!("--{flag} changes nothing here: {reason}"))?;
     }
     let serving_files = serving_files(args);
     let mut builder = ApiServer::builder()
