@@ -24,6 +24,7 @@ mod pod_topology_labels;
 mod policies;
 mod priority;
 mod reinvocation;
+mod report;
 mod resource_quota;
 mod runtime_class;
 mod service_account;
@@ -34,9 +35,10 @@ mod webhooks;
 
 pub use plugin::{AdmissionPlugin, AdmissionPluginError};
 pub(crate) use pod_topology_labels::topology_labels;
+pub(crate) use report::AdmissionReport;
 pub(crate) use resource_quota::{QuotaCharge, is_charged, quota_charges, resource_quotas};
 pub(crate) use service_account::{DEFAULT_ACCOUNT, is_mirror};
-pub(crate) use webhooks::{HookCache, HookSet, WebhookContext, WebhookReport};
+pub(crate) use webhooks::{HookCache, HookSet, WebhookContext};
 
 use crate::auth::{Authorizer, User};
 use crate::kinds::{Catalog, Kind};

@@ -34,7 +34,7 @@ pub struct AuditRecord {
     pub kind: String,
     /// The owners in the request's object with `blockOwnerDeletion`.
     pub blocking_owners: Vec<BlockingOwner>,
-    /// The audit annotations of webhooks and policies.
+    /// The audit annotations of admission plugins, webhooks and policies, and of issued tokens.
     pub annotations: BTreeMap<String, String>,
     /// The User-Agent header.
     pub user_agent: String,

@@ -7,7 +7,7 @@ use super::{
     connect,
     resources::{self, RequestContext},
 };
-use crate::admission::{HookSet, WebhookContext, WebhookReport};
+use crate::admission::{AdmissionReport, HookSet, WebhookContext};
 use crate::auth::User;
 use crate::render::{ApiResponse, ResponseFormat};
 use crate::request::{Query, RequestInfo, WriteOptions};
@@ -23,10 +23,9 @@ use tokio::task::spawn_blocking;
 /// The verbs that webhooks and policies see.
 const ADMITTED_VERBS: &[&str] = &["create", "update", "patch", "delete", "deletecollection"];
 
-/// The webhooks and policies that may see a request, and their reports.
+/// The webhooks and policies that may see a request.
 pub(super) struct WebhookAccess {
     hooks: Arc<HookSet>,
-    report: WebhookReport,
     deadline: Instant,
 }
 
@@ -34,13 +33,14 @@ impl WebhookAccess {
     pub(super) fn context<'a>(
         &'a self,
         state: &'a ServerState,
+        report: &'a AdmissionReport,
         options: &'a WriteOptions,
     ) -> WebhookContext<'a> {
         WebhookContext {
             hooks: &self.hooks,
             caller: state.registry.webhook_caller(),
             options: &options.sent,
-            report: &self.report,
+            report,
             deadline: self.deadline,
         }
     }
@@ -78,16 +78,16 @@ pub(super) struct BlockingRequest {
 }
 
 impl BlockingRequest {
-    /// Handles the request; also returns the audit annotations of webhooks and policies.
+    /// Handles the request; also returns the audit annotations.
     pub(super) async fn run(
         self,
         hooks: Option<Arc<HookSet>>,
     ) -> (Result<ApiResponse, ApiError>, BTreeMap<String, String>) {
         let runtime = Handle::current();
         let handled = spawn_blocking(move || {
+            let report = AdmissionReport::default();
             let access = hooks.map(|hooks| WebhookAccess {
                 hooks,
-                report: WebhookReport::default(),
                 deadline: self.deadline,
             });
             let context = RequestContext {
@@ -98,11 +98,11 @@ impl BlockingRequest {
                 parts: &self.parts,
                 body: &self.body,
                 format: self.format,
+                report: &report,
                 webhooks: access.as_ref(),
             };
             let response = runtime.block_on(resources::handle(&context));
-            let annotations = access.map(|access| access.report.take_annotations());
-            (response, annotations.unwrap_or_default())
+            (response, report.take_annotations())
         });
         match handled.await {
             Ok(handled) => handled,

@@ -20,7 +20,7 @@ pub(super) fn delete(context: &RequestContext<'_>, target: &Target) -> Result<Ap
     }
     let write = write_context(context, &own);
     let deletion = registry.delete_for(target, &options, write);
-    warnings.extend(write.take_webhook_warnings());
+    warnings.extend(write.take_warnings());
     let deletion = deletion.map_err(|error| error.with_warnings(&warnings))?;
     let is_left = matches!(deletion, DeleteResult::Pending(_));
     let code = if is_left && options.refuses_orphans {
@@ -77,7 +77,7 @@ pub(super) fn delete_collection(
     let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
         .into_iter()
         .collect();
-    warnings.extend(write.take_webhook_warnings());
+    warnings.extend(write.take_warnings());
     let listing = deletion.map_err(|error| error.with_warnings(&warnings))?;
     let response = respond::list(context.format, &target.kind, &listing);
     let mut response = response.map_err(|error| error.with_warnings(&warnings))?;

@@ -4,6 +4,7 @@ use super::blocking::WebhookAccess;
 use super::deletions::{delete, delete_collection};
 use super::subresources::{bind, evict, handle_subresource, review, token};
 use super::{ServerState, component_statuses, connect, web_socket};
+use crate::admission::AdmissionReport;
 use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta::names;
@@ -54,6 +55,7 @@ pub(super) struct RequestContext<'a> {
     pub(super) parts: &'a http::request::Parts,
     pub(super) body: &'a Bytes,
     pub(super) format: ResponseFormat,
+    pub(super) report: &'a AdmissionReport,
     /// None if no webhook is called for the request.
     pub(super) webhooks: Option<&'a WebhookAccess>,
 }
@@ -492,6 +494,6 @@ fn manager_of_agent(agent: &str) -> String {
 pub(super) fn write_context<'a>(context: &RequestContext<'a>, options: &'a WriteOptions) -> WriteContext<'a> {
     let webhooks = context
         .webhooks
-        .map(|access| access.context(context.state, options));
-    WriteContext::new(context.user, options).with_webhooks(webhooks)
+        .map(|access| access.context(context.state, context.report, options));
+    WriteContext::new(context.user, options).with_admission(context.report, webhooks)
 }

@@ -1,8 +1,8 @@
 //! Request handling: authentication, authorization, the operation, the response, the audit record.
 
 use super::blocking::{BlockingRequest, hooks_for, is_converted};
-use super::state::AuditAnnotations;
 use super::{LayerRequest, ServerState, connect, formats, resources};
+use crate::admission::AdmissionReport;
 use crate::audit::{AuditRecord, BlockingOwner};
 use crate::auth::{self, User};
 use crate::discovery;
@@ -132,9 +132,6 @@ impl ReceivedRequest {
             draft.message = error.message;
             response
         };
-        if let Some(AuditAnnotations(annotations)) = response.extensions_mut().remove() {
-            draft.annotations.extend(annotations);
-        }
         respond::limit_warnings(&mut response);
         add_common_headers(&mut response, &parts.headers);
         let code = response.status().as_u16();
@@ -294,6 +291,7 @@ async fn respond_to(
                 draft.annotations = annotations;
                 response
             } else {
+                let report = AdmissionReport::default();
                 let context = resources::RequestContext {
                     state,
                     user: &draft.user,
@@ -302,9 +300,12 @@ async fn respond_to(
                     parts,
                     body: &body,
                     format,
+                    report: &report,
                     webhooks: None,
                 };
-                resources::handle(&context).await
+                let response = resources::handle(&context).await;
+                draft.annotations = report.take_annotations();
+                response
             }
         }
         (Err(error), _) => Err(resources::not_acceptable(state, info, error)),

@@ -8,7 +8,6 @@ use crate::auth::{Authenticator, ImpersonationModeCache};
 use crate::discovery::{ServedApi, VersionInfo};
 use crate::registry::Registry;
 use crate::watch::SharedFeeds;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The state that all requests share.
@@ -28,10 +27,6 @@ pub(crate) struct ServerState {
     /// Host and port, as discovery reports them.
     pub(crate) address: String,
 }
-
-/// Audit annotations, as an extension of a response.
-#[derive(Clone, Debug)]
-pub(super) struct AuditAnnotations(pub(super) BTreeMap<String, String>);
 
 impl ServerState {
     /// What discovery describes.

@@ -1,7 +1,6 @@
 //! TokenRequests: tokens of service accounts.
 
 use super::resources::RequestContext;
-use super::state::AuditAnnotations;
 use crate::apply::gvk;
 use crate::auth;
 use crate::meta::text;
@@ -78,16 +77,13 @@ pub(super) fn issue(
         .kind
         .subresource("token")
         .map(|token| target.kind.for_subresource(token));
-    let mut response = respond::unstored(
+    let response = respond::unstored(
         201,
         context.format,
         kind.as_ref().unwrap_or(&target.kind),
         &request,
     )?;
-    let annotation = (ISSUED_CREDENTIAL.to_owned(), issued.credential_id);
-    response
-        .extensions_mut()
-        .insert(AuditAnnotations([annotation].into()));
+    context.report.annotate(ISSUED_CREDENTIAL, issued.credential_id);
     Ok(response)
 }
 

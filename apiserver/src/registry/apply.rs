@@ -62,7 +62,10 @@ impl Registry {
             target,
             subresource,
             creates,
-            WriteContext::new(context.user, &options).with_webhooks(context.webhooks),
+            WriteContext {
+                options: &options,
+                ..context
+            },
             |old| {
                 if subresource == "scale" {
                     let old = old.unwrap_or(&Value::Null);

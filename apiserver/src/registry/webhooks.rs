@@ -59,7 +59,7 @@ impl Registry {
         }
         let admitted = admission::mutate_by_webhooks(&self.admission, &attributes, object)
             .and_then(|()| admission::validate_by_webhooks(&self.admission, &attributes, object));
-        let warnings = context.take_webhook_warnings();
+        let warnings = context.take_warnings();
         admitted
             .map_err(|error| error.with_warnings(&warnings))
             .map(|()| warnings)

@@ -6,7 +6,7 @@ use super::object_size::check_size;
 use super::unchanged::is_noop_update;
 use super::validate::{validate, validate_subresource};
 use super::{Registry, Target, WriteResult, metadata, prepare};
-use crate::admission::{self, Attributes, Operation, WebhookContext};
+use crate::admission::{self, AdmissionReport, Attributes, Operation, WebhookContext};
 use crate::auth::{ResourceAttributes, User};
 use crate::kinds::{Catalog, convert};
 use crate::meta;
@@ -27,6 +27,8 @@ pub struct WriteContext<'a> {
     pub user: &'a User,
     /// The options of the request.
     pub options: &'a WriteOptions,
+    /// Where admission reports warnings and audit annotations; None if nobody reads them.
+    pub(crate) report: Option<&'a AdmissionReport>,
     /// How to call webhooks; None if the write calls none. A write that calls some blocks its thread.
     pub(crate) webhooks: Option<WebhookContext<'a>>,
 }
@@ -37,19 +39,30 @@ impl<'a> WriteContext<'a> {
         Self {
             user,
             options,
+            report: None,
             webhooks: None,
         }
     }
 
-    /// Lets the write call webhooks.
-    pub(crate) fn with_webhooks(self, webhooks: Option<WebhookContext<'a>>) -> Self {
-        Self { webhooks, ..self }
+    /// Lets admission report, and call webhooks.
+    pub(crate) fn with_admission(
+        self,
+        report: &'a AdmissionReport,
+        webhooks: Option<WebhookContext<'a>>,
+    ) -> Self {
+        let report = Some(report);
+        Self {
+            report,
+            webhooks,
+            ..self
+        }
     }
 
-    /// Removes and returns the warnings of webhooks since the last call.
-    pub(crate) fn take_webhook_warnings(&self) -> Vec<String> {
-        let taken = self.webhooks.map(|webhooks| webhooks.report.take_warnings());
-        taken.unwrap_or_default()
+    /// Removes and returns the warnings of admission since the last call.
+    pub(crate) fn take_warnings(&self) -> Vec<String> {
+        self.report
+            .map(AdmissionReport::take_warnings)
+            .unwrap_or_default()
     }
 }
 
@@ -141,7 +154,7 @@ impl Registry {
             let outcome = admission::mutate(&self.admission, &attributes.for_plugins(), object)
                 .and_then(|()| self.mutate_scale_by_webhooks(&attributes, object));
             warnings.extend(restore_invalid_managers(object, tracked));
-            found.extend(write.context.take_webhook_warnings());
+            found.extend(write.context.take_warnings());
             outcome
         };
         if outcome.is_ok() && write.subresource != "scale" {
@@ -198,7 +211,7 @@ impl Registry {
             .require_creation(write)
             .and_then(|()| admission::validate(&self.admission, &attributes.for_plugins(), &object))
             .and_then(|()| self.validate_scale_by_webhooks(&attributes, &object));
-        warnings.extend(write.context.take_webhook_warnings());
+        warnings.extend(write.context.take_warnings());
         let stored = admitted
             .and_then(|()| self.charge_quotas(&attributes, &object, dry_run))
             .and_then(|()| self.store(write, object))

@@ -1,6 +1,6 @@
 use super::{MUTATING_BINDINGS, MUTATING_POLICIES, MutatingPolicies};
 use crate::admission::hook_request::{HookOperation, HookRequest};
-use crate::admission::{HookCache, WebhookContext, WebhookReport};
+use crate::admission::{AdmissionReport, HookCache, WebhookContext};
 use crate::auth::{AuthorizationMode, Authorizer, User};
 use crate::kinds::Catalog;
 use crate::status::ApiError;
@@ -60,7 +60,7 @@ fn create(policies: &[Value]) -> Result<Value, ApiError> {
         store.create(MUTATING_BINDINGS, &name, binding).unwrap();
     }
     let hooks = cache.current(&store).unwrap();
-    let (user, options, report) = (User::system(), Map::new(), WebhookReport::default());
+    let (user, options, report) = (User::system(), Map::new(), AdmissionReport::default());
     let context = WebhookContext {
         hooks: &hooks,
         caller: &NoCaller,

@@ -125,7 +125,7 @@ impl Write<'_> {
                         };
                         // This struct can always be serialized.
                         let failures = serde_json::to_string(&[failure]).unwrap_or_default();
-                        report.annotate(FAILURE_ANNOTATION.to_owned(), failures);
+                        report.annotate(FAILURE_ANNOTATION, failures);
                     }
                 }
             }

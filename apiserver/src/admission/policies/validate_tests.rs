@@ -1,7 +1,7 @@
 use super::validate;
 use crate::admission::hook_request::{HookOperation, HookRequest};
 use crate::admission::policies::{VALIDATING_BINDINGS, VALIDATING_POLICIES};
-use crate::admission::{HookCache, WebhookContext, WebhookReport};
+use crate::admission::{AdmissionReport, HookCache, WebhookContext};
 use crate::auth::{AuthorizationMode, Authorizer, User};
 use crate::kinds::Catalog;
 use crate::status::ApiError;
@@ -51,7 +51,7 @@ impl Server {
         let Some(hooks) = self.cache.current(&self.store) else {
             return (Ok(()), vec![], BTreeMap::new());
         };
-        let report = WebhookReport::default();
+        let report = AdmissionReport::default();
         let context = WebhookContext {
             hooks: &hooks,
             caller: &NoCaller,

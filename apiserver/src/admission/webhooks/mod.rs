@@ -13,7 +13,6 @@
 mod hook;
 mod matching;
 mod mutating;
-mod report;
 mod review;
 #[cfg(test)]
 mod tests;
@@ -21,9 +20,9 @@ mod validating;
 
 pub(crate) use hook::{HookCache, HookSet};
 pub(super) use mutating::MutatingWebhooks;
-pub(crate) use report::WebhookReport;
 pub(super) use validating::validate;
 
+use crate::admission::AdmissionReport;
 use crate::webhook_client::WebhookCaller;
 use serde_json::{Map, Value};
 use std::time::Instant;
@@ -36,7 +35,7 @@ pub(crate) struct WebhookContext<'a> {
     pub(crate) caller: &'a dyn WebhookCaller,
     /// The options of the request as the client sent them, without kind.
     pub(crate) options: &'a Map<String, Value>,
-    pub(crate) report: &'a WebhookReport,
+    pub(crate) report: &'a AdmissionReport,
     /// When the response to the request must have begun: calls end then.
     pub(crate) deadline: Instant,
 }

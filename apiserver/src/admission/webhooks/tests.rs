@@ -68,7 +68,7 @@ fn mutate_within(
         respond,
         called: Mutex::default(),
     };
-    let (options, report) = (Map::new(), WebhookReport::default());
+    let (options, report) = (Map::new(), AdmissionReport::default());
     let context = WebhookContext {
         hooks: &set,
         caller: &caller,

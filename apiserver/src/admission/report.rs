@@ -1,16 +1,16 @@
-//! The warnings and audit annotations of webhooks and policies.
+//! The warnings and audit annotations of admission plugins.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 
-/// The warnings and the audit annotations of the webhooks and policies that saw a request.
+/// The warnings and the audit annotations of the plugins, webhooks and policies that saw a request.
 #[derive(Debug, Default)]
-pub(crate) struct WebhookReport {
+pub(crate) struct AdmissionReport {
     warnings: Mutex<Vec<String>>,
     annotations: Mutex<BTreeMap<String, String>>,
 }
 
-impl WebhookReport {
+impl AdmissionReport {
     /// Adds a warning for the client.
     pub(crate) fn warn(&self, warning: &str) {
         self.warnings.lock().push(warning.to_owned());
@@ -22,8 +22,8 @@ impl WebhookReport {
     }
 
     /// Adds an audit annotation. The first value of a key stays, as in kube-apiserver.
-    pub(crate) fn annotate(&self, key: String, value: String) {
-        self.annotations.lock().entry(key).or_insert(value);
+    pub(crate) fn annotate(&self, key: impl Into<String>, value: impl Into<String>) {
+        self.annotations.lock().entry(key.into()).or_insert(value.into());
     }
 
     /// Removes and returns the audit annotations.
