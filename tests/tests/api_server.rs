@@ -268,9 +268,9 @@ fn unusable_files_and_options_are_named_in_the_error() {
             "unknown admission plugin \"Nope\": this server has NamespaceLifecycle, ",
         ),
         (
-            &["--enable-admission-plugins=PodSecurity"],
+            &["--enable-admission-plugins=PodNodeSelector"],
             12,
-            "this server does not have the admission plugin PodSecurity: it has NamespaceLifecycle, ",
+            "this server does not have the admission plugin PodNodeSelector: it has NamespaceLifecycle, ",
         ),
         (
             &["--housekeeping=*,-garbage-collection"],

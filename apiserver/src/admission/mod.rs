@@ -20,6 +20,7 @@ mod owner_references_permission_enforcement;
 mod persistent_volume_claim_resize;
 mod plugin;
 mod pod_resize_validator;
+mod pod_security;
 mod pod_topology_labels;
 mod policies;
 mod priority;
@@ -66,6 +67,8 @@ pub(crate) struct Attributes<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) authorizer: &'a Authorizer,
     pub(crate) dry_run: bool,
+    /// None if the write is the server's own: nobody would read the report.
+    pub(crate) report: Option<&'a AdmissionReport>,
     /// None if the write calls no webhooks and evaluates no policies.
     pub(crate) webhooks: Option<WebhookContext<'a>>,
 }

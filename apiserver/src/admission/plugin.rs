@@ -4,8 +4,8 @@ use super::{
     Attributes, certificate_approval, certificate_signing, certificate_subject_restriction,
     default_ingress_class, default_storage_class, default_toleration_seconds, limit_ranger,
     namespace_lifecycle, node_declared_feature_validator, owner_references_permission_enforcement,
-    persistent_volume_claim_resize, pod_resize_validator, pod_topology_labels, priority, runtime_class,
-    service_account, storage_object_in_use_protection, taint_nodes_by_condition,
+    persistent_volume_claim_resize, pod_resize_validator, pod_security, pod_topology_labels, priority,
+    runtime_class, service_account, storage_object_in_use_protection, taint_nodes_by_condition,
 };
 use crate::status::ApiError;
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub enum AdmissionPlugin {
     ServiceAccount,
     /// Taints new nodes as not ready.
     TaintNodesByCondition,
+    /// Refuses pods that violate the Pod Security Standards of their namespace, and warns about workloads that do.
+    PodSecurity,
     /// Sets the priority of pods.
     Priority,
     /// Sets how long pods tolerate unready and unreachable nodes.
@@ -83,7 +85,6 @@ const MISSING_PLUGINS: &[&str] = &[
     "PodGroupProtection",
     "PodGroupWorkloadExists",
     "PodNodeSelector",
-    "PodSecurity",
     "PodTolerationRestriction",
 ];
 
@@ -108,11 +109,12 @@ fn names(plugins: &[AdmissionPlugin]) -> String {
 
 impl AdmissionPlugin {
     /// All plugins, in the order in which they run.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::NamespaceLifecycle,
         Self::LimitRanger,
         Self::ServiceAccount,
         Self::TaintNodesByCondition,
+        Self::PodSecurity,
         Self::Priority,
         Self::DefaultTolerationSeconds,
         Self::DefaultStorageClass,
@@ -194,6 +196,7 @@ impl AdmissionPlugin {
         match self {
             Self::LimitRanger => limit_ranger::validate(attributes, object),
             Self::ServiceAccount => service_account::validate(attributes, object),
+            Self::PodSecurity => pod_security::validate(attributes, object),
             Self::OwnerReferencesPermissionEnforcement => {
                 owner_references_permission_enforcement::validate(attributes, object)
             }
@@ -244,7 +247,11 @@ mod tests {
 
     #[test]
     fn plugins_are_switched_by_name_and_keep_their_order() {
-        let selected = select(&["ServiceAccount", "Priority"], &["LimitRanger", "PodSecurity"]).unwrap();
+        let selected = select(
+            &["ServiceAccount", "Priority"],
+            &["LimitRanger", "PodNodeSelector"],
+        )
+        .unwrap();
         assert_eq!(
             selected[..3],
             [
@@ -272,9 +279,9 @@ mod tests {
             unknown.starts_with(r#"unknown admission plugin "Nope": this server has NamespaceLifecycle, "#),
             "{unknown}"
         );
-        let missing = message(&["PodSecurity"], &[]);
+        let missing = message(&["PodNodeSelector"], &[]);
         assert!(
-            missing.starts_with("this server does not have the admission plugin PodSecurity"),
+            missing.starts_with("this server does not have the admission plugin PodNodeSelector"),
             "{missing}"
         );
         assert_eq!(

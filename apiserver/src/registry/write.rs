@@ -372,6 +372,7 @@ impl Registry {
             catalog,
             authorizer: &self.authorizer,
             dry_run: context.options.dry_run,
+            report: context.report,
             webhooks: context.webhooks,
         }
     }

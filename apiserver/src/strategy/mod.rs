@@ -21,7 +21,9 @@ pub(crate) mod warnings;
 
 pub(crate) use decode::{first_mismatch, prune_and_default};
 pub(crate) use node_ports::AllocationError;
-pub(crate) use pods::preserve_pod_status;
+pub(crate) use pods::{
+    APP_ARMOR_ANNOTATION_PREFIX, SECCOMP_ANNOTATION_PREFIX, SECCOMP_POD_ANNOTATION, preserve_pod_status,
+};
 pub use service_network::{ServiceNetwork, ServiceNetworkError};
 pub(crate) use signing_requests::{keep_writable_part, set_requester};
 

@@ -84,8 +84,12 @@ fn merge_label_keys(pod: &mut Value) {
     }
 }
 
+/// The annotation that set a pod's seccomp profile before there was a field.
+pub(crate) const SECCOMP_POD_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";
+/// The prefix of annotations that set a container's seccomp profile before there was a field.
+pub(crate) const SECCOMP_ANNOTATION_PREFIX: &str = "container.seccomp.security.alpha.kubernetes.io/";
 /// The prefix of annotations that set a container's AppArmor profile.
-pub(super) const APP_ARMOR_ANNOTATION_PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
+pub(crate) const APP_ARMOR_ANNOTATION_PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 /// Parses the profile of an AppArmor annotation.
 pub(super) fn parse_app_armor_profile(annotation: &str) -> Option<Value> {

@@ -12,6 +12,7 @@ mod garbage_collection;
 mod housekeeping;
 mod layers;
 mod objects;
+mod pod_security;
 mod races;
 mod subresources;
 mod watches;

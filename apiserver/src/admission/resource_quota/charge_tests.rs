@@ -24,6 +24,7 @@ fn charge(
         catalog: &catalog,
         authorizer: &authorizer,
         dry_run: false,
+        report: None,
         webhooks: None,
     };
     if !is_charged(&attributes, object) {

@@ -46,6 +46,7 @@ impl Fixture {
             catalog: &self.catalog,
             authorizer: &self.authorizer,
             dry_run: false,
+            report: None,
             webhooks: None,
         }
     }

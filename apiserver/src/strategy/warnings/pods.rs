@@ -3,7 +3,9 @@
 use super::{addresses, deprecated_label, files, items, storage::DEPRECATED_VOLUME_TYPES};
 use crate::builtin::quantity_value;
 use crate::meta;
-use crate::strategy::pods::{APP_ARMOR_ANNOTATION_PREFIX, parse_app_armor_profile};
+use crate::strategy::pods::{
+    APP_ARMOR_ANNOTATION_PREFIX, SECCOMP_ANNOTATION_PREFIX, SECCOMP_POD_ANNOTATION, parse_app_armor_profile,
+};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,9 +25,6 @@ const DEPRECATED_ANNOTATIONS: &[(&str, &str)] = &[
 ];
 
 const BYTE_RESOURCES: &[&str] = &["memory", "ephemeral-storage"];
-
-const SECCOMP_POD_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";
-const SECCOMP_ANNOTATION_PREFIX: &str = "container.seccomp.security.alpha.kubernetes.io/";
 
 /// Warns about a new pod before admission.
 pub(super) fn warn_before_admission(pod: &Value, warnings: &mut Vec<String>) {
