@@ -21,7 +21,7 @@ pub(crate) enum Servers {
 const OWNER_REFERENCES: &str = "OwnerReferencesPermissionEnforcement";
 
 /// Plugins that [`Servers::WithoutPlugins`] lack.
-const SWITCHED_OFF: [&str; 20] = [
+const SWITCHED_OFF: [&str; 21] = [
     "CertificateApproval",
     "CertificateSigning",
     "CertificateSubjectRestriction",
@@ -33,6 +33,7 @@ const SWITCHED_OFF: [&str; 20] = [
     "NamespaceLifecycle",
     "OwnerReferencesPermissionEnforcement",
     "PersistentVolumeClaimResize",
+    "PodSecurity",
     "PodTopologyLabels",
     "Priority",
     "ResourceQuota",
