@@ -61,7 +61,6 @@ mod status;
 mod storage;
 mod storage_drivers;
 mod tolerations;
-mod url;
 mod volume;
 mod volume_source;
 mod webhooks;

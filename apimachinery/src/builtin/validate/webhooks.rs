@@ -1,8 +1,8 @@
 //! Validation of webhook configurations.
 
-use super::url::Url;
 use super::{Check, Constraint, FieldRule, array, items, names, text};
 use crate::cel::{self, Declarations};
+use crate::go_url::Url;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -165,9 +165,9 @@ fn validate_webhook_url(check: &mut Check, url: &str, path: &str) {
         reject("", format!("host must be specified{URL_FORMAT}"));
     }
     for (value, what) in [
-        (url.user, "user information is"),
-        (url.fragment, "fragments are"),
-        (url.query, "query parameters are"),
+        (&url.user, "user information is"),
+        (&url.fragment, "fragments are"),
+        (&url.query, "query parameters are"),
     ] {
         if !value.is_empty() {
             reject(value, format!("{what} not permitted in the URL"));
