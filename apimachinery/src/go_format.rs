@@ -4,7 +4,8 @@ use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Formats the value like `%v`: `map[a:1 b:[x y]]`.
-pub(crate) fn show(value: &Value) -> String {
+#[must_use]
+pub fn show(value: &Value) -> String {
     let mut text = String::new();
     write_value(&mut text, value);
     text

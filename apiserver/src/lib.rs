@@ -43,6 +43,6 @@ pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, Tl
 pub use strategy::{ServiceNetwork, ServiceNetworkError, validate_definition};
 
 use kubewright_apimachinery::{
-    apply, builtin, cel, duration, field, go_json, meta, patch, protobuf, quote, schema, selectors, types,
-    yaml,
+    apply, builtin, cel, duration, field, go_format, go_json, go_url, meta, patch, protobuf, quote, schema,
+    selectors, types, yaml,
 };

@@ -13,8 +13,8 @@ pub use pod_resources::{ResourceList, aggregate_container_resources};
 pub use qos::qos_class;
 pub use validate::{
     SYSTEM_PRIORITIES, is_externally_accessible, is_load_balancer, needs_health_check, parse_ipv4_sloppy,
-    quantity_value, storage_class, validate, validate_conversion, validate_metadata,
-    validate_service_addresses,
+    quantity_value, storage_class, validate, validate_conversion, validate_field_manager,
+    validate_managed_fields, validate_metadata, validate_service_addresses,
 };
 
 #[cfg(test)]

@@ -1,9 +1,117 @@
-//! Embedded resources: they must have `apiVersion`, `kind` and valid metadata.
+//! Embedded resources: they must have `apiVersion`, `kind` and valid metadata, which is decoded as that of objects is.
 
+use super::join;
 use crate::builtin;
 use crate::field::FieldError;
 use crate::meta::names;
-use serde_json::Value;
+use crate::types::{self, DecodeError, Type};
+use serde_json::{Map, Value};
+
+/// Decodes the metadata of the embedded resources of a value: removes unknown fields, whose paths it adds to `unknown`, and normalizes the
+/// others. Values of wrong types are removed with `drops_malformed`.
+///
+/// # Errors
+///
+/// The first value of a wrong type, without `drops_malformed`.
+pub(super) fn decode(
+    value: &mut Value,
+    schema: &Value,
+    path: &str,
+    drops_malformed: bool,
+    unknown: &mut Vec<String>,
+) -> Result<(), FieldError> {
+    match value {
+        Value::Object(fields) => {
+            if schema["x-kubernetes-embedded-resource"] == true {
+                decode_object(fields, path, drops_malformed, unknown)?;
+            }
+            for (name, value) in fields {
+                if let Some((schema, below)) = field_schema(schema, name, path) {
+                    decode(value, schema, &below, drops_malformed, unknown)?;
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                let below = format!("{path}[{index}]");
+                decode(item, &schema["items"], &below, drops_malformed, unknown)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Returns the schema and the path of a field.
+fn field_schema<'a>(schema: &'a Value, name: &str, path: &str) -> Option<(&'a Value, String)> {
+    if let Some(schema) = schema["properties"].get(name) {
+        return Some((schema, join(path, name)));
+    }
+    let values = &schema["additionalProperties"];
+    values.is_object().then(|| (values, format!("{path}[{name}]")))
+}
+
+fn decode_object(
+    fields: &mut Map<String, Value>,
+    path: &str,
+    drops_malformed: bool,
+    unknown: &mut Vec<String>,
+) -> Result<(), FieldError> {
+    for name in ["apiVersion", "kind"] {
+        let Some(value) = fields.get(name).filter(|value| !value.is_string()) else {
+            continue;
+        };
+        if !drops_malformed {
+            let field = join(path, name);
+            return Err(FieldError::invalid(&field, value.clone(), "must be a string"));
+        }
+        fields.remove(name);
+    }
+    let Some(metadata) = fields.get_mut("metadata") else {
+        return Ok(());
+    };
+    let (ty, field) = (Type::named("meta.v1.ObjectMeta"), join(path, "metadata"));
+    if drops_malformed {
+        let Value::Object(values) = metadata else {
+            return Ok(());
+        };
+        values.retain(|name, value| {
+            let mut one = Value::from_iter([(name.clone(), value.clone())]);
+            types::check(&mut one, &ty, false)
+                .iter()
+                .all(|error| mismatch(error).is_none())
+        });
+    }
+    if let Some(why) = types::check(metadata, &ty, false).iter().find_map(mismatch) {
+        return Err(FieldError::invalid(&field, metadata.clone(), why));
+    }
+    unknown.append(&mut prune_metadata(metadata, &field));
+    if metadata.is_null() {
+        *metadata = Value::Object(Map::new());
+    }
+    types::normalize(metadata, &ty);
+    if let Value::Object(metadata) = metadata {
+        metadata.retain(|_, value| !value.is_null());
+    }
+    Ok(())
+}
+
+fn mismatch(error: &DecodeError) -> Option<&str> {
+    match error {
+        DecodeError::Mismatch(why) => Some(why),
+        DecodeError::Unknown(_) => None,
+    }
+}
+
+/// Removes the unknown fields of metadata, and returns their paths.
+pub(super) fn prune_metadata(metadata: &mut Value, path: &str) -> Vec<String> {
+    let errors = types::check(metadata, &Type::named("meta.v1.ObjectMeta"), true);
+    let unknown = errors.into_iter().filter_map(|error| match error {
+        DecodeError::Unknown(name) => Some(join(path, &name)),
+        DecodeError::Mismatch(_) => None,
+    });
+    unknown.collect()
+}
 
 /// Validates the embedded resources of a value.
 pub(super) fn check(value: &Value, schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
@@ -13,20 +121,8 @@ pub(super) fn check(value: &Value, schema: &Value, path: &str, errors: &mut Vec<
                 check_object(fields, path, errors);
             }
             for (name, value) in fields {
-                let below = if path.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{path}.{name}")
-                };
-                if let Some(schema) = schema["properties"].get(name) {
+                if let Some((schema, below)) = field_schema(schema, name, path) {
                     check(value, schema, &below, errors);
-                } else if schema["additionalProperties"].is_object() {
-                    check(
-                        value,
-                        &schema["additionalProperties"],
-                        &format!("{path}[{name}]"),
-                        errors,
-                    );
                 }
             }
         }
@@ -39,13 +135,9 @@ pub(super) fn check(value: &Value, schema: &Value, path: &str, errors: &mut Vec<
     }
 }
 
-fn check_object(fields: &serde_json::Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) {
+fn check_object(fields: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) {
     if let Some(metadata) = fields.get("metadata") {
-        let field = if path.is_empty() {
-            "metadata".to_owned()
-        } else {
-            format!("{path}.metadata")
-        };
+        let field = join(path, "metadata");
         for (key, check) in [
             // A prefix may be a dot.
             (
@@ -62,13 +154,10 @@ fn check_object(fields: &serde_json::Map<String, Value>, path: &str, errors: &mu
             errors.extend(check(text).into_iter().map(invalid));
         }
         errors.extend(builtin::validate_metadata(metadata, &field));
+        errors.extend(builtin::validate_managed_fields(metadata, &field));
     }
     for name in ["apiVersion", "kind"] {
-        let field = if path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{path}.{name}")
-        };
+        let field = join(path, name);
         let text = match fields.get(name) {
             None => {
                 errors.push(FieldError::required(&field, ""));

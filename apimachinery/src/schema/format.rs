@@ -1,6 +1,8 @@
 //! The string formats that the real server validates; all others are ignored.
 
+use super::email::is_email;
 use super::numbered_formats::{is_credit_card, is_isbn10, is_isbn13, is_rgb_color, is_ssn};
+use crate::go_url::Url;
 use regex::Regex;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
@@ -94,11 +96,11 @@ pub(super) fn has_format(text: &str, format: &str) -> bool {
         "uuid3" => is_uuid(text, Some('3')),
         "uuid4" => is_uuid(text, Some('4')),
         "uuid5" => is_uuid(text, Some('5')),
-        "uri" => is_uri(text),
+        "uri" => Url::parse_request(text).is_ok(),
         "email" => is_email(text),
         "hostname" => is_hostname(text),
         "mac" => is_mac(text),
-        "byte" => !text.is_empty() && crate::types::is_base64(text),
+        "byte" => is_base64(text),
         "hexcolor" => {
             let digits = text.trim_start_matches('#');
             text.len() - digits.len() <= 1
@@ -126,9 +128,17 @@ fn is_date(text: &str) -> bool {
     text.len() == 10 && crate::types::is_time(&format!("{text}T00:00:00Z"))
 }
 
-/// A date-time. Fractional seconds are optional; letters may have either case.
+/// The time of day of a date-time, in lower case. Any character may precede the fraction of the second.
+static TIME_OF_DAY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:[01][0-9]|2[0-3])(?::[0-5][0-9]){2}(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})$").ok()
+});
+
+/// A date-time. Letters may have either case; what follows a second T is ignored.
 fn is_date_time(text: &str) -> bool {
-    crate::types::is_time(&text.to_ascii_uppercase())
+    let text = text.to_lowercase();
+    let mut parts = text.split('t');
+    let (date, time) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    is_date(date) && TIME_OF_DAY.as_ref().is_some_and(|pattern| pattern.is_match(time))
 }
 
 /// The names of units in words, of which the last one may go on: `minutes` is `min`.
@@ -232,53 +242,22 @@ fn is_uuid(text: &str, version: Option<char>) -> bool {
     grouped && plain.len() == 32 && plain.iter().all(char::is_ascii_hexdigit) && variant
 }
 
-/// An absolute path, or a URI with a scheme.
-fn is_uri(text: &str) -> bool {
-    if text.contains(|c: char| c.is_control() || c == ' ') {
-        return false;
-    }
-    if text.starts_with('/') {
-        return true;
-    }
-    let Some((scheme, rest)) = text.split_once(':') else {
-        return false;
-    };
-    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-        && !rest.is_empty()
+/// Whether a text is base64 on one line, and not empty.
+fn is_base64(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['\r', '\n']) && crate::types::is_base64(text)
 }
 
-fn is_email(text: &str) -> bool {
-    let address = match (text.find('<'), text.strip_suffix('>')) {
-        (Some(start), Some(inner)) => &inner[start + 1..],
-        _ => text,
-    };
-    let Some((local, domain)) = address.rsplit_once('@') else {
-        return false;
-    };
-    let atom = |part: &str| {
-        !part.is_empty() && !part.contains(|c: char| c.is_whitespace() || "()<>[]:;@\\,\"".contains(c))
-    };
-    let dots = |part: &str| part.split('.').all(atom);
-    (dots(local) || (local.len() > 2 && local.starts_with('"') && local.ends_with('"'))) && dots(domain)
-}
+/// A label, which may have a dash after its first character and at its end, or labels and a last one of letters.
+static HOSTNAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let letter = r"a-zA-Z0-9\p{S}\p{L}";
+    let single = format!(r"[{letter}](?:-?[{letter}]{{0,62}})?");
+    let label = format!(r"[{letter}](?:[\-{letter}]{{0,61}}[{letter}])?");
+    Regex::new(&format!(r"^(?:{single}|(?:{label}\.)+[a-zA-Z\p{{L}}]{{2,63}})$")).ok()
+});
 
-/// One label, or several with a last one of letters only.
 fn is_hostname(text: &str) -> bool {
-    let labels: Vec<&str> = text.split('.').collect();
-    let is_part = |label: &&str| {
-        let inner = |c: char| c.is_alphanumeric() || c == '-';
-        !label.is_empty()
-            && label.len() <= 63
-            && label.chars().all(inner)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
-    let last = labels.last().copied().unwrap_or_default();
-    let last_fits = labels.len() == 1 || (last.len() >= 2 && last.chars().all(char::is_alphabetic));
-    text.len() <= 255 && labels.iter().all(is_part) && last_fits
+    let is_match = HOSTNAME.as_ref().is_some_and(|pattern| pattern.is_match(text));
+    is_match && text.len() <= 255 && text.split('.').all(|label| label.len() <= 63)
 }
 
 fn is_mac(text: &str) -> bool {
@@ -290,7 +269,8 @@ fn is_mac(text: &str) -> bool {
                 .iter()
                 .all(|part| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
-    separated(':', 2) || separated('-', 2) || separated('.', 4)
+    let is_plain = matches!(text.len(), 12 | 16 | 40) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    separated(':', 2) || separated('-', 2) || separated('.', 4) || is_plain
 }
 
 fn is_label(text: &str) -> bool {
@@ -334,5 +314,36 @@ mod tests {
         assert!(has_format("01.2.3.4", "ipv4") && has_format("::ffff:1.2.3.4", "ipv4"));
         assert!(!has_format("1.2.3", "ipv4") && !has_format("::1", "ipv4") && !has_format("1..3.4", "ipv4"));
         assert!(has_format("01.2.3.4/8", "cidr") && !has_format("1.2.3.4/33", "cidr"));
+        let date_times = [
+            "2020-01-01T00:00:00,5Z",
+            "2020-01-01t00:00:00x5+99:99",
+            "2020-01-01T00:00:00Ztoday",
+        ];
+        assert!(date_times.iter().all(|text| has_format(text, "date-time")));
+        for text in [
+            "2020-01-01T24:00:00Z",
+            "2020-01-01T00:00:00",
+            "2020-02-30T00:00:00Z",
+            "T",
+        ] {
+            assert!(!has_format(text, "date-time"), "{text}");
+        }
+        let hosts = ["a", "a-", "1", "a-b", "xn--a.com", "a.bc", "☃.com", "ä"];
+        assert!(hosts.iter().all(|text| has_format(text, "hostname")));
+        for text in [
+            "",
+            "-a",
+            "xn--a",
+            "a.b",
+            "a.",
+            "a-.com",
+            "a.c1",
+            "a_b",
+            &"ä".repeat(32),
+        ] {
+            assert!(!has_format(text, "hostname"), "{text}");
+        }
+        assert!(has_format("aGk=", "byte") && !has_format("aGk=\n", "byte") && !has_format("", "byte"));
+        assert!(has_format("0123456789ab", "mac") && !has_format("0123456789", "mac"));
     }
 }

@@ -1,7 +1,5 @@
-//! Checks of a schema's list types, map types and defaults.
+//! Checks of a schema's list types and map types.
 
-use super::rules::Rules;
-use super::{Violations, embedded_resources, prune, validate};
 use crate::field::FieldError;
 use serde_json::Value;
 
@@ -159,112 +157,6 @@ fn check_map(items: &Value, keys: &[&str], schema: &Value, path: &str, errors: &
                 detail,
             ));
         }
-    }
-}
-
-/// Checks that defaults are valid for their schemas. Those within `additionalProperties` are not checked.
-pub(super) fn check_defaults(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let is_root = !path.contains("openAPIV3Schema.");
-    visit_defaults(schema, is_root, false, path, errors);
-}
-
-/// `is_metadata`: within the metadata, `apiVersion` or `kind` of a resource, which may have fields that the schema lacks.
-fn visit_defaults(
-    schema: &Value,
-    is_root: bool,
-    is_metadata: bool,
-    path: &str,
-    errors: &mut Vec<FieldError>,
-) {
-    if !schema.is_object() {
-        return;
-    }
-    let is_resource = is_root || schema["x-kubernetes-embedded-resource"] == true;
-    let is_metadata = is_metadata && !is_resource;
-    if !schema["default"].is_null() {
-        let path = format!("{path}.default");
-        if !is_metadata {
-            check_unknown_fields(schema, is_root, &path, errors);
-        }
-        check_default(schema, is_root, &path, errors);
-    }
-    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
-        let is_metadata =
-            is_metadata || is_resource && ["metadata", "apiVersion", "kind"].contains(&name.as_str());
-        let below = format!("{path}.properties[{name}]");
-        visit_defaults(schema, false, is_metadata, &below, errors);
-    }
-    let items = format!("{path}.items");
-    visit_defaults(&schema["items"], false, is_metadata, &items, errors);
-}
-
-fn check_unknown_fields(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<FieldError>) {
-    let (mut default, mut unknown) = (schema["default"].clone(), Vec::new());
-    prune::prune(&mut default, schema, is_root, "", &mut unknown);
-    if !unknown.is_empty() {
-        let detail = "must not have unknown fields";
-        errors.push(FieldError::invalid(path, schema["default"].clone(), detail));
-    }
-}
-
-fn check_default(schema: &Value, is_root: bool, path: &str, errors: &mut Vec<FieldError>) {
-    let default = &schema["default"];
-    if is_root {
-        for name in ["apiVersion", "kind"] {
-            if default.get(name).is_none() {
-                errors.push(FieldError::required(&format!("{path}.{name}"), ""));
-            }
-        }
-    }
-    let mut patterns = validate::Patterns::new();
-    validate::patterns(schema, &mut patterns);
-    let validator = validate::Validator { patterns: &patterns };
-    let mut found = validator
-        .validate(default, None, &without_int_or_string(schema), "")
-        .errors;
-    embedded_resources::check(default, schema, "", &mut found);
-    if found.is_empty() {
-        found = rule_violations(default, schema);
-    }
-    for mut error in found {
-        error.field = match error.field.as_str() {
-            "<nil>" => path.to_owned(),
-            field => format!("{path}.{field}"),
-        };
-        errors.push(error);
-    }
-}
-
-/// Returns the rules that a default violates, whether it was there before or not. Rules that fail to evaluate are not reported: kube-cel may
-/// lack their functions.
-fn rule_violations(default: &Value, schema: &Value) -> Vec<FieldError> {
-    let Some(rules) = Rules::compile(schema) else {
-        return Vec::new();
-    };
-    for old in [Some(default), None] {
-        let mut found = Violations::default();
-        rules.check(default, old, schema, &mut found);
-        let violations = found.errors.into_iter().chain(found.unchanged);
-        let violations: Vec<FieldError> = violations
-            .filter(|error| !error.detail.contains(" evaluating rule: "))
-            .collect();
-        if !violations.is_empty() {
-            return violations;
-        }
-    }
-    Vec::new()
-}
-
-/// The real server does not restrict the type of defaults of integers or strings.
-fn without_int_or_string(schema: &Value) -> Value {
-    match schema {
-        Value::Object(keywords) => keywords
-            .iter()
-            .filter(|(name, _)| *name != "x-kubernetes-int-or-string")
-            .map(|(name, value)| (name.clone(), without_int_or_string(value)))
-            .collect(),
-        Value::Array(items) => items.iter().map(without_int_or_string).collect(),
-        other => other.clone(),
     }
 }
 

@@ -1,9 +1,12 @@
 //! Schemas of custom resources: pruning, defaulting and validation of objects, and checks of the schemas themselves.
 //!
-//! A request's object goes through [`Schema::prune`], [`Schema::drop_nulls`] and [`Schema::default`], in this order, and is then validated;
-//! the result of an apply is only defaulted and validated. Stored objects are defaulted on read, too. All functions take the schema as
+//! A request's object goes through [`Schema::decode`] and [`Schema::default`], in this order, and is then validated. Stored objects are
+//! pruned and defaulted on read. All functions take the schema as
 //! JSON, and none panics on a schema that is not structural; [`check_structural`] validates schemas.
 
+mod completeness;
+mod defaults;
+mod email;
 mod embedded_resources;
 mod format;
 mod list_types_and_defaults;
@@ -30,6 +33,7 @@ mod structural;
 mod unchanged;
 mod validate;
 
+pub use defaults::decode_defaults;
 pub use format::is_recognized_format;
 pub use schema_type::type_of;
 pub use structural::check_structural;
@@ -67,19 +71,43 @@ impl Schema {
         &self.ty
     }
 
-    /// Removes fields that are not in the schema. Returns their paths, such as `spec.a[0].b`, sorted: those in the object's metadata first,
-    /// those in embedded resources last. A strict decoder reports them as `unknown field "PATH"`.
-    pub fn prune(&self, object: &mut Value) -> Vec<String> {
+    /// Decodes an object of a request: removes fields that are not in the schema, then nulls like [`Self::drop_nulls`], unless the object is
+    /// the result of an apply, and normalizes the metadata of embedded resources. Returns the paths of the removed fields, such as
+    /// `spec.a[0].b`: those in the object's metadata first, those in embedded resources last. A strict decoder reports them as
+    /// `unknown field "PATH"`.
+    ///
+    /// # Errors
+    ///
+    /// If the metadata of an embedded resource has a value of a wrong type.
+    pub fn decode(&self, object: &mut Value, is_applied: bool) -> Result<Vec<String>, FieldError> {
+        let mut unknown = self.prune_fields(object);
+        if !is_applied {
+            self.drop_nulls(object);
+        }
+        let mut embedded = Vec::new();
+        embedded_resources::decode(object, &self.document, "", false, &mut embedded)?;
+        embedded.sort();
+        unknown.append(&mut embedded);
+        Ok(unknown)
+    }
+
+    /// Removes fields that are not in the schema from a stored object, and malformed metadata from its embedded resources.
+    pub fn prune(&self, object: &mut Value) {
+        self.prune_fields(object);
+        // Malformed metadata is removed, so it is no error.
+        embedded_resources::decode(object, &self.document, "", true, &mut Vec::new()).ok();
+    }
+
+    fn prune_fields(&self, object: &mut Value) -> Vec<String> {
         let mut unknown = Vec::new();
-        prune::prune(object, &self.document, true, "", &mut unknown);
-        unknown.sort_by_key(|path| {
-            let place = match path.as_str() {
-                path if path.starts_with("metadata.") => 0,
-                path if path.contains(".metadata.") => 2,
-                _ => 1,
-            };
-            (place, path.clone())
-        });
+        if let Some(metadata) = object.get_mut("metadata") {
+            unknown = embedded_resources::prune_metadata(metadata, "metadata");
+            unknown.sort();
+        }
+        let mut fields = Vec::new();
+        prune::prune(object, &self.document, true, "", &mut fields);
+        fields.sort();
+        unknown.append(&mut fields);
         unknown
     }
 
@@ -163,6 +191,15 @@ impl Schema {
         } else {
             errors.extend(self.violations(object, old).errors);
         }
+    }
+}
+
+/// Returns the path of a field.
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
     }
 }
 

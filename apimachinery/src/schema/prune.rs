@@ -1,6 +1,6 @@
 //! Pruning, dropping of nulls, and defaulting.
 
-use crate::types::{self, DecodeError, Type};
+use super::join;
 use serde_json::Value;
 
 const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -17,14 +17,6 @@ pub(super) fn prune(
     let is_object = is_object || schema["x-kubernetes-embedded-resource"] == true;
     match value {
         Value::Object(fields) => {
-            if is_object && let Some(metadata) = fields.get_mut("metadata") {
-                let below = join(path, "metadata");
-                for error in types::check(metadata, &Type::named("meta.v1.ObjectMeta"), true) {
-                    if let DecodeError::Unknown(name) = error {
-                        unknown.push(join(&below, &name));
-                    }
-                }
-            }
             fields.retain(|name, value| {
                 if is_object && OBJECT_FIELDS.contains(&name.as_str()) {
                     return true;
@@ -61,14 +53,6 @@ pub(super) fn prune(
             }
         }
         _ => {}
-    }
-}
-
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
     }
 }
 

@@ -1,6 +1,7 @@
 //! Validation of the schema of a CustomResourceDefinition, and the rules of structural schemas.
 
-use super::list_types_and_defaults;
+use super::completeness::check_completeness;
+use super::defaults;
 use super::schema_checks::{SchemaChecks, unsupported_keywords};
 use crate::field::FieldError;
 use crate::go_regexp;
@@ -30,8 +31,9 @@ pub fn check_structural(schema: &Value, path: &str) -> Vec<FieldError> {
     let is_convertible = is_convertible(schema);
     if is_convertible {
         check_invariants(schema, SchemaPosition::Root, path, &mut errors);
+        check_completeness(schema, path, &mut errors);
         if errors.is_empty() {
-            list_types_and_defaults::check_defaults(schema, path, &mut errors);
+            defaults::check_defaults(schema, path, &mut errors);
         }
     }
     let has_valid_structure = is_convertible && errors.is_empty();

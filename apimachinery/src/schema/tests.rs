@@ -11,12 +11,11 @@ fn decoded_and_validated(
     mut object: Value,
     old: Option<&Value>,
 ) -> (Vec<String>, Vec<FieldError>, Value) {
-    let warnings = schema
-        .prune(&mut object)
+    let unknown = schema.decode(&mut object, false).unwrap();
+    let warnings = unknown
         .iter()
         .map(|path| format!("unknown field \"{path}\""))
         .collect();
-    schema.drop_nulls(&mut object);
     schema.default(&mut object);
     crate::types::floats_to_integers(&mut object);
     let errors = schema.validate(&object, old);

@@ -1,5 +1,6 @@
 //! API approval of CustomResourceDefinitions in Kubernetes' own groups: an annotation contains the approval, a condition reports it.
 
+use crate::go_url::Url;
 use crate::meta::set_condition;
 use crate::quote::quoted;
 use serde_json::Value;
@@ -87,16 +88,7 @@ fn annotation(definition: &Value) -> &str {
 
 /// True for a text with a URL scheme and a host.
 fn is_url(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return false;
-    };
-    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let may_follow = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(may_follow)
-        && !host.is_empty()
-        && !host.contains(' ')
-        && !text.contains(|c: char| c.is_ascii_control())
+    Url::parse_request(text).is_ok_and(|url| !url.scheme.is_empty() && !url.host.is_empty())
 }
 
 #[cfg(test)]
@@ -133,6 +125,8 @@ mod tests {
             ("x+y://a", ApiApproval::Approved),
             ("unapproved, https://a.dev/1", ApiApproval::Bypassed),
             ("https://", ApiApproval::Invalid),
+            ("https://%zz/", ApiApproval::Invalid),
+            ("https://a#b", ApiApproval::Invalid),
             ("https:///1", ApiApproval::Invalid),
             ("https://a b/1", ApiApproval::Invalid),
             ("1s://a", ApiApproval::Invalid),

@@ -1,8 +1,8 @@
 //! Rules for metadata on create and update.
 
+use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta::{self, metadata_mut, name, names};
-use crate::request::field_manager_causes;
 use crate::status::Cause;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -86,24 +86,12 @@ pub(super) fn validate_metadata_create(kind: &Kind, object: &Value) -> Vec<Cause
             causes.push(Cause::invalid("metadata.name", &metadata["name"], why));
         }
     }
-    causes.extend(managed_fields_causes(metadata));
+    causes.extend(
+        builtin::validate_managed_fields(metadata, "metadata")
+            .into_iter()
+            .map(Cause::from),
+    );
     causes
-}
-
-/// Returns what is wrong with the names in `managedFields`. Entries of other kinds are not tracked.
-fn managed_fields_causes(metadata: &Value) -> Vec<Cause> {
-    const MAX_SUBRESOURCE_BYTES: usize = 256;
-    let entries = metadata["managedFields"].as_array().into_iter().flatten();
-    let causes = entries.enumerate().flat_map(|(at, entry)| {
-        let field = |name: &str| format!("metadata.managedFields[{at}].{name}");
-        let mut causes = field_manager_causes(meta::text(entry, "manager"), &field("manager"));
-        if meta::text(entry, "subresource").len() > MAX_SUBRESOURCE_BYTES {
-            let message = format!("Too long: may not be more than {MAX_SUBRESOURCE_BYTES} bytes");
-            causes.push(Cause::new("FieldValueTooLong", field("subresource"), message));
-        }
-        causes
-    });
-    causes.collect()
 }
 
 /// Validates the metadata of an update against the stored object.
@@ -141,7 +129,11 @@ pub(super) fn validate_metadata_update(object: &Value, old: &Value) -> Vec<Cause
             causes.push(Cause::forbidden("metadata.finalizers", why));
         }
     }
-    causes.extend(managed_fields_causes(new));
+    causes.extend(
+        builtin::validate_managed_fields(new, "metadata")
+            .into_iter()
+            .map(Cause::from),
+    );
     causes
 }
 

@@ -84,7 +84,9 @@ pub(super) fn validate_subresource(
 ) -> Vec<Cause> {
     match (subresource, &kind.definition) {
         ("status", Some(definition)) => validate_status(kind, definition, object, old),
-        ("status", None) if kind.kind == "CustomResourceDefinition" => vec![],
+        ("status", None) if kind.kind == "CustomResourceDefinition" => {
+            strategy::validate_definition_status(object)
+        }
         ("status" | "approval" | "ephemeralcontainers" | "resize", None) => {
             validate_builtin(kind, object, Some(old), empties, subresource)
         }

@@ -1,8 +1,8 @@
 //! Options of requests: list and watch options, write options, delete options.
 
 use super::{ContinueToken, Query};
+use crate::builtin;
 use crate::kinds::{Kind, to_request_version};
-use crate::quote::is_printable;
 use crate::selectors::{FieldSelector, LabelSelector};
 use crate::status::{ApiError, Cause};
 use crate::storage::Object;
@@ -297,7 +297,8 @@ impl WriteOptions {
             }
         };
         let field_manager = query.get("fieldManager").to_owned();
-        causes.extend(field_manager_causes(&field_manager, "fieldManager"));
+        let invalid = builtin::validate_field_manager(&field_manager, "fieldManager");
+        causes.extend(invalid.into_iter().map(Cause::from));
         if !causes.is_empty() {
             return Err(ApiError::invalid_of("meta.k8s.io", kind, "", &causes));
         }
@@ -313,29 +314,6 @@ impl WriteOptions {
             sent: Map::new(),
         })
     }
-}
-
-/// Returns what is wrong with the name of a field manager.
-pub(crate) fn field_manager_causes(manager: &str, field: &str) -> Vec<Cause> {
-    const MAX_BYTES: usize = 128;
-    let mut causes = vec![];
-    if manager.len() > MAX_BYTES {
-        let message = format!("Too long: may not be more than {MAX_BYTES} bytes");
-        causes.push(Cause::new("FieldValueTooLong", field, message));
-    }
-    // Each cause repeats the name: of one that is too long, a few are enough.
-    let max_causes = if causes.is_empty() { usize::MAX } else { 10 };
-    let invalid = manager
-        .char_indices()
-        .filter(|(_, character)| !is_printable(*character));
-    for (at, character) in invalid.take(max_causes) {
-        let why = format!(
-            "invalid character U+{:04X} (at position {at})",
-            u32::from(character)
-        );
-        causes.push(Cause::invalid(field, &json!(manager), why));
-    }
-    causes
 }
 
 /// Options of a deletion.

@@ -6,7 +6,7 @@ use crate::builtin;
 use crate::crd::api_approval::{self, ApiApproval};
 use crate::crd::invalid_ca_bundle;
 use crate::meta::{self, names, text};
-use crate::schema::check_structural;
+use crate::schema::{check_structural, decode_defaults};
 use crate::status::Cause;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -27,6 +27,12 @@ pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
         && let Some(conversion) = conversion.as_object_mut()
     {
         conversion.remove("webhook");
+    }
+    let versions_mut = object["spec"].get_mut("versions").and_then(Value::as_array_mut);
+    for version in versions_mut.into_iter().flatten() {
+        if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
+            decode_defaults(schema);
+        }
     }
     let stored = versions(object)
         .find(|version| version["storage"] == true)
@@ -72,13 +78,12 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     let (group, plural) = (text(spec, "group"), text(&spec["names"], "plural"));
     let name = format!("{plural}.{group}");
     // For an update, the immutable field is reported instead.
-    if meta::name(object) != name && old.is_none() {
-        let reason = "must be spec.names.plural+\".\"+spec.group";
-        causes.push(Cause::invalid(
-            "metadata.name",
-            &object["metadata"]["name"],
-            reason,
-        ));
+    let metadata = &object["metadata"];
+    for key in ["generateName", "name"] {
+        if old.is_none() && !text(metadata, key).is_empty() && text(metadata, key) != name {
+            let reason = "must be spec.names.plural+\".\"+spec.group";
+            causes.push(Cause::invalid(format!("metadata.{key}"), &metadata[key], reason));
+        }
     }
     let group_errors = names::subdomain_errors(group);
     if group.is_empty() {
@@ -113,7 +118,7 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
     );
     causes.extend(conversion.into_iter().map(Cause::from));
     check_preserve_unknown_fields(spec, old, &mut causes);
-    check_names(&spec["names"], &mut causes);
+    check_names(&spec["names"], "spec.names", true, &mut causes);
     check_approval(object, old, &mut causes);
     if let Some(old) = old {
         check_immutable(spec, old, &mut causes);
@@ -231,13 +236,8 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
 fn check_schema(object: &Value, version: &Value, at: usize, shared: &SharedFields, causes: &mut Vec<Cause>) {
     let schema = &version["schema"]["openAPIV3Schema"];
     if schema.is_null() {
-        let reason = if version["schema"].is_null() {
-            "schemas are required"
-        } else {
-            ""
-        };
         let field = format!("spec.versions[{at}].schema.openAPIV3Schema");
-        causes.push(Cause::required(field, reason));
+        causes.push(Cause::required(field, ""));
     } else if let Some(parent) = shared.parent("schema", at) {
         // The top level has another name for it.
         let name = if shared.has("schema") {
@@ -396,17 +396,29 @@ fn format_versions(object: &Value) -> String {
     }
 }
 
-fn check_names(names: &Value, causes: &mut Vec<Cause>) {
+/// Validates a write to the status.
+pub(crate) fn validate_status(definition: &Value) -> Vec<Cause> {
+    let metadata = builtin::validate_metadata(&definition["metadata"], "metadata");
+    let mut causes = metadata.into_iter().map(Cause::from).collect();
+    let names = &definition["status"]["acceptedNames"];
+    check_names(names, "status.acceptedNames", false, &mut causes);
+    causes
+}
+
+/// `are_required`: each name must be set.
+fn check_names(names: &Value, path: &str, are_required: bool, causes: &mut Vec<Cause>) {
     for (key, mixed) in [
         ("plural", false),
         ("singular", false),
         ("kind", true),
         ("listKind", true),
     ] {
-        let field = format!("spec.names.{key}");
+        let field = format!("{path}.{key}");
         let value = names[key].as_str().unwrap_or_default();
         if value.is_empty() {
-            causes.push(Cause::required(field, ""));
+            if are_required {
+                causes.push(Cause::required(field, ""));
+            }
             continue;
         }
         let checked = if mixed {
@@ -426,12 +438,12 @@ fn check_names(names: &Value, causes: &mut Vec<Cause>) {
     let kind = &names["kind"];
     if *kind == names["listKind"] && kind.as_str().is_some_and(|kind| !kind.is_empty()) {
         let reason = "kind and listKind may not be the same";
-        causes.push(Cause::invalid("spec.names.listKind", kind, reason));
+        causes.push(Cause::invalid(format!("{path}.listKind"), kind, reason));
     }
     for key in ["shortNames", "categories"] {
         for (at, name) in names[key].as_array().into_iter().flatten().enumerate() {
             for reason in names::dns_1035_errors(name.as_str().unwrap_or_default()) {
-                causes.push(Cause::invalid(format!("spec.names.{key}[{at}]"), name, reason));
+                causes.push(Cause::invalid(format!("{path}.{key}[{at}]"), name, reason));
             }
         }
     }

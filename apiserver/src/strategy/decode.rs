@@ -20,14 +20,14 @@ pub(crate) fn prune_and_default(
         if !applied {
             check_metadata(&mut object["metadata"])?;
         }
-        let unknown = version.schema.prune(object);
-        if !applied {
-            version.schema.drop_nulls(object);
-        }
+        let unknown = version
+            .schema
+            .decode(object, applied)
+            .map_err(|why| why.to_string())?;
         version.schema.default(object);
         return Ok(unknown
             .iter()
-            .map(|path| format!("unknown field {path:?}"))
+            .map(|path| format!("unknown field \"{path}\""))
             .collect());
     }
     let Some(ty) = types::builtin(&kind.api_version(), &kind.kind) else {

@@ -19,6 +19,7 @@ mod services;
 mod signing_requests;
 pub(crate) mod warnings;
 
+pub(crate) use custom_resource_definitions::validate_status as validate_definition_status;
 pub(crate) use decode::{first_mismatch, prune_and_default};
 pub(crate) use node_ports::AllocationError;
 pub(crate) use pods::preserve_pod_status;

@@ -1,10 +1,14 @@
 //! Validation of object metadata: labels, annotations, owner references and finalizers.
 
 use super::{Check, array, fields, items, names, text};
+use crate::quote::is_printable;
 use serde_json::Value;
 
 /// Maximum total size of the keys and values of annotations, in bytes.
 const MAX_ANNOTATIONS_BYTES: usize = 256 << 10;
+/// Maximum lengths in managed fields, in bytes.
+const MAX_MANAGER_BYTES: usize = 128;
+const MAX_SUBRESOURCE_BYTES: usize = 256;
 const ORPHAN_FINALIZER: &str = "orphan";
 const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
 
@@ -41,6 +45,45 @@ impl Check {
         }
         if size > MAX_ANNOTATIONS_BYTES {
             self.too_long(path, MAX_ANNOTATIONS_BYTES);
+        }
+    }
+
+    pub(super) fn validate_managed_fields(&mut self, metadata: &Value, path: &str) {
+        for (entry, path) in items(metadata, "managedFields", path) {
+            let operation = text(entry, "operation");
+            if !["Apply", "Update"].contains(&operation) {
+                self.invalid(
+                    &format!("{path}.operation"),
+                    operation,
+                    "must be `Apply` or `Update`",
+                );
+            }
+            let fields_type = text(entry, "fieldsType");
+            if !["", "FieldsV1"].contains(&fields_type) {
+                self.invalid(&format!("{path}.fieldsType"), fields_type, "must be `FieldsV1`");
+            }
+            self.validate_field_manager(text(entry, "manager"), &format!("{path}.manager"));
+            if text(entry, "subresource").len() > MAX_SUBRESOURCE_BYTES {
+                self.too_long(&format!("{path}.subresource"), MAX_SUBRESOURCE_BYTES);
+            }
+        }
+    }
+
+    /// Validates the name of a field manager.
+    pub(super) fn validate_field_manager(&mut self, manager: &str, path: &str) {
+        let is_too_long = manager.len() > MAX_MANAGER_BYTES;
+        if is_too_long {
+            self.too_long(path, MAX_MANAGER_BYTES);
+        }
+        // Each error repeats the name: of one that is too long, a few are enough.
+        let max_errors = if is_too_long { 10 } else { usize::MAX };
+        let invalid = manager
+            .char_indices()
+            .filter(|(_, character)| !is_printable(*character));
+        for (at, character) in invalid.take(max_errors) {
+            let code = u32::from(character);
+            let detail = format!("invalid character U+{code:04X} (at position {at})");
+            self.invalid(path, manager, detail);
         }
     }
 

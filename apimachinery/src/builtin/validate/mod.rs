@@ -208,6 +208,20 @@ pub fn validate_metadata(metadata: &Value, path: &str) -> Vec<FieldError> {
     check.errors
 }
 
+/// Validates the name of a field manager at this path.
+pub fn validate_field_manager(manager: &str, path: &str) -> Vec<FieldError> {
+    let mut check = Check::default();
+    check.validate_field_manager(manager, path);
+    check.errors
+}
+
+/// Validates the managed fields of metadata at this path.
+pub fn validate_managed_fields(metadata: &Value, path: &str) -> Vec<FieldError> {
+    let mut check = Check::default();
+    check.validate_managed_fields(metadata, path);
+    check.errors
+}
+
 /// Validates the IP families and cluster IPs of a service, which comes before all other validation. `old` is the previous spec.
 pub fn validate_service_addresses(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut check = Check::default();

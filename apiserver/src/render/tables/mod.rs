@@ -7,8 +7,11 @@ mod jsonpath;
 
 use super::representation::partial_object_metadata;
 use crate::crd::PrinterColumn;
+use crate::go_format;
 use crate::kinds::Kind;
+use crate::quote;
 use crate::types;
+use jsonpath::JsonPath;
 use serde_json::{Value, json};
 
 /// Builds a Table of objects with the columns of their kind. `with_headers`: the columns are described.
@@ -35,18 +38,25 @@ pub(super) fn build_table<'a>(
         _ => {
             let columns = columns(kind);
             let is_custom = kind.definition.is_some();
+            // A column with an invalid path is left out, and those after it.
+            let columns: Vec<(PrinterColumn, JsonPath)> = columns
+                .into_iter()
+                .map_while(|column| JsonPath::parse(&column.path).map(|path| (column, path)))
+                .collect();
             let cells = |object| -> Vec<Value> {
                 columns
                     .iter()
-                    .map(|column| match jsonpath::find(object, &column.path) {
+                    .map(|(column, path)| match path.find(object) {
+                        None => Value::Null,
                         // The timestamp itself, not the age.
-                        value if !is_custom => value.cloned().unwrap_or_default(),
-                        value => custom_cell(value, column),
+                        Some(value) if !is_custom => value.into_owned(),
+                        Some(value) => custom_cell(&value, &column.kind),
                     })
                     .collect()
             };
             let rows = objects.into_iter().map(|object| row(object, &cells(object)));
-            (columns.iter().map(column_definition).collect(), rows.collect())
+            let definitions = columns.iter().map(|(column, _)| column_definition(column));
+            (definitions.collect(), rows.collect())
         }
     };
     // For kinds without columns of their own, an empty list of rows is null.
@@ -98,16 +108,22 @@ fn columns(kind: &Kind) -> Vec<PrinterColumn> {
     columns
 }
 
-fn custom_cell(value: Option<&Value>, column: &PrinterColumn) -> Value {
-    let is_age = column.kind == "date" || column.path == ".metadata.creationTimestamp";
-    match (column.kind.as_str(), value) {
-        (_, None) => Value::Null,
-        (_, Some(Value::String(text))) if is_age && text.is_empty() => json!("<unknown>"),
-        (_, Some(value)) if is_age => json!(age::since(value.as_str().unwrap_or_default())),
-        ("integer", Some(value)) => value.as_i64().map_or(Value::Null, |number| json!(number)),
-        ("number", Some(value)) => value.as_f64().map_or(Value::Null, |number| json!(number)),
-        ("boolean", Some(value)) => value.as_bool().map_or(Value::Null, |truth| json!(truth)),
-        (_, Some(Value::String(text))) => json!(text),
-        (_, Some(value)) => json!(value.to_string()),
-    }
+/// Returns a value as a column of this type shows it; null if it has another type.
+fn custom_cell(value: &Value, kind: &str) -> Value {
+    let number = value.as_f64();
+    let mut cell = match (kind, value) {
+        ("string", Value::Null) => json!("<no value>"),
+        ("string", Value::Array(_) | Value::Object(_)) => json!(quote::json(value)),
+        ("string", value) => json!(go_format::show(value)),
+        ("date", Value::String(text)) if text.is_empty() => json!("<unknown>"),
+        ("date", Value::String(text)) => json!(age::since(text)),
+        ("boolean", Value::Bool(_)) => value.clone(),
+        ("integer", Value::Number(integer)) if integer.is_i64() => value.clone(),
+        // Go drops the fraction.
+        ("integer", _) => number.map_or(Value::Null, |number| json!(number.trunc())),
+        ("number", _) => number.map_or(Value::Null, |number| json!(number)),
+        _ => Value::Null,
+    };
+    types::floats_to_integers(&mut cell);
+    cell
 }
