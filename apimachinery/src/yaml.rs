@@ -38,6 +38,12 @@ pub fn parse(text: &str) -> Result<ParsedYaml, String> {
     }
 }
 
+/// Returns Go's message about the strict decoding errors of a document.
+#[must_use]
+pub fn unmarshal_errors(strict_errors: &[String]) -> String {
+    format!("yaml: unmarshal errors:\n  {}", strict_errors.join("\n  "))
+}
+
 /// Parses the first document; the error has the line and the message.
 fn parse_first(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Value, (u64, String)> {
     let options = || serde_saphyr::options! { duplicate_keys: duplicate_keys };

@@ -1,5 +1,6 @@
 //! Path elements: the steps of a path to a field.
 
+use crate::types::floats_to_integers;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -30,7 +31,11 @@ impl PathElement {
                     .collect();
                 format!("k:{}", escaped(&Value::Object(fields)))
             }
-            Self::Value(value) => format!("v:{}", escaped(value)),
+            Self::Value(value) => {
+                let mut value = value.clone();
+                floats_to_integers(&mut value);
+                format!("v:{}", escaped(&value))
+            }
             Self::Index(index) => format!("i:{index}"),
         }
     }

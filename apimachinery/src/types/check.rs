@@ -2,6 +2,7 @@
 
 use super::decode_messages::{EmulatedComponent, PathStep, ValueLocation, cannot_unmarshal, derived_go_type};
 use super::{Map, SchemaOr, Type, json_kind};
+use crate::quote::quoted;
 use serde_json::Value;
 
 /// A problem that kube-apiserver's decoder reports.
@@ -17,7 +18,7 @@ pub enum DecodeError {
 impl std::fmt::Display for DecodeError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unknown(path) => write!(formatter, "unknown field \"{path}\""),
+            Self::Unknown(path) => write!(formatter, "unknown field {}", quoted(path)),
             Self::Mismatch(message) => formatter.write_str(message),
         }
     }

@@ -1,5 +1,6 @@
 //! A JSON decoder with the error messages of Go's, which also reports duplicate fields.
 
+use crate::quote::quoted;
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 
@@ -201,7 +202,7 @@ impl<'a> JsonReader<'a> {
                 self.duplicates.push(self.path.clone());
             }
             if !self.positions.is_empty()
-                && let Some(found) = self.positions.get_mut(&format!("{:?}", self.path))
+                && let Some(found) = self.positions.get_mut(&quoted(&self.path))
                 && found.len() < 2
             {
                 found.push(self.at);

@@ -128,6 +128,9 @@ pub(crate) fn to_storage(kind: &Kind, mut object: Value, empties: &ExplicitEmpty
         types::normalize_stored(&mut object, ty);
     }
     let mut object = to_stored_version(kind, object);
+    if kind.definition.is_some() {
+        types::floats_to_integers(&mut object);
+    }
     if let Some(definition) = &kind.definition
         && definition.stored_version != kind.version
         && let Some(stored) = definition.version(&definition.stored_version)

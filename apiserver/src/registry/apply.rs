@@ -10,6 +10,7 @@ use crate::status::{ApiError, Cause};
 use crate::types::{self, ExplicitEmptyFields, json_kind};
 use crate::yaml;
 use serde_json::{Value, json};
+use std::cell::Cell;
 
 impl Registry {
     /// Applies a condition to the status of an object, as a part of the server with this field manager.
@@ -50,15 +51,17 @@ impl Registry {
             let cause = Cause::required("fieldManager", "is required for apply patch");
             return Err(ApiError::invalid_of("meta.k8s.io", "PatchOptions", "", &[cause]));
         }
-        let config = parse_config(body)?;
+        let (config, repeated) = parse_config(body, context.options.field_validation)?;
+        let is_applied = Cell::new(false);
         // Unknown fields were refused before, or are in a subresource without a schema.
         let options = WriteOptions {
             applied: true,
             field_validation: FieldValidation::Ignore,
             ..context.options.clone()
         };
+        let strictness = context.options.field_validation;
         let creates = subresource.is_empty() || target.kind.allows_create_on_update(subresource);
-        self.guaranteed_update(
+        let written = self.guaranteed_update(
             target,
             subresource,
             creates,
@@ -67,11 +70,13 @@ impl Registry {
                 if subresource == "scale" {
                     let old = old.unwrap_or(&Value::Null);
                     let context = WriteContext::new(context.user, &options);
-                    return Ok(self
-                        .with_patched_scale(target, old, config.clone(), context)?
-                        .into());
+                    let object = self.with_patched_scale(target, old, config.clone(), context)?;
+                    is_applied.set(true);
+                    return refuse_repeated(&repeated, strictness).map(|()| object.into());
                 }
                 let mut object = self.apply_config(target, old, &config, subresource, context)?;
+                is_applied.set(true);
+                refuse_repeated(&repeated, strictness)?;
                 check_convertible(target, &config, &mut object)?;
                 if old.is_none() {
                     check_created_by_apply(target, &config)?;
@@ -87,8 +92,23 @@ impl Registry {
                 }
                 Ok(UpdatedObject { object, empties })
             },
-        )
+        );
+        if is_applied.get() && strictness == FieldValidation::Warn {
+            return WriteResult::with_decode_warnings(written, &repeated);
+        }
+        written
     }
+}
+
+/// Refuses keys that a configuration sets twice. kube-apiserver checks them when it has applied the configuration.
+fn refuse_repeated(repeated: &[String], validation: FieldValidation) -> Result<(), ApiError> {
+    if repeated.is_empty() || validation != FieldValidation::Strict {
+        return Ok(());
+    }
+    let why = yaml::unmarshal_errors(repeated);
+    Err(ApiError::bad_request(format!(
+        "error strict decoding YAML: error converting YAML to JSON: {why}"
+    )))
 }
 
 /// Checks a configuration that creates its object: a name is required, a uid is refused.
@@ -129,9 +149,11 @@ fn check_convertible(target: &Target, config: &Value, object: &mut Value) -> Res
     ))
 }
 
-fn parse_config(body: &[u8]) -> Result<Value, ApiError> {
+/// Parses a configuration. Returns also the keys that it sets twice, unless fields are not validated.
+fn parse_config(body: &[u8], validation: FieldValidation) -> Result<(Value, Vec<String>), ApiError> {
     let refuse = |why: String| ApiError::bad_request(format!("error decoding YAML: {why}"));
-    let value = match serde_json::from_slice(body) {
+    let mut repeated = vec![];
+    let mut value = match serde_json::from_slice(body) {
         Ok(value) => value,
         // serde_json stops at 128 levels; YAML would not accept deeper values either.
         Err(error) if error.to_string().starts_with("recursion limit exceeded") => {
@@ -140,12 +162,21 @@ fn parse_config(body: &[u8]) -> Result<Value, ApiError> {
         Err(_) => {
             let text = std::str::from_utf8(body).map_err(|error| refuse(error.to_string()))?;
             let read = yaml::parse(text);
-            read.map_err(|why| refuse(format!("error converting YAML to JSON: {why}")))?
-                .value
+            let read = read.map_err(|why| refuse(format!("error converting YAML to JSON: {why}")))?;
+            repeated = read.strict_errors;
+            read.value
         }
     };
+    // JSON is YAML, too, and only the YAML parser knows the lines.
+    if validation != FieldValidation::Ignore
+        && types::decode(body).is_ok_and(|decoded| !decoded.duplicates.is_empty())
+        && let Ok(text) = std::str::from_utf8(body)
+    {
+        repeated = yaml::parse(text).map_or(vec![], |read| read.strict_errors);
+    }
+    types::floats_to_integers(&mut value);
     if matches!(value, Value::Object(_) | Value::Null) {
-        return Ok(value);
+        return Ok((value, repeated));
     }
     let found = json_kind(&value);
     Err(refuse(format!(

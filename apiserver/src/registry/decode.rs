@@ -5,9 +5,11 @@ use super::{Registry, Target, WriteContext};
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
 use crate::request::{FieldValidation, WriteOptions, body::excerpt};
+use crate::schema::Schema;
 use crate::status::{ApiError, Cause};
 use crate::strategy;
 use crate::types;
+use crate::yaml;
 use serde_json::Value;
 
 /// The reason why a body cannot be decoded as an object of the kind.
@@ -61,7 +63,7 @@ impl Registry {
         options: &WriteOptions,
     ) -> Result<Vec<String>, ObjectDecodeError> {
         let kind = &target.kind;
-        check_type(&self.catalog(), kind, object)?;
+        check_type(&self.catalog(), kind, object, options)?;
         let mut strict_errors = options.strict_errors.clone();
         let owned = object["metadata"]["managedFields"].as_array();
         let disowns = owned.is_some_and(Vec::is_empty);
@@ -76,7 +78,7 @@ impl Registry {
             // An explicitly empty list resets the managers; an absent one does not.
             meta::metadata_mut(object).insert("managedFields".into(), Value::Array(vec![]));
         }
-        apply_field_validation(kind, strict_errors, options.field_validation)
+        apply_field_validation(kind, &kind.version, strict_errors, options.field_validation)
     }
 
     /// Decodes an object that is answered but not stored, such as a review.
@@ -100,6 +102,7 @@ impl Registry {
 /// Turns unknown fields into nothing, warnings or an error, as `fieldValidation` requests.
 fn apply_field_validation(
     kind: &Kind,
+    version: &str,
     unknown: Vec<String>,
     validation: FieldValidation,
 ) -> Result<Vec<String>, ObjectDecodeError> {
@@ -108,18 +111,29 @@ fn apply_field_validation(
         FieldValidation::Warn => Ok(unknown),
         FieldValidation::Strict if unknown.is_empty() => Ok(unknown),
         FieldValidation::Strict => {
-            let why = format!("strict decoding error: {}", unknown.join(", "));
-            Err(ObjectDecodeError::new(kind, &kind.version, &kind.kind, why))
+            let (mut yaml_errors, mut unknown): (Vec<String>, Vec<String>) =
+                unknown.into_iter().partition(|error| error.starts_with("line "));
+            if !yaml_errors.is_empty() {
+                yaml_errors = vec![yaml::unmarshal_errors(&yaml_errors)];
+            }
+            yaml_errors.append(&mut unknown);
+            let why = format!("strict decoding error: {}", yaml_errors.join(", "));
+            Err(ObjectDecodeError::new(kind, version, &kind.kind, why))
         }
     }
 }
 
 /// Checks apiVersion and kind. Built-in kinds take missing ones from the path; custom resources must set both.
-fn check_type(catalog: &Catalog, kind: &Kind, object: &mut Value) -> Result<(), ObjectDecodeError> {
+fn check_type(
+    catalog: &Catalog,
+    kind: &Kind,
+    object: &mut Value,
+    options: &WriteOptions,
+) -> Result<(), ObjectDecodeError> {
     let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
     let (version, named, expected) = (text("apiVersion"), text("kind"), kind.api_version());
     if kind.definition.is_some() {
-        check_custom_type(kind, object, (&version, &named), &expected)?;
+        check_custom_type(kind, object, (&version, &named), options)?;
         object["kind"] = kind.kind.clone().into();
         object["apiVersion"] = expected.into();
         return Ok(());
@@ -185,27 +199,50 @@ fn check_custom_type(
     kind: &Kind,
     object: &Value,
     (version, named): (&str, &str),
-    expected: &str,
-) -> Result<(), ApiError> {
+    options: &WriteOptions,
+) -> Result<(), ObjectDecodeError> {
     if named.is_empty() {
         let text = serde_json::to_string(object).unwrap_or_default();
         return Err(ApiError::bad_request(format!(
             "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{text}' ({})",
             kind.kind,
             excerpt(text.as_bytes())
-        )));
+        ))
+        .into());
     }
+    let expected = kind.api_version();
     if version != expected {
-        return Err(version_mismatch(version, expected));
+        let warnings = check_other_version(kind, object, version, options)?;
+        let error = version_mismatch(version, &expected);
+        return Err(error.with_warnings(&warnings).into());
     }
     if named != kind.kind {
         let cause = Cause::invalid("kind", &object["kind"], format!("must be {}", kind.kind));
-        return Err(ApiError::invalid_of(
-            &kind.group,
-            named,
-            meta::name(object),
-            &[cause],
-        ));
+        return Err(ApiError::invalid_of(&kind.group, named, meta::name(object), &[cause]).into());
     }
     Ok(())
+}
+
+/// Checks the fields of a custom resource in another version than that of the path, before it is refused. Returns the warnings. A version
+/// that the definition lacks has no fields.
+fn check_other_version(
+    kind: &Kind,
+    object: &Value,
+    version: &str,
+    options: &WriteOptions,
+) -> Result<Vec<String>, ObjectDecodeError> {
+    let (group, version) = version.split_once('/').unwrap_or_default();
+    let mut strict_errors = options.strict_errors.clone();
+    if let Some(definition) = &kind.definition
+        && (group, &object["kind"]) == (&kind.group, &Value::from(kind.kind.as_str()))
+    {
+        let without_fields = Schema::new(&Value::Null);
+        let found = definition.version(version);
+        let schema = found.map_or(&without_fields, |version| &version.schema);
+        let unknown = schema.decode(&mut object.clone(), false);
+        let unknown =
+            unknown.map_err(|why| ObjectDecodeError::new(kind, version, &kind.kind, why.to_string()))?;
+        strict_errors.extend(unknown.iter().map(|path| format!("unknown field \"{path}\"")));
+    }
+    apply_field_validation(kind, version, strict_errors, options.field_validation)
 }

@@ -2,6 +2,7 @@
 
 use crate::kinds::Kind;
 use crate::protobuf;
+use crate::quote::quoted;
 use crate::status::ApiError;
 use crate::types::{self, DecodeError, Type, json_kind};
 use crate::yaml;
@@ -138,7 +139,7 @@ fn decode(
             let decoded = decode(body).map_err(|why| json_parse_error(&why))?;
             let is_seen = |path: &&String| ty.is_none_or(|ty| !types::is_within_custom_decoder(path, ty));
             let duplicates = decoded.duplicates.iter().filter(is_seen);
-            let duplicates = duplicates.map(|path| format!("duplicate field {path:?}"));
+            let duplicates = duplicates.map(|path| format!("duplicate field {}", quoted(path)));
             (decoded.value, duplicates.collect())
         }
         "application/yaml" => {
