@@ -17,8 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How soon a deleted definition is processed again while finalizers hold its objects.
+/// How soon a deleted definition is processed again while finalizers hold its objects; each time twice as late, up to the longest wait.
 const FINALIZER_RETRY_INTERVAL: Duration = Duration::from_millis(100);
+const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(registry: Arc<Registry>, delay: Duration) {
     let Ok(kind) = registry.resource("apiextensions.k8s.io", "customresourcedefinitions") else {
@@ -39,8 +40,8 @@ pub(super) async fn run(registry: Arc<Registry>, delay: Duration) {
         changes.mark_unchanged();
         controller.reconcile();
         let next = changes.changed();
-        if let Some(due) = controller.terminating.values().min() {
-            let _ = timeout_at(*due, next).await;
+        if let Some(due) = controller.terminating.values().map(|retry| retry.due).min() {
+            let _ = timeout_at(due, next).await;
         } else if next.await.is_err() {
             return;
         }
@@ -82,7 +83,14 @@ struct Controller {
     /// The definitions whose names are taken, with their groups.
     conflicts: BTreeMap<String, String>,
     /// The definitions that wait for the deletion of their objects, and when they are processed next.
-    terminating: BTreeMap<String, Instant>,
+    terminating: BTreeMap<String, Retry>,
+}
+
+/// When a definition is processed next, and how long it waits if objects are left.
+#[derive(Clone, Copy)]
+struct Retry {
+    due: Instant,
+    interval: Duration,
 }
 
 impl Controller {
@@ -97,11 +105,14 @@ impl Controller {
             let object = self.registry.get(&self.target(&name)).ok();
             let mut definition = object.as_ref().map(|object| object.value().clone());
             self.conflicts.remove(&name);
-            let due = self.terminating.remove(&name);
+            let retry = self.terminating.remove(&name);
             if let Some(definition) = &mut definition {
                 if meta::is_being_deleted(definition) {
-                    let due = due.unwrap_or_else(|| Instant::now() + self.delay);
-                    self.terminating.insert(name.clone(), due);
+                    let first = || Retry {
+                        due: Instant::now() + self.delay,
+                        interval: FINALIZER_RETRY_INTERVAL,
+                    };
+                    self.terminating.insert(name.clone(), retry.unwrap_or_else(first));
                 } else if !is_accepted(definition) || !api_approval::is_condition_current(definition) {
                     self.accept(definition);
                     accepted.push(name.clone());
@@ -133,14 +144,18 @@ impl Controller {
         }
         // Terminating definitions must be served as such before their remaining objects are counted.
         let now = Instant::now();
-        for (name, due) in self.terminating.clone() {
+        for (name, Retry { due, interval }) in self.terminating.clone() {
             if due > now {
                 continue;
             }
             if self.delete_custom_resources(&self.target(&name)) {
                 self.terminating.remove(&name);
             } else {
-                self.terminating.insert(name, now + FINALIZER_RETRY_INTERVAL);
+                let retry = Retry {
+                    due: now + interval,
+                    interval: (interval * 2).min(MAX_RETRY_INTERVAL),
+                };
+                self.terminating.insert(name, retry);
             }
         }
     }
