@@ -91,7 +91,7 @@ pub(super) fn parse(text: &str) -> Result<Ast, String> {
             // The parser is a port of cel-go's, but for the lines that quote the text.
             let errors = errors.to_string();
             let start = errors.find("ERROR:").unwrap_or_default();
-            errors[start..].replace("\n|", "\n |")
+            errors[start..].replace("\n|", "\n |").replace('\t', " ")
         })
     })
 }

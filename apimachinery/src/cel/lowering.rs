@@ -207,7 +207,12 @@ impl Lowering<'_> {
             operators::EQUALS | operators::NOT_EQUALS | operators::IN
         );
         let compares_any = compares && (self.schema.is_none() || args.iter().any(hides_type));
-        let args = self.all(args)?;
+        // kube-cel adds durations to times, not times to durations.
+        let adds_to_duration = name == operators::ADD && args.first().is_some_and(is_duration);
+        let mut args = self.all(args)?;
+        if adds_to_duration {
+            args.reverse();
+        }
         if compares_any {
             let function = if name == operators::IN {
                 functions::IN
@@ -311,6 +316,11 @@ fn names_type(select: &SelectExpr) -> bool {
 /// True for a function that can be evaluated.
 fn is_known(name: &str) -> bool {
     signatures::is_operator(name) || signatures::overloads(name).is_some()
+}
+
+/// True for a call of `duration`.
+fn is_duration(expression: &IdedExpr) -> bool {
+    matches!(&expression.expr, Expr::Call(call) if call.target.is_none() && call.func_name == "duration")
 }
 
 /// True for a value whose type only the evaluation shows, and for one that may be missing.

@@ -39,18 +39,26 @@ pub(super) fn tokens(text: &str) -> Vec<(usize, &str)> {
     tokens.filter(|(_, token)| !token.starts_with("//")).collect()
 }
 
-/// An error at a place of an expression.
+/// An error at a place of an expression. The line that marks the place has a wide character below each one that is not ASCII.
 pub(super) fn at_place(expression: &str, at: usize, why: &str) -> String {
     let before = expression.get(..at).unwrap_or_default();
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = expression.get(start..).and_then(|rest| rest.lines().next());
-    let column = before.get(start..).unwrap_or_default().chars().count();
+    let before_place = before.get(start..).unwrap_or_default();
+    let dots = before_place
+        .chars()
+        .map(|c| if c.is_ascii() { '.' } else { '．' });
+    let is_wide = expression
+        .get(at..)
+        .and_then(|rest| rest.chars().next())
+        .is_some_and(|c| !c.is_ascii());
     format!(
-        "ERROR: <input>:{}:{}: {why}\n | {}\n | {}^",
+        "ERROR: <input>:{}:{}: {why}\n | {}\n | {}{}",
         before.matches('\n').count() + 1,
-        column + 1,
-        line.unwrap_or_default(),
-        ".".repeat(column)
+        before_place.chars().count() + 1,
+        line.unwrap_or_default().replace('\t', " "),
+        dots.collect::<String>(),
+        if is_wide { '＾' } else { '^' },
     )
 }
 

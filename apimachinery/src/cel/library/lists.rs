@@ -15,6 +15,7 @@ pub(super) fn register(context: &mut Context<'_>) {
     add(context, "sum", sum);
     context.add_function("lists.range", range);
     add(context, "slice", slice);
+    add(context, "orValue", or_value);
     for name in ["unwrapOpt", "optional.unwrap"] {
         add(context, name, unwrap);
     }
@@ -100,6 +101,18 @@ fn sum(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
                 .ok_or_else(|| overflow("duration")),
             _ => Err(ExecutionError::NoSuchOverload),
         })
+}
+
+/// A value that is not optional has itself.
+fn or_value(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
+    let (Some(value), [other]) = (&call.this, call.args) else {
+        return Err(ExecutionError::NoSuchOverload);
+    };
+    match <&OptionalValue>::try_from(value).map(OptionalValue::value) {
+        Err(_) => Ok(value.clone()),
+        Ok(Some(value)) => Ok(value.clone()),
+        Ok(None) => Value::resolve(other, call.ptx),
+    }
 }
 
 /// The values of a list that are not missing.
