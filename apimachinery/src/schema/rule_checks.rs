@@ -1,6 +1,6 @@
 //! Validation of a schema's rules, `x-kubernetes-validations`, when a definition is written.
 
-use super::list_types_and_defaults;
+use super::field_path;
 use super::rule_costs::RuleCosts;
 use crate::cel;
 use crate::field::FieldError;
@@ -61,7 +61,7 @@ pub(super) fn check_texts(schema: &Value, path: &str, errors: &mut Vec<FieldErro
         if has_lines(text("fieldPath")) {
             refuse(ONE_LINE);
         }
-        if !text("fieldPath").is_empty() && !list_types_and_defaults::names_field(schema, text("fieldPath")) {
+        if !text("fieldPath").is_empty() && !field_path::names_field(schema, text("fieldPath")) {
             refuse("must be a valid path");
         }
     }

@@ -13,7 +13,7 @@
 
 use super::rule_program::{RuleProgram, Violation};
 use super::unchanged::Correlation;
-use super::{Violations, list_types_and_defaults, lists, rule_text, rule_values};
+use super::{Violations, field_path, lists, rule_text, rule_values};
 use crate::cel::OVER_COST;
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
@@ -183,7 +183,7 @@ impl Rule {
             text: text("rule"),
             message: text("message"),
             reason: text("reason"),
-            field_path: list_types_and_defaults::field_path(schema, &text("fieldPath")).unwrap_or_default(),
+            field_path: field_path::field_path(schema, &text("fieldPath")).unwrap_or_default(),
             program,
         }
     }

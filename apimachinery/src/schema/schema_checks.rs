@@ -1,6 +1,6 @@
 //! Checks of each schema in the schema of a CustomResourceDefinition: keywords, list types and rules.
 
-use super::list_types_and_defaults;
+use super::list_types;
 use super::rule_checks::{self, RuleContext};
 use super::rule_costs::{self, RuleCosts};
 use crate::field::FieldError;
@@ -80,7 +80,7 @@ impl SchemaChecks {
         self.check_keywords(schema, path);
         self.check_metadata(schema, context, path);
         self.visit_nested(schema, context, path);
-        list_types_and_defaults::check_lists(schema, path, &mut self.errors);
+        list_types::check_lists(schema, path, &mut self.errors);
         rule_checks::check_texts(schema, path, &mut self.errors);
         if context.checks_rules && self.errors.len() == known_errors {
             let rule_context = RuleContext {
