@@ -2,8 +2,8 @@
 //! arguments are of a wrong type, and of which type the result is.
 
 use super::declarations::Declarations;
-use super::macros::{self, id_in_text};
-use super::positions::Positions;
+use super::macros;
+use super::positions::{self, Positions};
 use super::signatures::Overload;
 use super::unification::{Substitution, most_general};
 pub(crate) use super::value_type::Type;
@@ -121,8 +121,8 @@ impl<'a> Checker<'a> {
 
     /// Reports what is invalid in a part. A part that a macro made stands where the macro does.
     fn report(&mut self, id: u64, why: String) -> Type {
-        let in_text = |id: &u64| self.positions.get(&id_in_text(*id)?).copied();
-        let at = [id].iter().chain(self.macros.iter().rev()).find_map(in_text);
+        let mut parts = [id].into_iter().chain(self.macros.iter().rev().copied());
+        let at = parts.find_map(|id| positions::place(self.positions, id));
         let at = at.unwrap_or_default();
         self.invalid.push(Invalid { at, why });
         Type::Error
@@ -440,24 +440,12 @@ pub(super) fn qualified_name(operand: &IdedExpr, field: &str) -> Option<String> 
 
 /// Returns the type of an overload with variables in place of the numbered ones.
 fn with_variables(ty: &Type, variables: &[Type]) -> Type {
-    replaced(ty, &|number| variables.get(number).cloned())
+    ty.replace_variables(&|number| variables.get(number).cloned().unwrap_or(Type::Dyn))
 }
 
 /// What nothing decides is known when the expression is evaluated.
 fn without_variables(ty: &Type) -> Type {
-    replaced(ty, &|_| Some(Type::Dyn))
-}
-
-fn replaced(ty: &Type, replacement: &dyn Fn(usize) -> Option<Type>) -> Type {
-    let boxed = |ty: &Type| Box::new(replaced(ty, replacement));
-    match ty {
-        Type::Variable(number) => replacement(*number).unwrap_or(Type::Dyn),
-        Type::List(item) => Type::List(boxed(item)),
-        Type::Map(key, value) => Type::Map(boxed(key), boxed(value)),
-        Type::Optional(value) => Type::Optional(boxed(value)),
-        Type::Meta(ty) => Type::Meta(boxed(ty)),
-        other => other.clone(),
-    }
+    ty.replace_variables(&|_| Type::Dyn)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 use super::checker::{Invalid, Type, Types};
 use super::library;
 use super::library::string_format::{self, Form, Mismatch};
-use super::macros::{id_in_text, parts};
+use super::macros::parts;
 use super::messages::translate;
-use super::positions::Positions;
+use super::positions::{self, Positions};
 use super::value_type::{DURATION, TIMESTAMP};
 use crate::go_regexp;
 use kube_cel::KubeCelExt as _;
@@ -63,8 +63,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn report(&mut self, id: u64, why: String) {
-        let at = id_in_text(id).and_then(|id| self.positions.get(&id));
-        let at = at.copied().unwrap_or_default();
+        let at = positions::place(self.positions, id).unwrap_or_default();
         self.invalid.push(Invalid { at, why });
     }
 

@@ -107,11 +107,8 @@ fn check_types(text: &str, declared: &Declarations<'_>) -> Result<Checked, Strin
     let has_bindings = matches!(declared.subject, Subject::Device);
     let expression = macros::expand(parsed, has_bindings).map_err(|refused| {
         let invalid = refused.into_iter().map(|(id, why)| {
-            let at = macros::id_in_text(id).and_then(|id| positions.get(&id));
-            Invalid {
-                at: at.copied().unwrap_or_default(),
-                why,
-            }
+            let at = positions::place(&positions, id).unwrap_or_default();
+            Invalid { at, why }
         });
         describe(text, invalid.collect())
     })?;

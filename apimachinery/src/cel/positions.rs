@@ -1,5 +1,6 @@
 //! Where the parts of an expression stand in its text. The parser keeps no positions, so this follows its result through the text.
 
+use super::macros::id_in_text;
 use super::signatures;
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators,
@@ -21,6 +22,11 @@ pub(super) fn of(text: &str, parsed: &IdedExpr) -> Positions {
     };
     walk.visit(parsed);
     walk.positions
+}
+
+/// Returns where the part with this id stands, or the part of the text that it is a copy of; None if it is not in the text.
+pub(super) fn place(positions: &Positions, id: u64) -> Option<usize> {
+    positions.get(&id_in_text(id)?).copied()
 }
 
 static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {

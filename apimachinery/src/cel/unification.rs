@@ -40,17 +40,10 @@ impl Substitution {
 
     /// Returns a type in which variables are replaced by what they stand for.
     pub(super) fn apply(&self, ty: &Type) -> Type {
-        let boxed = |ty: &Type| Box::new(self.apply(ty));
-        match ty {
-            Type::Variable(variable) => self.types[*variable]
-                .as_ref()
-                .map_or_else(|| ty.clone(), |ty| self.apply(ty)),
-            Type::List(item) => Type::List(boxed(item)),
-            Type::Map(key, value) => Type::Map(boxed(key), boxed(value)),
-            Type::Optional(value) => Type::Optional(boxed(value)),
-            Type::Meta(ty) => Type::Meta(boxed(ty)),
-            other => other.clone(),
-        }
+        ty.replace_variables(&|variable| match &self.types[variable] {
+            Some(ty) => self.apply(ty),
+            None => Type::Variable(variable),
+        })
     }
 
     fn unify(&mut self, ty: &Type, expected: &Type) -> bool {

@@ -124,6 +124,19 @@ impl Type {
         }
     }
 
+    /// Returns the type with what the function returns for the numbers of variables in place of these.
+    pub(super) fn replace_variables(&self, replacement: &dyn Fn(usize) -> Self) -> Self {
+        let boxed = |ty: &Self| Box::new(ty.replace_variables(replacement));
+        match self {
+            Self::Variable(number) => replacement(*number),
+            Self::List(item) => Self::List(boxed(item)),
+            Self::Map(key, value) => Self::Map(boxed(key), boxed(value)),
+            Self::Optional(value) => Self::Optional(boxed(value)),
+            Self::Meta(ty) => Self::Meta(boxed(ty)),
+            other => other.clone(),
+        }
+    }
+
     /// Returns the types that this one is made of.
     pub(super) fn parameters(&self) -> Vec<&Self> {
         match self {

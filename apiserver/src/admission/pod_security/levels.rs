@@ -92,31 +92,13 @@ impl Policy {
         let mut causes = vec![];
         let level = read(labels, "enforce", Level::parse, Level::Restricted, &mut causes);
         let is_enforced = level.is_some() && causes.is_empty();
-        let version = read(
-            labels,
-            "enforce-version",
-            Version::parse,
-            Version::Latest,
-            &mut causes,
-        );
+        let version = read_version(labels, "enforce-version", &mut causes);
         let enforce = LevelVersion::or_default(level, version);
         let level = read(labels, "audit", Level::parse, Level::Privileged, &mut causes);
-        let version = read(
-            labels,
-            "audit-version",
-            Version::parse,
-            Version::Latest,
-            &mut causes,
-        );
+        let version = read_version(labels, "audit-version", &mut causes);
         let audit = LevelVersion::or_default(level, version);
         let level = read(labels, "warn", Level::parse, Level::Privileged, &mut causes);
-        let version = read(
-            labels,
-            "warn-version",
-            Version::parse,
-            Version::Latest,
-            &mut causes,
-        );
+        let version = read_version(labels, "warn-version", &mut causes);
         // Pod templates, which are not refused, get warnings by the enforced level.
         let warn = if level.is_none() && is_enforced && enforce.level > Level::Privileged {
             LevelVersion::or_default(Some(enforce.level), version.or(Some(enforce.version)))
@@ -131,6 +113,11 @@ impl Policy {
         let levels = [self.enforce, self.audit, self.warn];
         levels.iter().all(|mode| mode.level == Level::Privileged)
     }
+}
+
+/// An invalid version is the latest.
+fn read_version(labels: &Value, name: &str, causes: &mut Vec<Cause>) -> Option<Version> {
+    read(labels, name, Version::parse, Version::Latest, causes)
 }
 
 /// Returns the value of a label, or `invalid`; None if there is no such label.
