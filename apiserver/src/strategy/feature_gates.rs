@@ -4,7 +4,7 @@ use super::pod_path;
 use crate::kinds::Kind;
 use serde_json::{Map, Value};
 
-/// Paths below a pod spec; `*` matches each item of a list.
+/// Paths below a pod spec; `*` matches each item of a list or map.
 const GATED_POD_SPEC_FIELDS: &[&str] = &[
     "schedulingGroup",
     "volumes/*/projected/sources/*/clusterTrustBundle",
@@ -20,6 +20,14 @@ const GATED_POD_STATUS_FIELDS: &[&str] = &[
     "containerStatuses/*/volumeMounts/*/volumeStatus",
     "initContainerStatuses/*/volumeMounts/*/volumeStatus",
     "ephemeralContainerStatuses/*/volumeMounts/*/volumeStatus",
+];
+
+const GATED_DEVICE_FIELDS: &[&str] = &[
+    "nodeAllocatableResourceMappings",
+    "attributes/*/bools",
+    "attributes/*/ints",
+    "attributes/*/strings",
+    "attributes/*/versions",
 ];
 
 pub(super) fn drop_gated_fields(kind: &Kind, object: &mut Value) {
@@ -50,6 +58,11 @@ pub(super) fn drop_gated_fields(kind: &Kind, object: &mut Value) {
             remove(object, "spec/strategy");
             remove(object, "spec/preferredHolder");
         }
+        ("resource.k8s.io", "ResourceSlice") => {
+            for path in GATED_DEVICE_FIELDS {
+                remove(&mut object["spec"], &format!("devices/*/{path}"));
+            }
+        }
         _ => {}
     }
 }
@@ -69,6 +82,11 @@ fn visit_fields(value: &mut Value, path: &str, visit: &mut impl FnMut(&mut Map<S
         (Value::Array(items), Some(rest)) if name == "*" => {
             for item in items {
                 visit_fields(item, rest, visit);
+            }
+        }
+        (Value::Object(object), Some(rest)) if name == "*" => {
+            for value in object.values_mut() {
+                visit_fields(value, rest, visit);
             }
         }
         (Value::Object(object), Some(rest)) => {

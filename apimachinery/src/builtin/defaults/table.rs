@@ -278,6 +278,7 @@ pub(super) const UNCONDITIONAL_DEFAULTS: &[(&str, &str, &str)] = &[
         "allocationMode",
         r#""ExactCount""#,
     ),
+    ("resource.v1.DeviceToleration", "operator", r#""Equal""#),
     (
         "resource.v1.DeviceSubRequest",
         "allocationMode",

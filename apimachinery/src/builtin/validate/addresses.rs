@@ -21,6 +21,30 @@ pub(super) fn ip_errors(text: &str) -> Vec<&'static str> {
     ip_error(text).into_iter().collect()
 }
 
+/// Requires an IP address in its canonical form.
+pub(super) fn validate_canonical_ip(check: &mut Check, text: &str, path: &str) {
+    match (ip_error(text), text.parse::<IpAddr>()) {
+        (Some(detail), _) => check.invalid(path, text, detail),
+        (None, Ok(address)) => reject_other_form(check, text, &address.to_string(), path),
+        (None, Err(_)) => {}
+    }
+}
+
+/// Requires a CIDR in its canonical form.
+pub(super) fn validate_canonical_cidr(check: &mut Check, text: &str, path: &str) {
+    match (cidr_error(text), parse_cidr(text)) {
+        (Some(detail), _) => check.invalid(path, text, detail),
+        (None, Some((address, bits))) => reject_other_form(check, text, &format!("{address}/{bits}"), path),
+        (None, None) => {}
+    }
+}
+
+fn reject_other_form(check: &mut Check, text: &str, canonical: &str, path: &str) {
+    if text != canonical {
+        check.invalid(path, text, format!("must be in canonical form ({canonical:?})"));
+    }
+}
+
 /// Rejects unspecified, loopback, link-local and link-local multicast addresses.
 pub(super) fn validate_non_special_ip(check: &mut Check, text: &str, path: &str) {
     let mut reject = |detail: &str| check.invalid(path, text, detail);
@@ -69,6 +93,26 @@ pub(super) fn cidr_error(text: &str) -> Option<&'static str> {
     } else {
         has_host_bits.then_some("must not have bits set beyond the prefix length")
     }
+}
+
+/// Returns why a text is not the canonical form of an address with the length of its network's prefix.
+pub(super) fn interface_address_error(text: &str) -> Option<String> {
+    let Some((address, bits)) = parse_cidr(text) else {
+        return Some("must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)".to_owned());
+    };
+    let (address, bits) = match address {
+        IpAddr::V6(mapped) if bits >= 96 && is_ipv4_mapped(address) => {
+            (mapped.to_ipv4_mapped().map_or(address, IpAddr::V4), bits - 96)
+        }
+        _ => (address, bits),
+    };
+    let canonical = format!("{address}/{bits}");
+    (text != canonical).then(|| format!("must be in canonical form ({canonical:?})"))
+}
+
+/// Whether a CIDR is one of IPv6; `None` if it is invalid.
+pub(super) fn is_v6_cidr(text: &str) -> Option<bool> {
+    parse_cidr(text).map(|(address, _)| address.is_ipv6())
 }
 
 /// Whether a CIDR is a strict subset of another; `None` if one of them is invalid.

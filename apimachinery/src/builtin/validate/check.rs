@@ -89,6 +89,10 @@ impl Check {
         self.push(FieldError::too_long(path, max as u64));
     }
 
+    pub(super) fn too_many(&mut self, path: &str, count: usize, max: usize) {
+        self.push(FieldError::too_many(path, count, max as u64));
+    }
+
     pub(super) fn duplicate(&mut self, path: &str, value: impl Into<Value>) {
         self.push(FieldError::duplicate(path, value));
     }
@@ -136,7 +140,7 @@ impl Check {
     pub(super) fn limit_items(&mut self, list: &Value, max: usize, path: &str) -> bool {
         let count = array(list).len();
         if count > max {
-            self.push(FieldError::too_many(path, count, max as u64));
+            self.too_many(path, count, max);
         }
         count <= max
     }

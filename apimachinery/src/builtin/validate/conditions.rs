@@ -20,8 +20,9 @@ const CONDITIONS: &[FieldRule] = &[
     ("conditions[].message", Constraint::MaxBytes(32 * 1024)),
 ];
 
-pub(super) fn validate_conditions(check: &mut Check, status: &Value) {
-    check.apply(CONDITIONS, status, None, "status");
+/// Validates the conditions of a status at this path.
+pub(super) fn validate_conditions(check: &mut Check, status: &Value, path: &str) {
+    check.apply(CONDITIONS, status, None, path);
 }
 
 fn is_reason(text: &str) -> bool {

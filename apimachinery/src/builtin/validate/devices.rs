@@ -1,67 +1,133 @@
-//! Validation of resource.k8s.io: the rules on names, requests, selectors and node selection. Opaque parameters are stored as sent.
+//! Validation of DeviceClasses, ResourceClaims and ResourceClaimTemplates.
 
-use super::{Check, Constraint, FieldRule, array, items, names, node_selector, text};
+use super::device_fields::{
+    limited_items, reject_duplicates, validate_configuration, validate_fully_qualified_name,
+    validate_toleration,
+};
+use super::{
+    Check, Constraint, FieldRule, array, child, device_status, items, names, resources, text, volume,
+};
 use crate::cel;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-const MAX_REQUESTS: usize = 32;
+const MAX_ITEMS: usize = 32;
+const MAX_SUBREQUESTS: usize = 8;
 /// The longest expression of a selector, in bytes.
 const MAX_EXPRESSION_BYTES: usize = 10 << 10;
 /// The budget of an expression of a selector.
 const SELECTOR_BUDGET: u64 = 1_000_000;
 
 const SPEC_IS_IMMUTABLE: &[FieldRule] = &[("spec", Constraint::Immutable)];
-const SELECTORS: &[FieldRule] = &[
-    ("selectors", Constraint::MaxItems(MAX_REQUESTS)),
-    ("selectors[].cel", Constraint::Required("")),
-    (
-        "selectors[].cel?.expression",
-        Constraint::Checked(validate_selector),
-    ),
-];
-#[rustfmt::skip]
-const CLAIM: &[FieldRule] = &[
-    ("devices.requests", Constraint::MaxItems(MAX_REQUESTS)),
-    ("devices.requests[].name", Constraint::Named(names::label_errors)),
-    ("devices.requests[]", Constraint::Checked(validate_request)),
-    ("devices", Constraint::Checked(|check, devices, path| reject_duplicate_names(check, devices, "requests", path))),
-];
-const EXACT_REQUEST: &[FieldRule] = &[
-    ("deviceClassName", Constraint::Named(names::subdomain_errors)),
-    ("allocationMode", Constraint::Only(&["All", "ExactCount"])),
-];
-#[rustfmt::skip]
-const SLICE: &[FieldRule] = &[
-    ("driver", Constraint::Named(|driver| names::subdomain_errors(&driver.to_lowercase()))),
-    ("driver", Constraint::Immutable),
-    ("nodeName", Constraint::Immutable),
-    ("pool.name", Constraint::Checked(validate_pool_name)),
-    ("pool.name", Constraint::Immutable),
-    ("pool.resourceSliceCount", Constraint::Number(1, i64::MAX, "must be greater than zero")),
-    ("pool.generation", Constraint::Within(0, i64::MAX, "must be greater than or equal to zero")),
-    ("devices", Constraint::MaxItems(128)),
-    ("devices[].name", Constraint::Named(names::label_errors)),
-];
+const NAME: &[FieldRule] = &[("name", Constraint::Text(names::label_errors))];
+const CLASS_NAME: &[FieldRule] = &[("deviceClassName", Constraint::Named(names::subdomain_errors))];
 
-pub(super) fn validate_class(check: &mut Check, class: &Value) {
-    check.apply(SELECTORS, &class["spec"], None, "spec");
+/// The names of a claim's requests, each with those of its subrequests.
+pub(super) struct RequestNames<'a>(BTreeMap<&'a str, BTreeSet<&'a str>>);
+
+impl<'a> RequestNames<'a> {
+    pub(super) fn of(spec: &'a Value) -> Self {
+        let subrequests = |request: &'a Value| array(&request["firstAvailable"]).iter();
+        let names = array(&spec["devices"]["requests"]).iter().map(|request| {
+            let subrequests = subrequests(request).map(|subrequest| text(subrequest, "name"));
+            (text(request, "name"), subrequests.collect())
+        });
+        Self(names.collect())
+    }
+
+    /// Validates what names a request, or a request and its subrequest.
+    pub(super) fn validate_reference(&self, check: &mut Check, name: &str, path: &str) {
+        const DETAIL: &str = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+        let parts: Vec<&str> = name.split('/').collect();
+        if parts.len() > 2 {
+            check.invalid(path, name, DETAIL);
+            return;
+        }
+        for part in &parts {
+            check.validate_format(path, part, names::label_errors);
+        }
+        let known = self.0.get(parts[0]);
+        if known.is_none_or(|known| parts.get(1).is_some_and(|part| !known.contains(part))) {
+            check.invalid(path, name, DETAIL);
+        }
+    }
+
+    /// Validates the list `requests` of a constraint or configuration.
+    pub(super) fn validate_references(&self, check: &mut Check, holder: &Value, path: &str) {
+        let references = limited_items(check, holder, "requests", MAX_ITEMS, path);
+        for (name, path) in &references {
+            self.validate_reference(check, name.as_str().unwrap_or_default(), path);
+        }
+        reject_duplicates(check, &references, |name| name.as_str().unwrap_or_default());
+    }
+}
+
+pub(super) fn validate_class(check: &mut Check, class: &Value, old: Option<&Value>) {
+    let spec = &class["spec"];
+    validate_selectors(check, spec, "spec");
+    let is_stored = old.is_some_and(|old| old["spec"]["config"] == spec["config"]);
+    for (config, path) in limited_items(check, spec, "config", MAX_ITEMS, "spec") {
+        validate_configuration(check, config, is_stored, &path);
+    }
+    if let Some(name) = spec["extendedResourceName"].as_str()
+        && !resources::is_extended(name)
+    {
+        let detail = "must be a valid extended resource name";
+        check.invalid("spec.extendedResourceName", name, detail);
+    }
 }
 
 pub(super) fn validate_claim(check: &mut Check, claim: &Value, old: Option<&Value>, subresource: &str) {
     match old {
-        None => check.apply(CLAIM, &claim["spec"], None, "spec"),
+        None => validate_spec(check, &claim["spec"], "spec"),
         Some(_) if subresource.is_empty() => check.apply(SPEC_IS_IMMUTABLE, claim, old, ""),
-        Some(_) => {}
+        Some(old) => device_status::validate_claim_status(check, claim, old),
     }
 }
 
 pub(super) fn validate_template(check: &mut Check, template: &Value, old: Option<&Value>) {
-    check.apply(CLAIM, &template["spec"]["spec"], None, "spec.spec");
-    check.apply(SPEC_IS_IMMUTABLE, template, old, "");
+    let spec = &template["spec"];
+    if old.is_some() {
+        check.apply(SPEC_IS_IMMUTABLE, template, old, "");
+        return;
+    }
+    volume::validate_template_metadata(check, &spec["metadata"], "spec.metadata");
+    validate_spec(check, &spec["spec"], "spec.spec");
+}
+
+fn validate_spec(check: &mut Check, spec: &Value, path: &str) {
+    let (devices, path) = (&spec["devices"], child(path, "devices"));
+    let names = RequestNames::of(spec);
+    let requests = limited_items(check, devices, "requests", MAX_ITEMS, &path);
+    for (request, path) in &requests {
+        validate_request(check, request, path);
+    }
+    reject_duplicates(check, &requests, |request| text(request, "name"));
+    for (constraint, path) in limited_items(check, devices, "constraints", MAX_ITEMS, &path) {
+        names.validate_references(check, constraint, &path);
+        validate_attribute(check, constraint, &path);
+    }
+    for (config, path) in limited_items(check, devices, "config", MAX_ITEMS, &path) {
+        names.validate_references(check, config, &path);
+        validate_configuration(check, config, false, &path);
+    }
+}
+
+/// Validates the attribute that devices have in common, or in which they differ.
+fn validate_attribute(check: &mut Check, constraint: &Value, path: &str) {
+    let given = ["matchAttribute", "distinctAttribute"]
+        .into_iter()
+        .find(|name| !constraint[*name].is_null());
+    if let Some(name) = given {
+        validate_fully_qualified_name(check, &constraint[name], &child(path, name));
+    } else {
+        let detail = r#"exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set"#;
+        check.required(path, detail);
+    }
 }
 
 fn validate_request(check: &mut Check, request: &Value, path: &str) {
+    check.apply(NAME, request, None, path);
     let exactly = &request["exactly"];
     let has_first = !array(&request["firstAvailable"]).is_empty();
     let one = "exactly one of `exactly` or `firstAvailable` is required";
@@ -69,21 +135,54 @@ fn validate_request(check: &mut Check, request: &Value, path: &str) {
         (true, false) => check.required(path, one),
         (false, true) => {
             let detail = format!("{one}, but multiple fields are set");
-            check.invalid(path, "{`exactly`, `firstAvailable`}", detail);
+            check.invalid(path, Value::Null, detail);
         }
-        (false, false) => validate_exact_request(check, exactly, &format!("{path}.exactly")),
+        (false, false) => validate_device_request(check, exactly, &child(path, "exactly")),
         (true, true) => {
-            const NAME: &[FieldRule] = &[("firstAvailable[].name", Constraint::Named(names::label_errors))];
-            check.apply(NAME, request, None, path);
-            for (request, path) in items(request, "firstAvailable", path) {
-                validate_exact_request(check, request, &path);
+            let requests = limited_items(check, request, "firstAvailable", MAX_SUBREQUESTS, path);
+            for (request, path) in &requests {
+                check.apply(NAME, request, None, path);
+                validate_device_request(check, request, path);
             }
+            reject_duplicates(check, &requests, |request| text(request, "name"));
         }
     }
 }
 
-fn validate_selector(check: &mut Check, expression: &Value, path: &str) {
-    let expression = expression.as_str().unwrap_or_default();
+fn validate_device_request(check: &mut Check, request: &Value, path: &str) {
+    check.apply(CLASS_NAME, request, None, path);
+    validate_selectors(check, request, path);
+    let (count, field) = (request["count"].as_i64().unwrap_or(0), child(path, "count"));
+    match text(request, "allocationMode") {
+        "All" if count != 0 => {
+            let detail = "must not be specified when allocationMode is 'All'";
+            check.invalid(&field, count, detail);
+        }
+        "ExactCount" if count <= 0 => check.invalid(&field, count, "must be greater than zero"),
+        "All" | "ExactCount" => {}
+        other => check.not_supported(&child(path, "allocationMode"), other, ["All", "ExactCount"]),
+    }
+    for (toleration, path) in items(request, "tolerations", path) {
+        validate_toleration(check, toleration, &path);
+    }
+}
+
+fn validate_selectors(check: &mut Check, holder: &Value, path: &str) {
+    for (selector, path) in limited_items(check, holder, "selectors", MAX_ITEMS, path) {
+        let path = child(&path, "cel");
+        if selector["cel"].is_null() {
+            check.required(&path, "");
+        } else {
+            validate_expression(
+                check,
+                text(&selector["cel"], "expression"),
+                &child(&path, "expression"),
+            );
+        }
+    }
+}
+
+fn validate_expression(check: &mut Check, expression: &str, path: &str) {
     if expression.len() > MAX_EXPRESSION_BYTES {
         check.too_long(path, MAX_EXPRESSION_BYTES);
         return;
@@ -92,87 +191,5 @@ fn validate_selector(check: &mut Check, expression: &Value, path: &str) {
         Ok(cost) if cost <= SELECTOR_BUDGET => {}
         Ok(_) => check.forbidden(path, "too complex, exceeds cost limit"),
         Err(why) => check.invalid(path, expression, why),
-    }
-}
-
-/// Rejects requests or devices with the name of another one.
-fn reject_duplicate_names(check: &mut Check, holder: &Value, list: &str, path: &str) {
-    let mut known = BTreeSet::new();
-    for (named, path) in items(holder, list, path) {
-        if !known.insert(text(named, "name")) {
-            check.duplicate(&path, text(named, "name"));
-        }
-    }
-}
-
-fn validate_exact_request(check: &mut Check, request: &Value, path: &str) {
-    check.apply(EXACT_REQUEST, request, None, path);
-    check.apply(SELECTORS, request, None, path);
-    let (count, field) = (request["count"].as_i64().unwrap_or(0), format!("{path}.count"));
-    match text(request, "allocationMode") {
-        "All" if count != 0 => {
-            let detail = "must not be specified when allocationMode is 'All'";
-            check.invalid(&field, count, detail);
-        }
-        "ExactCount" if count <= 0 => check.invalid(&field, count, "must be greater than zero"),
-        _ => {}
-    }
-}
-
-pub(super) fn validate_slice(check: &mut Check, slice: &Value, old: Option<&Value>) {
-    let spec = &slice["spec"];
-    check.apply(SLICE, spec, old.map(|old| &old["spec"]), "spec");
-    validate_node_choice(check, spec);
-    reject_duplicate_names(check, spec, "devices", "spec");
-}
-
-fn validate_pool_name(check: &mut Check, name: &Value, path: &str) {
-    if check.require(name, path) {
-        let name = name.as_str().unwrap_or_default();
-        for part in name.split('/') {
-            check.push_messages(path, name, &names::subdomain_errors(part));
-        }
-    }
-}
-
-/// A slice says in exactly one way which nodes can use its devices.
-fn validate_node_choice(check: &mut Check, spec: &Value) {
-    let one = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
-    let mut chosen = vec![];
-    match spec["nodeName"].as_str() {
-        None => {}
-        Some("") => {
-            let detail = "must be either unset or set to a non-empty string";
-            check.invalid("spec.nodeName", "", detail);
-        }
-        Some(node) => {
-            chosen.push("`nodeName`");
-            check.validate_format("spec.nodeName", node, names::subdomain_errors);
-        }
-    }
-    if spec["nodeSelector"].is_object() {
-        chosen.push("`nodeSelector`");
-        node_selector::validate_node_selector(check, &spec["nodeSelector"], "spec.nodeSelector");
-    }
-    for (name, shown) in [
-        ("allNodes", "`allNodes`"),
-        ("perDeviceNodeSelection", "`perDeviceNodeSelection`"),
-    ] {
-        match spec[name].as_bool() {
-            Some(true) => chosen.push(shown),
-            Some(false) => {
-                let detail = "must be either unset or set to true";
-                check.invalid(&format!("spec.{name}"), false, detail);
-            }
-            None => {}
-        }
-    }
-    match chosen.len() {
-        0 => check.required("spec", one),
-        1 => {}
-        _ => {
-            let detail = format!("{one}, but multiple fields are set");
-            check.invalid("spec", format!("{{{}}}", chosen.join(", ")), detail);
-        }
     }
 }

@@ -18,6 +18,10 @@ mod container;
 mod container_status;
 mod conversion;
 mod cron_job;
+mod device_capacity;
+mod device_fields;
+mod device_slices;
+mod device_status;
 mod devices;
 mod dns;
 mod endpoints;
@@ -157,10 +161,10 @@ pub fn validate(
         "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding" => {
             admission_policies::validate_binding(&mut check, object);
         }
-        "DeviceClass" => devices::validate_class(&mut check, object),
+        "DeviceClass" => devices::validate_class(&mut check, object, old),
         "ResourceClaim" => devices::validate_claim(&mut check, object, old, subresource),
         "ResourceClaimTemplate" => devices::validate_template(&mut check, object, old),
-        "ResourceSlice" => devices::validate_slice(&mut check, object, old),
+        "ResourceSlice" => device_slices::validate_slice(&mut check, object, old),
         "RoleBinding" | "ClusterRoleBinding" => rbac::validate_binding(&mut check, object, old),
         _ => {}
     }

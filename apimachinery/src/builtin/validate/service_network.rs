@@ -17,9 +17,7 @@ const IP_ADDRESS: &[FieldRule] = &[
 
 pub(super) fn validate_ip_address(check: &mut Check, address: &Value, old: Option<&Value>) {
     let name = text(&address["metadata"], "name");
-    if let Some(detail) = addresses::ip_error(name) {
-        check.invalid("metadata.name", name, detail);
-    }
+    addresses::validate_canonical_ip(check, name, "metadata.name");
     check.apply(IP_ADDRESS, &address["spec"], old.map(|old| &old["spec"]), "spec");
 }
 
@@ -62,13 +60,12 @@ fn validate_cidrs(check: &mut Check, network: &Value, cidrs: &[Value]) {
     }
     for (cidr, path) in items(&network["spec"], "cidrs", "spec") {
         let cidr = cidr.as_str().unwrap_or_default();
-        if let Some(detail) = addresses::cidr_error(cidr) {
-            check.invalid(&path, cidr, detail);
-        }
+        addresses::validate_canonical_cidr(check, cidr, &path);
     }
-    let is_v6 = |cidr: &Value| cidr.as_str().is_some_and(|cidr| cidr.contains(':'));
+    let is_v6 = |cidr: &Value| cidr.as_str().and_then(addresses::is_v6_cidr);
     if let [first, second] = cidrs
         && is_v6(first) == is_v6(second)
+        && is_v6(first).is_some()
     {
         let detail =
             "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";

@@ -91,7 +91,7 @@ pub(super) fn validate_status(check: &mut Check, kind: &str, status: &Value, old
     }
     check.require_non_negative(status, non_negative, "status");
     if kind == "PodDisruptionBudget" {
-        conditions::validate_conditions(check, status);
+        conditions::validate_conditions(check, status, "status");
     }
     let count = |name: &str| status[name].as_i64().unwrap_or(0);
     let mut not_above = |name: &str, limit: &str, detail: &str| {

@@ -186,15 +186,7 @@ fn validate_source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, 
         "ephemeral" if complete => {
             let template = &source["volumeClaimTemplate"];
             let metadata = at("volumeClaimTemplate.metadata");
-            check.validate_labels_and_annotations(&template["metadata"], &metadata);
-            for name in FORBIDDEN_CLAIM_METADATA
-                .iter()
-                .filter(|name| !template["metadata"][**name].is_null())
-            {
-                // The path has kube-apiserver's spelling.
-                let name = if *name == "uid" { "uID" } else { name };
-                check.forbidden(&format!("{metadata}.{name}"), "cannot be set");
-            }
+            validate_template_metadata(check, &template["metadata"], &metadata);
             claims::validate_claim_spec(check, &template["spec"], &at("volumeClaimTemplate.spec"));
         }
         "image" => {
@@ -231,6 +223,18 @@ fn validate_csi_driver(check: &mut Check, source: &Value, path: &str) {
     if secret.is_object() && check.require(&secret["name"], &format!("{path}.nodePublishSecretRef.name")) {
         let name = text(secret, "name");
         check.validate_format(&format!("{path}.name"), name, names::subdomain_errors);
+    }
+}
+
+/// Validates the metadata of a template of claims: only labels and annotations.
+pub(super) fn validate_template_metadata(check: &mut Check, metadata: &Value, path: &str) {
+    check.validate_labels_and_annotations(metadata, path);
+    for &name in FORBIDDEN_CLAIM_METADATA {
+        if !metadata[name].is_null() {
+            // The path has kube-apiserver's spelling.
+            let name = if name == "uid" { "uID" } else { name };
+            check.forbidden(&format!("{path}.{name}"), "cannot be set");
+        }
     }
 }
 
