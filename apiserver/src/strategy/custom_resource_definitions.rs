@@ -117,8 +117,9 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
         invalid_ca_bundle.as_deref(),
     );
     causes.extend(conversion.into_iter().map(Cause::from));
-    check_preserve_unknown_fields(spec, old, &mut causes);
     check_names(&spec["names"], "spec.names", true, &mut causes);
+    check_stored_versions(object, &mut causes);
+    check_preserve_unknown_fields(spec, old, &mut causes);
     check_approval(object, old, &mut causes);
     if let Some(old) = old {
         check_immutable(spec, old, &mut causes);
@@ -230,7 +231,6 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
         }
         check_schema(object, version, at, &shared, causes);
     }
-    check_stored_versions(object, causes);
 }
 
 fn check_schema(object: &Value, version: &Value, at: usize, shared: &SharedFields, causes: &mut Vec<Cause>) {

@@ -113,12 +113,15 @@ const CONTAINER: &[FieldRule] = &[
     ("name", Constraint::Named(names::label_errors)),
     ("image", Constraint::Required("")),
     ("terminationMessagePolicy", Constraint::OneOf(&["File", "FallbackToLogsOnError"])),
-    ("imagePullPolicy", Constraint::OneOf(&["Always", "IfNotPresent", "Never"])),
     ("ports[].containerPort", Constraint::Checked(validate_container_port)),
     ("ports[].hostPort", Constraint::Port),
     ("ports[].protocol", Constraint::OneOf(&["SCTP", "TCP", "UDP"])),
 ];
 
+const PULL_POLICY: &[FieldRule] = &[(
+    "imagePullPolicy",
+    Constraint::OneOf(&["Always", "IfNotPresent", "Never"]),
+)];
 #[rustfmt::skip]
 const RESTART_POLICY: &[FieldRule] = &[
     ("restartPolicy", Constraint::OneOf(&["Always", "Never", "OnFailure"])),
@@ -143,6 +146,7 @@ fn validate_common_container(
     env::validate_env_from(check, container, path);
     mounts::validate_volume_mounts(check, container, path, volumes);
     mounts::validate_volume_devices(check, container, path, volumes);
+    check.apply(PULL_POLICY, container, None, path);
     resources::validate_container_resources(check, container, spec, &format!("{path}.resources"));
     validate_resize_policy(check, container, spec["restartPolicy"] == "Never", path);
     let context = &container["securityContext"];

@@ -53,9 +53,9 @@ const KEY_REFERENCE: &[FieldRule] = &[
 ];
 #[rustfmt::skip]
 const ENV_FROM: &[FieldRule] = &[
-    ("envFrom[].prefix", Constraint::Text(variable_name_errors)),
-    ("envFrom[].configMapRef?.name", Constraint::Named(names::prefix_errors)),
-    ("envFrom[].secretRef?.name", Constraint::Named(names::prefix_errors)),
+    ("prefix", Constraint::Text(variable_name_errors)),
+    ("configMapRef?.name", Constraint::Named(names::prefix_errors)),
+    ("secretRef?.name", Constraint::Named(names::prefix_errors)),
 ];
 
 pub(super) fn validate_env(check: &mut Check, container: &Value, path: &str) {
@@ -84,9 +84,9 @@ pub(super) fn validate_env(check: &mut Check, container: &Value, path: &str) {
 
 /// Validates `envFrom`.
 pub(super) fn validate_env_from(check: &mut Check, container: &Value, path: &str) {
-    check.apply(ENV_FROM, container, None, path);
     let list_path = format!("{path}.envFrom");
-    for (source, _) in items(container, "envFrom", path) {
+    for (source, path) in items(container, "envFrom", path) {
+        check.apply(ENV_FROM, source, None, &path);
         let kinds = ["configMapRef", "secretRef"].into_iter();
         match kinds.filter(|kind| source[*kind].is_object()).count() {
             0 => {

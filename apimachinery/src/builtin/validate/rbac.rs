@@ -10,10 +10,8 @@ const RESOURCE_RULE: &[FieldRule] = &[
     ("apiGroups", Constraint::Required("resource rules must supply at least one api group")),
     ("resources", Constraint::Required("resource rules must supply at least one resource")),
 ];
-const ROLE_REFERENCE: &[FieldRule] = &[
-    ("apiGroup", Constraint::Only(&[RBAC_GROUP])),
-    ("name", Constraint::Named(names::path_segment_errors)),
-];
+const ROLE_GROUP: &[FieldRule] = &[("apiGroup", Constraint::Only(&[RBAC_GROUP]))];
+const ROLE_NAME: &[FieldRule] = &[("name", Constraint::Named(names::path_segment_errors))];
 
 pub(super) fn validate_role(check: &mut Check, role: &Value) {
     let namespaced = role["kind"] == "Role";
@@ -62,7 +60,7 @@ pub(super) fn validate_aggregation(check: &mut Check, role: &Value) {
 pub(super) fn validate_binding(check: &mut Check, binding: &Value, old: Option<&Value>) {
     let namespaced = binding["kind"] == "RoleBinding";
     let reference = &binding["roleRef"];
-    check.apply(ROLE_REFERENCE, reference, None, "roleRef");
+    check.apply(ROLE_GROUP, reference, None, "roleRef");
     let kinds: &[&str] = if namespaced {
         &["Role", "ClusterRole"]
     } else {
@@ -71,6 +69,7 @@ pub(super) fn validate_binding(check: &mut Check, binding: &Value, old: Option<&
     if !kinds.contains(&text(reference, "kind")) {
         check.not_supported("roleRef.kind", text(reference, "kind"), kinds);
     }
+    check.apply(ROLE_NAME, reference, None, "roleRef");
     for (subject, path) in items(binding, "subjects", "") {
         validate_subject(check, subject, namespaced, &path);
     }

@@ -65,21 +65,51 @@ pub(super) fn has_wildcard(list: &Value) -> bool {
     array(list).iter().any(|item| item == "*")
 }
 
+/// Returns the part of a rule's path that leads to its first list.
+fn list_of(field: &str) -> Option<&str> {
+    field.split_once('[').map(|(list, _)| list)
+}
+
+/// Returns what a path without lists leads to.
+fn list_at<'v>(object: &'v Value, path: &str) -> &'v Value {
+    path.split('.').fold(object, |object, step| {
+        let name = step.split(['=', '?']).next().unwrap_or_default();
+        &object[name]
+    })
+}
+
 impl Check {
-    /// Applies a table to an object at this path. `old` is the object before an update.
+    /// Applies a table to an object at this path. `old` is the object before an update. Consecutive rules for the items of one list apply
+    /// item by item.
     pub(super) fn apply(&mut self, rules: &[FieldRule], object: &Value, old: Option<&Value>, path: &str) {
-        for (field, constraint) in rules {
-            self.apply_below(field, *constraint, (object, old, path), &mut BTreeSet::new());
+        for rules in rules
+            .chunk_by(|(field, _), (next, _)| list_of(field).is_some() && list_of(field) == list_of(next))
+        {
+            let mut seen = vec![BTreeSet::new(); rules.len()];
+            let list = list_of(rules[0].0).filter(|_| rules.len() > 1);
+            let Some(list) = list else {
+                let (field, constraint) = rules[0];
+                self.apply_below(field, constraint, (object, old, path), &mut seen[0], None);
+                continue;
+            };
+            let count = array(list_at(object, list)).len();
+            for index in 0..count {
+                for ((field, constraint), seen) in rules.iter().zip(&mut seen) {
+                    self.apply_below(field, *constraint, (object, old, path), seen, Some(index));
+                }
+            }
         }
     }
 
-    /// Applies a rule to a field of an object. `seen` are the values of previous items of the same list.
+    /// Applies a rule to a field of an object. `seen` are the values of previous items of the same list; `only`: the index of the only item
+    /// of the first list that the rule applies to.
     fn apply_below<'v>(
         &mut self,
         field: &str,
         constraint: Constraint,
         (object, old, path): (&'v Value, Option<&'v Value>, &str),
         seen: &mut BTreeSet<&'v str>,
+        only: Option<usize>,
     ) {
         let (name, rest) = field.split_at(field.find(['.', '[', '?']).unwrap_or(field.len()));
         let (name, shown) = name.split_once('=').unwrap_or((name, name));
@@ -90,16 +120,18 @@ impl Check {
         }
         if let Some((list, rest)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             let mut seen_items = BTreeSet::new();
-            for (index, item) in array(value).iter().enumerate() {
+            let seen = if only.is_some() { seen } else { &mut seen_items };
+            let items = array(value).iter().enumerate();
+            for (index, item) in items.filter(|(index, _)| only.is_none_or(|only| only == *index)) {
                 let indexed = format!("{path}[{index}]");
                 let path = if list == "*" { &path } else { &indexed };
                 match rest.strip_prefix('.') {
-                    Some(rest) => self.apply_below(rest, constraint, (item, None, path), &mut seen_items),
-                    None => self.apply_to(constraint, item, None, path, &mut seen_items),
+                    Some(rest) => self.apply_below(rest, constraint, (item, None, path), seen, None),
+                    None => self.apply_to(constraint, item, None, path, seen),
                 }
             }
         } else if let Some(rest) = rest.strip_prefix('.') {
-            self.apply_below(rest, constraint, (value, old, &path), seen);
+            self.apply_below(rest, constraint, (value, old, &path), seen, only);
         } else {
             self.apply_to(constraint, value, old, &path, seen);
         }
@@ -213,9 +245,9 @@ mod tests {
             "spec.name: Required value",
             "spec.mode: Unsupported value: \"C\": supported values: \"A\", \"B\"",
             "spec.options.size: Invalid value: 0: must be between 1 and 9",
+            "spec.items[0].tags: Invalid value: \"-\": a lowercase RFC 1123 label",
             "spec.items[1].id: Duplicate value: \"x\"",
             "spec.items[2].id: Required value",
-            "spec.items[0].tags: Invalid value: \"-\": a lowercase RFC 1123 label",
             "spec.kind: Invalid value: 1: field is immutable",
         ];
         assert_eq!(errors.len(), expected.len(), "{errors:?}");

@@ -22,8 +22,8 @@ const CONFIGURATION: &[FieldRule] = &[
     ("webhooks[].objectSelector", Constraint::LabelSelector),
     ("webhooks[].reinvocationPolicy", Constraint::OneOf(&["IfNeeded", "Never"])),
     ("webhooks[].clientConfig", Constraint::Checked(validate_client_config)),
-    ("webhooks[].admissionReviewVersions", Constraint::Checked(validate_review_versions)),
     ("webhooks[]", Constraint::Checked(validate_conditions_of_hook)),
+    ("webhooks[].admissionReviewVersions", Constraint::Checked(validate_review_versions)),
 ];
 #[rustfmt::skip]
 const RULE: &[FieldRule] = &[
