@@ -22,7 +22,7 @@ pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, ki
     }
     if is_valid(selector) {
         require_selector_match(check, spec);
-        pod::validate_template(check, &spec["template"], "spec.template");
+        validate_template(check, &spec["template"], kind);
         let owner_kind = if kind == "statefulset" {
             "StatefulSet"
         } else {
@@ -40,6 +40,22 @@ pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, ki
             },
         );
     }
+}
+
+fn validate_template(check: &mut Check, template: &Value, kind: &str) {
+    const PATH: &str = "spec.template";
+    if kind != "statefulset" {
+        return pod::validate_template(check, template, PATH);
+    }
+    let mut template = template.clone();
+    if let Some(spec) = template.get_mut("spec").and_then(Value::as_object_mut) {
+        // The controller sets them.
+        spec.remove("subdomain");
+        spec.remove("hostname");
+    }
+    pod::validate_template(check, &template, PATH);
+    // kube-apiserver validates them twice.
+    check.validate_labels_and_annotations(&template["metadata"], PATH);
 }
 
 /// Requires the template's pods to always restart. `kind` is the kind that kube-apiserver's message names.
