@@ -1,6 +1,7 @@
 //! Conversion between the storage version and the version of the request.
 
 use super::{Kind, autoscaler_versions};
+use crate::builtin;
 use crate::crd::CustomResourceDefinition;
 use crate::types::{self, ExplicitEmptyFields};
 use serde_json::Value;
@@ -110,6 +111,12 @@ pub(crate) fn to_stored_version(kind: &Kind, mut object: Value) -> Value {
             &mut object,
             EVENT_FIELDS.iter().map(|&(core, group)| (group, core)),
         );
+    }
+    if kind.kind == "Job"
+        && let Some(ty) = types::builtin(&kind.api_version(), &kind.kind)
+    {
+        // A job that is read has the labels of its template if it has none.
+        builtin::apply_defaults(&mut object, ty);
     }
     object["apiVersion"] = stored_version(kind).into();
     object["kind"] = kind.kind.clone().into();

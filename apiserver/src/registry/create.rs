@@ -13,8 +13,8 @@ const MAX_NAME_ATTEMPTS: usize = 8;
 
 /// Facts about the request body that decoding does not preserve.
 pub(super) struct RequestFacts<'a> {
-    /// The body has no labels.
-    unlabelled: bool,
+    /// The body has no labels, but its template has some.
+    labels_from_template: bool,
     /// The fields that the body sets to empty values.
     empties: ExplicitEmptyFields,
     /// The subresource of an update that creates the object (empty for the whole object); None for a create.
@@ -28,8 +28,10 @@ impl<'a> RequestFacts<'a> {
         updated_subresource: Option<&'a str>,
     ) -> Self {
         let labels = object["metadata"]["labels"].as_object();
+        let is_unlabelled = labels.is_none_or(serde_json::Map::is_empty);
         Self {
-            unlabelled: labels.is_none_or(serde_json::Map::is_empty),
+            labels_from_template: is_unlabelled
+                && !object["spec"]["template"]["metadata"]["labels"].is_null(),
             empties,
             updated_subresource,
         }
@@ -88,14 +90,14 @@ impl Registry {
         // A non-numeric resourceVersion counts as unset here.
         let version = meta::resource_version(&object).to_owned();
         let is_update = facts.updated_subresource.is_some();
-        let write = Write {
+        let mut write = Write {
             target,
             subresource: facts.updated_subresource.unwrap_or_default(),
             context,
             empties: &facts.empties,
             change: WriteChange::Create {
                 // For a generated name, kube-apiserver works on a copy: label defaulting does not reach it.
-                labels_from_template: facts.unlabelled && named,
+                labels_from_template: facts.labels_from_template && named,
                 is_by_update: is_update,
                 sent_version: &version,
                 refuses_version: !context.options.applied
@@ -109,7 +111,15 @@ impl Registry {
         if !context.options.dry_run {
             metadata::clear_self_link(&mut object);
         }
+        let sent_job = (kind.kind == "Job").then(|| object.clone());
         self.mutate(&write, &mut object, warnings)?;
+        if let WriteChange::Create {
+            labels_from_template, ..
+        } = &mut write.change
+        {
+            // Admission that changes a job replaces it by a copy, too.
+            *labels_from_template &= sent_job.is_none_or(|sent| sent["spec"] == object["spec"]);
+        }
         check_namespace(target, &mut object)?;
         self.check_rbac_escalation(target, None, &object, context.user)?;
         metadata::fill_system_fields(kind, &mut object);

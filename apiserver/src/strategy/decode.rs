@@ -1,9 +1,11 @@
 //! Decoding of objects as their kind: pruning of unknown fields, and defaults.
 
+use super::TEMPLATE_GENERATION_ANNOTATION;
 use crate::builtin;
 use crate::kinds::Kind;
 use crate::types::{self, DecodeError, Type};
 use serde_json::{Map, Value};
+use std::num::IntErrorKind;
 
 /// Prunes unknown fields and returns a message for each, then sets defaults. The result of an apply is not decoded: its nulls stay. The error
 /// is Go's message about a value of the wrong type.
@@ -52,8 +54,23 @@ pub(crate) fn prune_and_default(
     if is_empty && let Some(Value::Object(status)) = object.get_mut("status") {
         status.remove("allocatable");
     }
+    check_template_generation(kind, object)?;
     super::apply_conversions(kind, object);
     Ok(unknown)
+}
+
+/// Checks the annotation of a DaemonSet that is a number in kube-apiserver's internal version.
+fn check_template_generation(kind: &Kind, object: &Value) -> Result<(), String> {
+    let generation = object["metadata"]["annotations"][TEMPLATE_GENERATION_ANNOTATION].as_str();
+    let Some(generation) = generation.filter(|_| kind.kind == "DaemonSet" && kind.group == "apps") else {
+        return Ok(());
+    };
+    let why = match generation.parse::<i64>().map_err(|error| *error.kind()) {
+        Ok(_) => return Ok(()),
+        Err(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => "value out of range",
+        Err(_) => "invalid syntax",
+    };
+    Err(format!("strconv.ParseInt: parsing {generation:?}: {why}"))
 }
 
 /// Type-checks the metadata of a custom resource, which kube-apiserver decodes separately.

@@ -44,7 +44,7 @@ pub(super) fn prepare(job: &mut Value, old: Option<&Value>) {
         ("controller-uid", &uid),
         ("job-name", &name),
     ] {
-        labels.insert(key.to_owned(), json!(value));
+        // Validation rejects other values.
+        labels.entry(key).or_insert(json!(value));
     }
-    super::default_labels_from_template(job);
 }

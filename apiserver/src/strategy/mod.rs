@@ -33,7 +33,7 @@ use crate::kinds::Kind;
 use crate::meta;
 use crate::status::Cause;
 use crate::types::{self, ExplicitEmptyFields, Type};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The annotation in which a DaemonSet counts the versions of its template.
 const TEMPLATE_GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.generation";
@@ -148,6 +148,7 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
             builtin::apply_defaults(&mut object["status"], &Type::named("core.v1.NodeStatus"));
         }
         ("autoscaling", "HorizontalPodAutoscaler") if kind.version == "v2" => default_cpu_metric(object),
+        ("autoscaling", "HorizontalPodAutoscaler") => keep_status_annotations(object, old),
         ("apiregistration.k8s.io", "APIService") if old.is_none_or(has_service) => {
             set_local_availability(object);
         }
@@ -238,13 +239,41 @@ fn default_cpu_metric(object: &mut Value) {
 }
 
 /// Sets the template generation of a DaemonSet.
+/// Version v1 of autoscalers has parts of the status in annotations.
+fn keep_status_annotations(object: &mut Value, old: Option<&Value>) {
+    for name in [
+        "autoscaling.alpha.kubernetes.io/conditions",
+        "autoscaling.alpha.kubernetes.io/current-metrics",
+    ] {
+        let before = old.map(|old| &old["metadata"]["annotations"][name]);
+        let annotations = object["metadata"].get_mut("annotations");
+        match before.filter(|before| !before.is_null()) {
+            Some(before) => {
+                let annotations = meta::entry_mut(&mut object["metadata"], "annotations");
+                annotations.insert(name.to_owned(), before.clone());
+            }
+            None => {
+                if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
+                    annotations.remove(name);
+                }
+            }
+        }
+    }
+    let is_empty = object["metadata"]["annotations"]
+        .as_object()
+        .is_some_and(Map::is_empty);
+    if is_empty {
+        meta::metadata_mut(object).remove("annotations");
+    }
+}
+
 fn set_template_generation(object: &mut Value, old: Option<&Value>) {
     let generation_of = |object: &Value| -> i64 {
         let text = object["metadata"]["annotations"][TEMPLATE_GENERATION_ANNOTATION].as_str();
         text.and_then(|text| text.parse().ok()).unwrap_or(0)
     };
     let generation = match old {
-        None => 1,
+        None => generation_of(object).max(1),
         Some(old) if old["spec"]["template"] != object["spec"]["template"] => generation_of(old) + 1,
         Some(old) => generation_of(old),
     };

@@ -1,7 +1,7 @@
 //! Validation of Jobs.
 
-use super::{Check, fields, job_policies, job_status, job_update, names, pod, pod_template, text};
-use serde_json::{Value, json};
+use super::{Check, job_policies, job_status, job_update, names, pod, pod_template, text};
+use serde_json::Value;
 
 const NON_NEGATIVE_FIELDS: [&str; 7] = [
     "parallelism",
@@ -58,24 +58,24 @@ fn validate_generated_selector(check: &mut Check, job: &Value) {
         return;
     }
     let (uid, name) = (text(&job["metadata"], "uid"), text(&job["metadata"], "name"));
-    let labels = json!({
-        "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name,
-    });
+    let expected = [
+        ("controller-uid", uid),
+        ("job-name", name),
+        ("batch.kubernetes.io/controller-uid", uid),
+        ("batch.kubernetes.io/job-name", name),
+    ];
     let actual = &spec["template"]["metadata"]["labels"];
-    for (label, expected) in fields(&labels) {
-        let (path, expected) = (
-            format!("spec.template.metadata.labels[{label}]"),
-            expected.as_str(),
-        );
-        let detail = format!("must be '{}'", expected.unwrap_or_default());
+    for (label, expected) in expected {
+        let path = format!("spec.template.metadata.labels[{label}]");
+        let detail = format!("must be '{expected}'");
         match actual.get(label) {
             None => check.required(&path, detail),
-            Some(value) if value.as_str() != expected => {
-                check.invalid(&path, actual.clone(), detail);
-            }
+            Some(value) if *value != expected => check.invalid(&path, actual.clone(), detail),
             Some(_) => {}
         }
     }
+    let labels = expected.map(|(label, value)| (label.to_owned(), value.into()));
+    let labels = Value::Object(labels.into_iter().collect());
     if !pod_template::matches(&spec["selector"], &labels) {
         let selector = spec["selector"].clone();
         check.invalid("spec.selector", selector, "`selector` not auto-generated");
@@ -181,7 +181,7 @@ fn validate_completion_mode(check: &mut Check, spec: &Value, path: &str) {
 }
 
 /// Validates a domain-prefixed path, such as `acme.io/foo`.
-fn validate_domain_path(check: &mut Check, text: &str, field: &str) {
+pub(super) fn validate_domain_path(check: &mut Check, text: &str, field: &str) {
     if text.is_empty() {
         return check.required(field, "");
     }
