@@ -87,7 +87,7 @@ pub(super) fn validate_subresource(
         ("status", None) if kind.kind == "CustomResourceDefinition" => {
             strategy::validate_definition_status(object)
         }
-        ("status" | "approval" | "ephemeralcontainers" | "resize", None) => {
+        ("status" | "approval" | "ephemeralcontainers" | "finalize" | "resize", None) => {
             validate_builtin(kind, object, Some(old), empties, subresource)
         }
         _ => validate(kind, object, Some(old), empties),
@@ -216,24 +216,17 @@ impl Registry {
             .map(|service| service.value())
             .chain(reserved.iter());
         let others = others.filter(|other| meta::uid(other) != uid);
-        let cause = match strategy::allocate(kind, object, old, others, self.service_network, dry_run) {
+        let causes = match strategy::allocate(kind, object, old, others, self.service_network, dry_run) {
             Ok(()) if dry_run => return Ok(None),
             Ok(()) => {
                 reserved.push(object.clone());
                 return Ok(Some(Reservation(&self.reserved_services, uid)));
             }
             Err(AllocationError::Internal(why)) => return Err(why),
-            Err(AllocationError::InvalidIpFamilies(causes)) => {
-                return Err(ApiError::invalid(kind, meta::name(object), &causes));
-            }
-            Err(AllocationError::Invalid(cause)) => cause,
+            Err(AllocationError::InvalidIpFamilies(causes)) => causes,
+            Err(AllocationError::Invalid(cause)) => vec![cause],
         };
-        // Other errors take precedence over a failed allocation, except for node ports and nameless objects.
-        let is_first = !dry_run && meta::name(object).is_empty() || cause.field.ends_with("nodePort");
-        if is_first || validate(kind, object, None, &ExplicitEmptyFields::default()).is_empty() {
-            return Err(ApiError::invalid(kind, meta::name(object), &[cause]));
-        }
-        Ok(None)
+        Err(ApiError::invalid(kind, meta::name(object), &causes))
     }
 }
 

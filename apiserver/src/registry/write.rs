@@ -408,6 +408,15 @@ fn causes(write: &Write<'_>, object: &Value) -> Vec<Cause> {
     let Some(before) = write.before() else {
         let mut causes = metadata::validate_metadata_create(kind, object);
         causes.extend(validate(kind, object, None, write.empties));
+        let lacks_metadata_rules = matches!(
+            (kind.api_version().as_str(), kind.kind.as_str()),
+            ("v1", "Event") | (_, "PodDisruptionBudget")
+        );
+        // Then the generic rules apply, but only to what is valid otherwise.
+        let is_of_metadata = |cause: &Cause| cause.field.starts_with("metadata.");
+        if lacks_metadata_rules && !causes.iter().all(is_of_metadata) {
+            causes.retain(|cause| !is_of_metadata(cause));
+        }
         return causes;
     };
     let mut causes = metadata::validate_metadata_update(object, before);

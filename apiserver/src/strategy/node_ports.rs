@@ -70,12 +70,18 @@ pub(super) fn allocate_health_check_port(
     spec: &mut Map<String, Value>,
     allocator: &mut PortAllocator,
 ) -> Result<(), AllocationError> {
-    let requested = spec.get("healthCheckNodePort").and_then(Value::as_u64);
+    let requested = spec.get("healthCheckNodePort").and_then(Value::as_i64);
     let requested = requested.unwrap_or(0);
-    let allocated = allocator.allocate(requested).map_err(|reason| {
-        let reason = format!("failed to allocate requested HealthCheck NodePort {requested}: {reason}");
-        AllocationError::Internal(ApiError::internal(reason))
-    })?;
+    if requested < 0 && allocator.dry_run {
+        // Validation rejects it.
+        return Ok(());
+    }
+    let allocated = allocator
+        .allocate(u64::try_from(requested).unwrap_or(u64::MAX))
+        .map_err(|reason| {
+            let reason = format!("failed to allocate requested HealthCheck NodePort {requested}: {reason}");
+            AllocationError::Internal(ApiError::internal(reason))
+        })?;
     spec.insert("healthCheckNodePort".to_owned(), json!(allocated));
     Ok(())
 }

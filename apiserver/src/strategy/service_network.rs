@@ -51,6 +51,11 @@ impl fmt::Display for ServiceNetwork {
 }
 
 impl ServiceNetwork {
+    /// Returns the address of the network, which dry runs show.
+    pub(super) fn address(self) -> Ipv4Addr {
+        self.0.network()
+    }
+
     /// Returns the address of the service `kubernetes`.
     pub(crate) fn kubernetes_address(self) -> Ipv4Addr {
         self.0.hosts().next().unwrap_or(self.0.network())

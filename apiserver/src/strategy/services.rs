@@ -124,7 +124,7 @@ pub(super) fn allocate<'a>(
     dry_run: bool,
 ) -> Result<(), AllocationError> {
     // A service without a name gets no cluster IP, because an IPAddress needs a parent.
-    let is_named = dry_run || !meta::name(service).is_empty();
+    let is_named = !meta::name(service).is_empty();
     let spec = meta::entry_mut(service, "spec");
     if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
         return Ok(());
@@ -134,7 +134,7 @@ pub(super) fn allocate<'a>(
     }
     ip_families::default_ip_families(spec, old.map(|old| &old["spec"]))?;
     if old.is_none_or(|old| old["spec"]["type"] == "ExternalName") {
-        allocate_cluster_ip(spec, is_named, &others, network)?;
+        allocate_cluster_ip(spec, is_named, &others, network, dry_run)?;
     }
     let ports = others.flat_map(|other| node_ports::all_node_ports(&other["spec"]));
     let mut allocator = PortAllocator {
@@ -163,6 +163,7 @@ fn allocate_cluster_ip<'a>(
     is_named: bool,
     others: &(impl Iterator<Item = &'a Value> + Clone),
     network: ServiceNetwork,
+    dry_run: bool,
 ) -> Result<(), Cause> {
     let in_use = || {
         others
@@ -182,6 +183,11 @@ fn allocate_cluster_ip<'a>(
         )
     };
     match requested.as_str() {
+        "" if dry_run => {
+            let address = network.address().to_string();
+            spec.insert("clusterIPs".into(), json!([address]));
+            spec.insert("clusterIP".into(), json!(address));
+        }
         "" => {
             let mut addresses = network.addresses().map(|address| address.to_string());
             let Some(address) = addresses.find(|address| !in_use().any(|in_use| in_use == address)) else {
@@ -197,12 +203,16 @@ fn allocate_cluster_ip<'a>(
             spec.insert("clusterIP".into(), json!(address));
         }
         "None" => {}
+        address if !network.contains(address) && !dry_run => {
+            let reason = format!(" {address}: the provided network does not match the current range");
+            return Err(rejected(reason));
+        }
         address if !network.contains(address) => {
             return Err(rejected(format!(
                 " {address}: the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
             )));
         }
-        address if in_use().any(|in_use| in_use == address) => {
+        address if !dry_run && in_use().any(|in_use| in_use == address) => {
             return Err(rejected(format!(" {address}: provided IP is already allocated")));
         }
         _ => {}
@@ -246,11 +256,17 @@ mod tests {
         assert_eq!(node_ports, [30000, 30000, 31000].map(Some));
         for (address, reason) in [
             ("10.0.0.3", "already allocated"),
-            ("10.1.0.3", "not in the valid range"),
+            ("10.1.0.3", "does not match the current range"),
         ] {
             let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
             let rejected = allocate(&mut third, None, [second.clone()].iter(), network, false).unwrap_err();
             assert!(format!("{rejected:?}").contains(reason), "{rejected:?}");
         }
+        // A dry run allocates nothing.
+        let mut dry = json!({ "metadata": { "name": "d" }, "spec": { "clusterIP": "10.0.0.3" } });
+        assert_eq!(allocate(&mut dry, None, [second].iter(), network, true), Ok(()));
+        let mut dry = json!({ "spec": {} });
+        assert_eq!(allocate(&mut dry, None, [].iter(), network, true), Ok(()));
+        assert_eq!(dry["spec"]["clusterIP"], "10.0.0.0");
     }
 }

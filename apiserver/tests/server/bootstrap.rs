@@ -52,7 +52,7 @@ async fn service_kubernetes_has_the_address_of_the_server() {
     assert_eq!(web["spec"]["clusterIP"], "10.96.0.2");
     let outside = json!({ "metadata": { "name": "out" }, "spec": { "clusterIP": "10.0.0.9", "ports": [{ "port": 80 }] } });
     let refused = server
-        .request("POST", &format!("{NAMESPACE}/services"), Some(outside))
+        .request("POST", &format!("{NAMESPACE}/services?dryRun=All"), Some(outside))
         .await;
     let message = refused.expect(422)["message"].to_string();
     assert!(
