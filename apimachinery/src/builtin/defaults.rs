@@ -81,6 +81,19 @@ fn apply_conditional_defaults(ty: &str, object: &mut ObjectFields) {
         "core.v1.Pod" => pods::default_pod(object),
         "core.v1.ServiceSpec" => default_service_spec(object),
         "core.v1.Service" => default_load_balancer_ip_modes(object),
+        // The spec of a volume in a VolumeAttachment has no such defaults.
+        "core.v1.PersistentVolume" => {
+            if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+                for (field, default) in [
+                    ("persistentVolumeReclaimPolicy", "Retain"),
+                    ("volumeMode", "Filesystem"),
+                ] {
+                    if spec.get(field).is_none_or(Value::is_null) {
+                        spec.insert(field.to_owned(), default.into());
+                    }
+                }
+            }
+        }
         "core.v1.Namespace" => default_namespace(object),
         "core.v1.ReplicationController" => workloads::default_replication_controller(object),
         "apps.v1.DeploymentStrategy" | "apps.v1.DaemonSetUpdateStrategy"

@@ -54,6 +54,7 @@ pub(super) fn drop_gated_fields(kind: &Kind, object: &mut Value) {
             }
         }
         ("apps", "StatefulSet") => remove(object, "spec/updateStrategy/rollingUpdate/maxUnavailable"),
+        ("storage.k8s.io", "CSIDriver") => remove(object, "spec/preventPodSchedulingIfMissing"),
         ("coordination.k8s.io", "Lease") => {
             remove(object, "spec/strategy");
             remove(object, "spec/preferredHolder");

@@ -79,12 +79,6 @@ pub(super) const UNCONDITIONAL_DEFAULTS: &[(&str, &str, &str)] = &[
     ("core.v1.ServiceSpec", "sessionAffinity", r#""None""#),
     ("core.v1.ServiceSpec", "type", r#""ClusterIP""#),
     ("core.v1.Secret", "type", r#""Opaque""#),
-    (
-        "core.v1.PersistentVolumeSpec",
-        "persistentVolumeReclaimPolicy",
-        r#""Retain""#,
-    ),
-    ("core.v1.PersistentVolumeSpec", "volumeMode", r#""Filesystem""#),
     ("core.v1.PersistentVolumeStatus", "phase", r#""Pending""#),
     (
         "core.v1.PersistentVolumeClaimSpec",
@@ -278,12 +272,12 @@ pub(super) const UNCONDITIONAL_DEFAULTS: &[(&str, &str, &str)] = &[
         "allocationMode",
         r#""ExactCount""#,
     ),
-    ("resource.v1.DeviceToleration", "operator", r#""Equal""#),
     (
         "resource.v1.DeviceSubRequest",
         "allocationMode",
         r#""ExactCount""#,
     ),
+    ("resource.v1.DeviceToleration", "operator", r#""Equal""#),
     (
         "resource.v1.NodeAllocatableResourceMapping",
         "allocationMultiplier",

@@ -8,7 +8,9 @@ use serde_json::Value;
 const VALIDATING_POLICY: &[FieldRule] = &[
     ("validations[].expression", Constraint::NotBlank("expression is not specified")),
     ("validations[].reason", Constraint::OneOf(&["Forbidden", "Invalid", "RequestEntityTooLarge"])),
-    ("auditAnnotations[].key", Constraint::Text(names::qualified_name_errors)),
+];
+#[rustfmt::skip]
+const ANNOTATIONS: &[FieldRule] = &[
     ("auditAnnotations[].key", Constraint::Unique),
     ("auditAnnotations[].valueExpression", Constraint::NotBlank("valueExpression is not specified")),
 ];
@@ -66,7 +68,7 @@ pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subr
         return;
     }
     let spec = &policy["spec"];
-    validate_common(check, spec, &[]);
+    validate_common(check, spec);
     let is_empty = |name: &str| array(&spec[name]).is_empty();
     if is_empty("validations") && is_empty("auditAnnotations") {
         let detail = "validations or auditAnnotations must contain at least one item";
@@ -75,6 +77,16 @@ pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subr
         }
     }
     check.apply(VALIDATING_POLICY, spec, None, "spec");
+    let name = text(&policy["metadata"], "name");
+    for (annotation, path) in items(spec, "auditAnnotations", "spec") {
+        let (key, path) = (text(annotation, "key"), format!("{path}.key"));
+        if name.is_empty() {
+            check.invalid(&path, key, "requires metadata.name be non-empty");
+        } else {
+            check.validate_format(&path, &format!("{name}/{key}"), names::qualified_name_errors);
+        }
+    }
+    check.apply(ANNOTATIONS, spec, None, "spec");
     validate_expressions(check, spec);
     for (validation, path) in items(spec, "validations", "spec") {
         for name in ["messageExpression", "message"] {
@@ -89,8 +101,9 @@ pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subr
 }
 
 pub(super) fn validate_mutating_policy(check: &mut Check, policy: &Value) {
-    validate_common(check, &policy["spec"], &["*", "CONNECT", "CREATE", "UPDATE"]);
     let spec = &policy["spec"];
+    validate_common(check, spec);
+    require_mutating_operations(check, spec, "matchConstraints");
     let known = validate_variables(check, spec);
     check.apply(MUTATING_POLICY, spec, None, "spec");
     let declared = Declarations {
@@ -211,18 +224,22 @@ fn validate_annotations(check: &mut Check, spec: &Value, declared: &Declarations
     }
 }
 
-/// Validates what both kinds of policies have. `operations`: the only ones that rules may name, if not empty.
-fn validate_common(check: &mut Check, spec: &Value, operations: &[&str]) {
-    check.apply(POLICY, spec, None, "spec");
-    for (rule, _) in items(&spec["matchConstraints"], "resourceRules", "") {
-        let named = array(&rule["operations"]).iter();
-        for operation in named.filter_map(Value::as_str) {
-            if !operations.is_empty() && !operations.contains(&operation) {
-                let field = "spec.matchConstraints.resourceRules.operations";
-                check.not_supported(field, operation, operations);
-            }
+/// Requires the rules of a mutating policy or its binding to name operations that can be mutated.
+fn require_mutating_operations(check: &mut Check, spec: &Value, constraints: &str) {
+    const OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
+    let rules = array(&spec[constraints]["resourceRules"]).iter();
+    for operation in rules.flat_map(|rule| array(&rule["operations"])) {
+        let operation = operation.as_str().unwrap_or_default();
+        if !OPERATIONS.contains(&operation) {
+            let field = format!("spec.{constraints}.resourceRules.operations");
+            check.not_supported(&field, operation, OPERATIONS);
         }
     }
+}
+
+/// Validates what both kinds of policies have.
+fn validate_common(check: &mut Check, spec: &Value) {
+    check.apply(POLICY, spec, None, "spec");
     webhooks::validate_match_conditions(check, spec, !spec["paramKind"].is_null(), "spec");
 }
 
@@ -277,6 +294,8 @@ pub(super) fn validate_binding(check: &mut Check, binding: &Value) {
     check.apply(BINDING, &binding["spec"], None, "spec");
     if binding["kind"] == "ValidatingAdmissionPolicyBinding" {
         validate_actions(check, &binding["spec"]);
+    } else {
+        require_mutating_operations(check, &binding["spec"], "matchResources");
     }
     if let Some(why) = cel::NO_CEL {
         check.forbidden("spec.policyName", why);

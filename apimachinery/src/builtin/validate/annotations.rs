@@ -1,13 +1,15 @@
 //! Annotations of pods, most of them deprecated in favor of fields.
 
-use super::{Check, container, fields, text};
-use serde_json::Value;
+use super::{Check, container, fields, text, tolerations};
+use crate::types;
+use serde_json::{Map, Value};
 
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 const DELETION_COST_ANNOTATION: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_POD_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_CONTAINER_PREFIX: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const APP_ARMOR_PREFIX: &str = "container.apparmor.security.beta.kubernetes.io/";
+const TOLERATIONS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const LOCALHOST_PREFIX: &str = "localhost/";
 
 /// Whether the pod is a mirror pod, which the kubelet creates for a static pod.
@@ -16,6 +18,34 @@ pub(super) fn is_mirror(pod: &Value) -> bool {
 }
 
 /// Validates annotations of pods and pod templates. `path` is that of the annotations.
+/// Validates a list that was an annotation before it became a field: `validate` checks an object with the list as `field`, with errors below
+/// `shown`.
+pub(super) fn validate_annotated_list(
+    check: &mut Check,
+    annotation: (&Value, &str),
+    (path, field, shown): (&str, &str, &str),
+    validate: impl Fn(&mut Check, &Value),
+) {
+    let (annotations, key) = annotation;
+    let Some(text) = annotations[key].as_str().filter(|text| !text.is_empty()) else {
+        return;
+    };
+    let list = match types::decode(text.as_bytes()) {
+        Ok(decoded) => decoded.value,
+        Err(why) => return check.invalid(path, key, why),
+    };
+    let mut found = Check::default();
+    let mut holder = Map::new();
+    holder.insert(field.to_owned(), list);
+    validate(&mut found, &Value::Object(holder));
+    for mut error in found.errors {
+        if let Some(rest) = error.field.strip_prefix(shown) {
+            error.field = format!("{path}.{key}{rest}");
+        }
+        check.push(error);
+    }
+}
+
 pub(super) fn validate_annotations(check: &mut Check, metadata: &Value, spec: &Value, path: &str) {
     let all = &metadata["annotations"];
     let at = |key: &str| format!("{path}[{key}]");
@@ -26,6 +56,10 @@ pub(super) fn validate_annotations(check: &mut Check, metadata: &Value, spec: &V
         let detail = "must set spec.nodeName if mirror pod annotation is set";
         check.invalid(&at(MIRROR_ANNOTATION), value, detail);
     }
+    let places = (path, "tolerations", "tolerations");
+    validate_annotated_list(check, (all, TOLERATIONS_ANNOTATION), places, |check, spec| {
+        tolerations::validate_tolerations(check, spec, "");
+    });
     if let Some(cost) = all[DELETION_COST_ANNOTATION]
         .as_str()
         .filter(|cost| !is_deletion_cost(cost))

@@ -129,17 +129,24 @@ fn validate_conditions(check: &mut Check, status: &Value) {
     }
 }
 
+const MAX_SUBDOMAIN_BYTES: usize = 253;
+/// A domain, a slash, a namespace, a dot and a name.
+const MAX_SIGNER_BYTES: usize = 253 + 1 + 63 + 1 + 253;
+
 /// Validates the name of a signer: a domain and a path.
 fn validate_signer_name(check: &mut Check, signer: &str, path: &str) {
     if signer.is_empty() {
         check.required(path, "");
         return;
     }
-    let mut invalid = |value: &str, detail: String| check.invalid(path, value, detail);
     let Some((domain, name)) = signer.split_once('/').filter(|(_, name)| !name.contains('/')) else {
         let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        return invalid(signer, detail.to_owned());
+        return check.invalid(path, signer, detail);
     };
+    if domain.len() > MAX_SUBDOMAIN_BYTES {
+        check.too_long(path, MAX_SUBDOMAIN_BYTES);
+    }
+    let mut invalid = |value: &str, detail: String| check.invalid(path, value, detail);
     let labels = |part: &str, errors: fn(&str) -> Vec<&'static str>| -> Vec<String> {
         let bad = part
             .split('.')
@@ -163,6 +170,7 @@ fn validate_signer_name(check: &mut Check, signer: &str, path: &str) {
     for detail in labels(name, names::subdomain_errors) {
         invalid(name, detail);
     }
+    check.limit_bytes(signer, MAX_SIGNER_BYTES, path);
 }
 
 /// Whether base64 text is one or more PEM blocks that begin with this type.

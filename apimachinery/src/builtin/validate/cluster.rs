@@ -1,14 +1,20 @@
 //! Validation of RuntimeClasses and APIServices.
 
-use super::{Check, Constraint, FieldRule, names, text, tolerations};
+use super::{Check, Constraint, FieldRule, items, names, resources, text, tolerations};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 #[rustfmt::skip]
-const RUNTIME_CLASS: &[FieldRule] = &[
+const HANDLER: &[FieldRule] = &[
     ("handler", Constraint::Named(names::label_errors)),
     ("handler", Constraint::Immutable),
+];
+const SCHEDULING: &[FieldRule] = &[
     ("scheduling.nodeSelector", Constraint::Labels),
-    ("scheduling", Constraint::Checked(tolerations::validate_tolerations)),
+    (
+        "scheduling",
+        Constraint::Checked(tolerations::validate_tolerations),
+    ),
 ];
 #[rustfmt::skip]
 const API_SERVICE: &[FieldRule] = &[
@@ -22,9 +28,14 @@ const API_SERVICE: &[FieldRule] = &[
 ];
 
 pub(super) fn validate_runtime_class(check: &mut Check, class: &Value, old: Option<&Value>) {
-    check.apply(RUNTIME_CLASS, class, old, "");
-    for (_, quantity) in super::fields(&class["overhead"]["podFixed"]) {
-        check.reject_negative_quantity(quantity, "overhead.podFixed");
+    check.apply(HANDLER, class, old, "");
+    resources::validate_overhead(check, &class["overhead"]["podFixed"], "overhead");
+    check.apply(SCHEDULING, class, old, "");
+    let mut seen = BTreeSet::new();
+    for (toleration, path) in items(&class["scheduling"], "tolerations", "scheduling") {
+        if !seen.insert(["key", "operator", "value", "effect"].map(|name| text(toleration, name))) {
+            check.duplicate(&path, toleration.clone());
+        }
     }
 }
 
@@ -39,7 +50,7 @@ pub(super) fn validate_api_service(check: &mut Check, service: &Value, subresour
     let (spec, name) = (&service["spec"], text(&service["metadata"], "name"));
     let (group, version) = (text(spec, "group"), text(spec, "version"));
     let required = format!("{version}.{group}");
-    if name != required {
+    if !name.is_empty() && name != required {
         let detail = format!("must be `spec.version+\".\"+spec.group`: {required:?}");
         check.invalid("metadata.name", name, detail);
     }
@@ -52,7 +63,7 @@ pub(super) fn validate_api_service(check: &mut Check, service: &Value, subresour
     let insecure_field = "spec.insecureSkipTLSVerify";
     if spec["service"].is_null() {
         if !bundle.is_empty() {
-            let value = format!("{} bytes", bundle.len() / 4 * 3);
+            let value = format!("{} bytes", bundle.trim_end_matches('=').len() * 3 / 4);
             let detail = "local APIServices may not have a caBundle";
             check.invalid("spec.caBundle", value, detail);
         }

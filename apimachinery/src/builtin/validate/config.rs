@@ -29,8 +29,14 @@ pub(super) fn validate_config_map(check: &mut Check, map: &Value) {
 
 /// Validates a secret after `stringData` was merged into `data`. Of the contents, only registry credentials are checked.
 pub(super) fn validate_secret(check: &mut Check, secret: &Value, old: Option<&Value>) {
-    for (key, _) in fields(&secret["data"]) {
+    let mut size = 0;
+    for (key, value) in fields(&secret["data"]) {
         check.validate_format(&format!("data[{key}]"), key, names::config_key_errors);
+        let encoded = value.as_str().unwrap_or_default();
+        size += encoded.trim_end_matches('=').len() * 3 / 4;
+    }
+    if size > MAX_DATA_BYTES {
+        check.too_long("data", MAX_DATA_BYTES);
     }
     let ty = text(secret, "type");
     let required: &[&str] = match ty {

@@ -45,13 +45,14 @@ pub(super) fn validate_cron_job(check: &mut Check, object: &Value, old: Option<&
 
 fn validate_time_zone(check: &mut Check, zone: &str) {
     let field = "spec.timeZone";
-    let detail = match zone {
-        "" => "timeZone must be nil or non-empty string".to_owned(),
-        local if local.eq_ignore_ascii_case("local") => {
-            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".to_owned()
-        }
-        zone if schedule::is_unknown_time_zone(zone) => format!("unknown time zone {zone}"),
-        _ => return,
-    };
-    check.invalid(field, zone, detail);
+    if zone.is_empty() {
+        return check.invalid(field, zone, "timeZone must be nil or non-empty string");
+    }
+    if zone.eq_ignore_ascii_case("local") {
+        let detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+        check.invalid(field, zone, detail);
+    }
+    if zone != "Local" && schedule::is_unknown_time_zone(zone) {
+        check.invalid(field, zone, format!("unknown time zone {zone}"));
+    }
 }

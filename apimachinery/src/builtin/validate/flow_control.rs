@@ -2,9 +2,14 @@
 
 use super::rules::has_wildcard;
 use super::{Check, Constraint, FieldRule, array, items, names, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const EXEMPT: &str = "exempt";
+const CATCH_ALL: &str = "catch-all";
+/// The annotation by which version v1beta3 preserves zero shares.
+const PRESERVE_ZERO_ANNOTATION: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+/// The number of bits of a flow's hash, which choose its queues.
+const HASH_BITS: f64 = 60.0;
 const VERBS: [&str; 9] = [
     "create",
     "delete",
@@ -84,6 +89,39 @@ fn validate_flow_schema_spec(check: &mut Check, schema: &Value) {
         let detail = "only the schema named 'exempt' may have matchingPrecedence 1";
         check.invalid("spec.matchingPrecedence", 1, detail);
     }
+    let name = text(&schema["metadata"], "name");
+    if mandatory_schema(name).is_some_and(|mandatory| mandatory != *spec) {
+        let detail = format!("spec of '{name}' must equal the fixed value");
+        check.invalid("spec", spec.clone(), detail);
+    }
+}
+
+/// Returns the spec of a FlowSchema that every API server has.
+fn mandatory_schema(name: &str) -> Option<Value> {
+    let (precedence, groups) = match name {
+        EXEMPT => (1, &["system:masters"][..]),
+        CATCH_ALL => (10_000, &["system:unauthenticated", "system:authenticated"][..]),
+        _ => return None,
+    };
+    let subjects = groups
+        .iter()
+        .map(|group| json!({ "kind": "Group", "group": { "name": group } }));
+    let any = ["*"];
+    let mut spec = json!({
+        "priorityLevelConfiguration": { "name": name },
+        "matchingPrecedence": precedence,
+        "rules": [{
+            "subjects": subjects.collect::<Vec<_>>(),
+            "resourceRules": [{
+                "verbs": any, "apiGroups": any, "resources": any, "clusterScope": true, "namespaces": any,
+            }],
+            "nonResourceRules": [{ "verbs": any, "nonResourceURLs": any }],
+        }],
+    });
+    if name == CATCH_ALL {
+        spec["distinguisherMethod"] = json!({ "type": "ByUser" });
+    }
+    Some(spec)
 }
 
 fn validate_rules(check: &mut Check, rules: &Value, path: &str) {
@@ -182,6 +220,10 @@ pub(super) fn validate_priority_level(check: &mut Check, level: &Value, subresou
 }
 
 fn validate_priority_level_spec(check: &mut Check, level: &Value) {
+    if !level["metadata"]["annotations"][PRESERVE_ZERO_ANNOTATION].is_null() {
+        let detail = format!("annotation '{PRESERVE_ZERO_ANNOTATION}' is forbidden");
+        check.forbidden("metadata.annotations", detail);
+    }
     let spec = &level["spec"];
     let ty = text(spec, "type");
     if (level["metadata"]["name"] == EXEMPT) != (ty == "Exempt") {
@@ -208,6 +250,29 @@ fn validate_priority_level_spec(check: &mut Check, level: &Value) {
         }
         "" => check.required("spec.type", ""),
         other => check.not_supported("spec.type", other, ["Exempt", "Limited"]),
+    }
+    reject_changed_mandatory_level(check, level);
+}
+
+/// The mandatory levels are fixed, except for `spec.exempt` of the level `exempt`.
+fn reject_changed_mandatory_level(check: &mut Check, level: &Value) {
+    let (spec, name) = (&level["spec"], text(&level["metadata"], "name"));
+    let (is_fixed, except) = match name {
+        EXEMPT => (
+            spec["type"] == "Exempt" && spec["limited"].is_null(),
+            " except the 'spec.exempt' field",
+        ),
+        CATCH_ALL => {
+            let limited = json!({
+                "nominalConcurrencyShares": 5, "limitResponse": { "type": "Reject" }, "lendablePercent": 0,
+            });
+            (*spec == json!({ "type": "Limited", "limited": limited }), "")
+        }
+        _ => return,
+    };
+    if !is_fixed {
+        let detail = format!("spec of '{name}'{except} must equal the fixed value");
+        check.invalid("spec", spec.clone(), detail);
     }
 }
 
@@ -236,8 +301,22 @@ fn validate_queuing(check: &mut Check, queuing: &Value, path: &str) {
     check.apply(QUEUING, queuing, None, path);
     let number = |name: &str| queuing[name].as_i64().unwrap_or(0);
     let (queues, hand) = (number("queues"), number("handSize"));
-    if hand > queues.max(0) {
-        let detail = format!("should not be greater than queues ({queues})");
-        check.invalid(&format!("{path}.handSize"), hand, detail);
-    }
+    let detail = if hand <= 0 {
+        return;
+    } else if hand > queues {
+        format!("should not be greater than queues ({queues})")
+    } else if needs_too_many_bits(queues, hand) {
+        format!(
+            "required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {HASH_BITS}"
+        )
+    } else {
+        return;
+    };
+    check.invalid(&format!("{path}.handSize"), hand, detail);
+}
+
+/// Whether the choice of a hand of queues needs more bits than a hash has.
+#[expect(clippy::cast_precision_loss, reason = "numbers of queues are small")]
+fn needs_too_many_bits(queues: i64, hand: i64) -> bool {
+    ((queues as f64).log2() * hand as f64).ceil() > HASH_BITS
 }

@@ -23,12 +23,25 @@ impl Check {
             return;
         }
         for (finalizer, path) in items(metadata, "finalizers", path) {
-            let name = finalizer.as_str().unwrap_or_default();
-            if !name.contains('/') && !["kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER].contains(&name)
-            {
-                let detail = "name is neither a standard finalizer name nor is it fully qualified";
-                self.invalid(&path, name, detail);
-            }
+            self.require_standard_finalizer(finalizer.as_str().unwrap_or_default(), &path);
+        }
+    }
+
+    /// Requires the name of a finalizer to have a prefix or to be a standard one.
+    fn require_standard_finalizer(&mut self, name: &str, path: &str) {
+        if !name.contains('/') && !["kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER].contains(&name) {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            self.invalid(path, name, detail);
+        }
+    }
+
+    /// Validates the finalizers in the spec of a namespace. Errors of a new one name the list.
+    pub(super) fn validate_namespace_finalizers(&mut self, spec: &Value, is_new: bool) {
+        for (name, path) in items(spec, "finalizers", "spec") {
+            let path = if is_new { "spec.finalizers" } else { &path };
+            let name = name.as_str().unwrap_or_default();
+            self.validate_format(path, name, names::qualified_name_errors);
+            self.require_standard_finalizer(name, path);
         }
     }
 

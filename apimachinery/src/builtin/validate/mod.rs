@@ -104,7 +104,7 @@ pub fn validate(
     match object["kind"].as_str().unwrap_or_default() {
         "Pod" => pod::validate_pod(&mut check, object, old, subresource),
         "ReplicationController" => workload::validate_replication_controller(&mut check, spec),
-        "Deployment" => workload::validate_deployment(&mut check, spec),
+        "Deployment" => workload::validate_deployment(&mut check, object),
         "ReplicaSet" => workload::validate_replica_set(&mut check, spec),
         "PodTemplate" => pod::validate_template(&mut check, &object["template"], "template"),
         "ControllerRevision" => config::validate_revision(&mut check, object, old),
@@ -151,6 +151,9 @@ pub fn validate(
         "FlowSchema" => flow_control::validate_flow_schema(&mut check, object, subresource),
         "PriorityLevelConfiguration" => {
             flow_control::validate_priority_level(&mut check, object, subresource);
+        }
+        "Namespace" if old.is_none() || subresource == "finalize" => {
+            check.validate_namespace_finalizers(spec, old.is_none());
         }
         "IPAddress" => service_network::validate_ip_address(&mut check, object, old),
         "ServiceCIDR" => service_network::validate_network(&mut check, object, old, subresource),

@@ -1,6 +1,6 @@
 //! Validation of Ingresses and IngressClasses.
 
-use super::{Check, Constraint, FieldRule, addresses, array, names, text};
+use super::{Check, Constraint, FieldRule, addresses, array, job, names, text};
 use serde_json::Value;
 use std::net::IpAddr;
 
@@ -151,13 +151,32 @@ pub(super) fn validate_load_balancer_status(check: &mut Check, load_balancer: &V
     check.apply(LOAD_BALANCER, load_balancer, None, "status.loadBalancer");
 }
 
+#[rustfmt::skip]
+const CLASS_PARAMETERS: &[FieldRule] = &[
+    ("apiGroup", Constraint::Format(names::subdomain_errors)),
+    ("kind", Constraint::Named(names::path_segment_errors)),
+    ("name", Constraint::Named(names::path_segment_errors)),
+    ("scope", Constraint::Present("")),
+    ("scope", Constraint::OneOf(&["Cluster", "Namespace"])),
+];
+
 pub(super) fn validate_ingress_class(check: &mut Check, spec: &Value, old: Option<&Value>) {
     let controller = text(spec, "controller");
-    if check.require(&spec["controller"], "spec.controller") && !controller.contains('/') {
-        let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
-        check.invalid("spec.controller", controller, detail);
-    }
     if old.is_some_and(|old| text(&old["spec"], "controller") != controller) {
         check.invalid("spec.controller", controller, "field is immutable");
+    }
+    check.limit_bytes(controller, 250, "spec.controller");
+    job::validate_domain_path(check, controller, "spec.controller");
+    let (parameters, path) = (&spec["parameters"], "spec.parameters");
+    if parameters.is_null() {
+        return;
+    }
+    check.apply(CLASS_PARAMETERS, parameters, None, path);
+    let (namespace, path) = (&parameters["namespace"], format!("{path}.namespace"));
+    match (text(parameters, "scope"), namespace.as_str()) {
+        ("Namespace", None) => check.required(&path, "`parameters.scope` is set to 'Namespace'"),
+        ("Namespace", Some(namespace)) => check.validate_format(&path, namespace, names::label_errors),
+        ("Cluster", Some(_)) => check.forbidden(&path, "`parameters.scope` is set to 'Cluster'"),
+        _ => {}
     }
 }

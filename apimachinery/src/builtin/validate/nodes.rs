@@ -1,14 +1,17 @@
 //! Validation of Nodes.
 
 use super::{
-    Check, Constraint, FieldRule, addresses, array, container, fields, items, names, resources, text,
+    Check, Constraint, FieldRule, addresses, annotations, array, container, fields, items, names, resources,
+    text,
 };
 use crate::field::FieldError;
+use crate::types;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 pub(super) fn validate_node(check: &mut Check, node: &Value, old: Option<&Value>) {
     let spec = &node["spec"];
+    validate_annotations(check, &node["metadata"]["annotations"]);
     validate_taints(check, spec);
     validate_node_status(check, &node["status"]);
     if old.is_none() {
@@ -39,6 +42,33 @@ const TAINT: &[FieldRule] = &[
     ("key", Constraint::Text(names::qualified_name_errors)),
     ("effect", Constraint::RequiredOneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
 ];
+
+const TAINTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/taints";
+/// The annotation of a node that lists controllers whose pods should avoid it.
+const AVOIDED_PODS: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
+
+fn validate_annotations(check: &mut Check, all: &Value) {
+    let places = ("metadata.annotations", "taints", "metadata.taints");
+    annotations::validate_annotated_list(check, (all, TAINTS_ANNOTATION), places, validate_taints);
+    let Some(avoided) = all[AVOIDED_PODS].as_str().filter(|avoided| !avoided.is_empty()) else {
+        return;
+    };
+    let path = "metadata.annotations";
+    let avoided = match types::decode(avoided.as_bytes()) {
+        Ok(decoded) => decoded.value,
+        Err(why) => return check.invalid(&format!("{path}.AvoidPods"), AVOIDED_PODS, why),
+    };
+    for (index, entry) in array(&avoided["preferAvoidPods"]).iter().enumerate() {
+        let path = format!("{path}.{AVOIDED_PODS}[{index}].PodSignature");
+        let controller = &entry["podSignature"]["podController"];
+        if controller.is_null() {
+            check.required(&path, "");
+        } else if controller["controller"] == false {
+            let path = format!("{path}.PodController.Controller");
+            check.invalid(&path, false, "must point to a controller");
+        }
+    }
+}
 
 /// Validates taints. kube-apiserver's paths start with `metadata`.
 fn validate_taints(check: &mut Check, spec: &Value) {

@@ -107,8 +107,17 @@ fn validate_capacity(check: &mut Check, capacity: &Value) {
 }
 
 /// Whether a path resolves to `/`.
+/// Whether an absolute path leads to the root.
 fn is_root(path: &str) -> bool {
-    path.starts_with('/') && path.split('/').all(|part| matches!(part, "" | "." | ".."))
+    let mut depth = 0_usize;
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => depth = depth.saturating_sub(1),
+            _ => depth += 1,
+        }
+    }
+    path.starts_with('/') && depth == 0
 }
 
 /// Validates an update: the source is immutable.

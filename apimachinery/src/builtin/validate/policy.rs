@@ -174,7 +174,7 @@ pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
 
 /// Checks that the amounts of a limit are consistent.
 fn validate_limit_consistency(check: &mut Check, item: &Value, path: &str) {
-    let mut resources: Vec<&String> = ["max", "min", "default", "defaultRequest"]
+    let mut resources: Vec<&String> = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"]
         .iter()
         .flat_map(|list| fields(&item[*list]).map(|(name, _)| name))
         .collect();
@@ -228,6 +228,28 @@ fn validate_limit_consistency(check: &mut Check, item: &Value, path: &str) {
                 let field = format!("{path}.{field}[{resource}]");
                 check.invalid(&field, item[value][resource].clone(), detail);
             }
+        }
+        validate_limit_ratio(check, item, resource, path);
+    }
+}
+
+/// Validates the highest ratio of a limit to a request of a resource.
+fn validate_limit_ratio(check: &mut Check, item: &Value, resource: &str, path: &str) {
+    let amount = |list: &str| container::quantity_value(&item[list][resource]);
+    let Some(ratio) = amount("maxLimitRequestRatio") else {
+        return;
+    };
+    let value = &item["maxLimitRequestRatio"][resource];
+    let shown = value.as_str().unwrap_or_default();
+    let path = format!("{path}.maxLimitRequestRatio[{resource}]");
+    if ratio < 1.0 {
+        check.invalid(&path, value.clone(), format!("ratio {shown} is less than 1"));
+    }
+    if let (Some(min), Some(max)) = (amount("min"), amount("max")) {
+        let limit = max / min;
+        if ratio > limit {
+            let detail = format!("ratio {shown} is greater than max/min = {limit:.6}");
+            check.invalid(&path, value.clone(), detail);
         }
     }
 }

@@ -11,6 +11,12 @@ pub(super) fn validate_container_resources(check: &mut Check, container: &Value,
     resource_claims::validate_container_claims(check, resources, spec, path);
 }
 
+/// Validates the overhead of pods like the limits of a container.
+pub(super) fn validate_overhead(check: &mut Check, overhead: &Value, path: &str) {
+    let resources = serde_json::json!({ "limits": overhead });
+    validate_requests_and_limits(check, &resources, path, validate_container_resource_name);
+}
+
 /// Validates pod-level resources.
 pub(super) fn validate_pod_level_resources(check: &mut Check, spec: &Value, path: &str) {
     let resources = &spec["resources"];

@@ -5,14 +5,23 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 #[rustfmt::skip]
-const SPEC: &[FieldRule] = &[
-    ("type", Constraint::OneOf(&["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"])),
-    ("sessionAffinity", Constraint::OneOf(&["ClientIP", "None"])),
+const PORT: &[FieldRule] = &[
+    ("port", Constraint::Port),
+    ("protocol", Constraint::OneOf(&["SCTP", "TCP", "UDP"])),
+    ("targetPort", Constraint::PortOrName),
+    ("appProtocol", Constraint::Format(names::qualified_name_errors)),
+];
+#[rustfmt::skip]
+const SELECTION: &[FieldRule] = &[
     ("selector", Constraint::Labels),
-    ("ports[].port", Constraint::Port),
-    ("ports[].protocol", Constraint::OneOf(&["SCTP", "TCP", "UDP"])),
-    ("ports[].targetPort", Constraint::PortOrName),
-    ("ports[].appProtocol", Constraint::Format(names::qualified_name_errors)),
+    ("sessionAffinity", Constraint::OneOf(&["ClientIP", "None"])),
+];
+#[rustfmt::skip]
+const TYPE: &[FieldRule] = &[
+    ("type", Constraint::OneOf(&["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"])),
+];
+#[rustfmt::skip]
+const INTERNAL_TRAFFIC: &[FieldRule] = &[
     ("internalTrafficPolicy", Constraint::OneOf(&["Cluster", "Local"])),
     ("trafficDistribution", Constraint::OneOf(&["PreferClose", "PreferSameZone", "PreferSameNode"])),
 ];
@@ -31,15 +40,18 @@ pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&
         _ if !headless => drop(check.require(&spec["ports"], "spec.ports")),
         _ => {}
     }
-    check.apply(SPEC, spec, None, "spec");
+    validate_ports(check, spec);
+    check.apply(SELECTION, spec, None, "spec");
     validate_session_affinity(check, spec);
-    validate_ports(check, spec, ty);
     if ty != "ExternalName" {
         cluster_ips::validate_cluster_ips(check, spec, old.map(|old| &old["spec"]));
     }
     validate_external_ips(check, spec, old.map(|old| &old["spec"]));
-    validate_load_balancer_fields(check, spec);
+    check.apply(TYPE, spec, None, "spec");
+    reject_conflicting_ports(check, spec, ty);
+    validate_load_balancer_fields(check, service, old);
     validate_traffic_policies(check, spec);
+    check.apply(INTERNAL_TRAFFIC, spec, None, "spec");
     let ingress_points = service["status"]["loadBalancer"]["ingress"].as_array();
     if ty != "LoadBalancer" && ingress_points.is_some_and(|points| !points.is_empty()) {
         let detail = "may only be used when `spec.type` is 'LoadBalancer'";
@@ -144,7 +156,11 @@ fn validate_external_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
 
 const ONLY_LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
 
-fn validate_load_balancer_fields(check: &mut Check, spec: &Value) {
+/// The annotation that named the source ranges before `loadBalancerSourceRanges` existed.
+const SOURCE_RANGES_ANNOTATION: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
+
+fn validate_load_balancer_fields(check: &mut Check, service: &Value, old: Option<&Value>) {
+    let spec = &service["spec"];
     let is_load_balancer_type = text(spec, "type") == "LoadBalancer";
     let ranges = spec["loadBalancerSourceRanges"].as_array();
     let ranges = ranges.map(Vec::as_slice).unwrap_or_default();
@@ -157,6 +173,24 @@ fn validate_load_balancer_fields(check: &mut Check, spec: &Value) {
         if let Some(reason) = addresses::cidr_error(range) {
             let field = format!("spec.LoadBalancerSourceRanges[{index}]");
             check.invalid(&field, range, reason);
+        }
+    }
+    let annotated = |service: &'_ Value| service["metadata"]["annotations"][SOURCE_RANGES_ANNOTATION].clone();
+    if let (true, Value::String(ranges)) = (ranges.is_empty(), annotated(service)) {
+        let field = format!("metadata.annotations[{SOURCE_RANGES_ANNOTATION}]");
+        if !is_load_balancer_type {
+            check.forbidden(&field, ONLY_LOAD_BALANCER);
+        }
+        let is_new = old.is_none_or(|old| annotated(old) != *ranges);
+        for range in ranges
+            .trim()
+            .split(',')
+            .map(str::trim)
+            .filter(|_| is_new && !ranges.trim().is_empty())
+        {
+            if let Some(reason) = addresses::cidr_error(range) {
+                check.invalid(&field, range, reason);
+            }
         }
     }
     if !is_load_balancer_type && !spec["allocateLoadBalancerNodePorts"].is_null() {
@@ -239,31 +273,43 @@ fn validate_traffic_policies(check: &mut Check, spec: &Value) {
     }
 }
 
-fn validate_ports(check: &mut Check, spec: &Value, ty: &str) {
-    let several = spec["ports"].as_array().is_some_and(|ports| ports.len() > 1);
-    let mut seen_names = BTreeSet::new();
-    let (mut seen, mut node_ports) = (BTreeSet::new(), BTreeSet::new());
+fn validate_ports(check: &mut Check, spec: &Value) {
+    let several = array(&spec["ports"]).len() > 1;
+    let mut seen = BTreeSet::new();
     for (port, path) in items(spec, "ports", "spec") {
-        let name = text(port, "name");
-        if name.is_empty() {
-            if several {
-                check.required(&format!("{path}.name"), "");
+        let (name, field) = (text(port, "name"), format!("{path}.name"));
+        if !name.is_empty() {
+            check.validate_format(&field, name, names::label_errors);
+            if !seen.insert(name) {
+                check.duplicate(&field, name);
             }
-        } else {
-            let messages = names::label_errors(name);
-            check.push_messages(&format!("{path}.name"), name, &messages);
-            if messages.is_empty() && !seen_names.insert(name) {
-                check.duplicate(&format!("{path}.name"), name);
-            }
+        } else if several {
+            check.required(&field, "");
         }
-        let node_port = port["nodePort"].as_i64().unwrap_or_default();
-        if node_port != 0 && ty == "ClusterIP" {
+        check.apply(PORT, port, None, &path);
+    }
+}
+
+/// Rejects node ports of services without them, and ports that several entries have.
+fn reject_conflicting_ports(check: &mut Check, spec: &Value, ty: &str) {
+    let node_port = |port: &Value| port["nodePort"].as_i64().filter(|number| *number != 0);
+    let ports = || items(spec, "ports", "spec");
+    for (port, path) in ports().filter(|_| ty == "ClusterIP") {
+        if node_port(port).is_some() {
             let detail = "may not be used when `type` is 'ClusterIP'";
             check.forbidden(&format!("{path}.nodePort"), detail);
         }
-        if node_port != 0 && !node_ports.insert((text(port, "protocol"), node_port)) {
-            check.duplicate(&format!("{path}.nodePort"), node_port);
+    }
+    let mut seen = BTreeSet::new();
+    for (port, path) in ports() {
+        if let Some(number) = node_port(port)
+            && !seen.insert((text(port, "protocol"), number))
+        {
+            check.duplicate(&format!("{path}.nodePort"), number);
         }
+    }
+    let mut seen = BTreeSet::new();
+    for (port, path) in ports() {
         if !seen.insert((text(port, "protocol"), port["port"].as_i64())) {
             check.duplicate(&path, port.clone());
         }

@@ -16,11 +16,20 @@ const RETENTION_POLICY: &[FieldRule] = &[
     ("whenScaled", Constraint::OneOf(&["Retain", "Delete"])),
 ];
 
-pub(super) fn validate_deployment(check: &mut Check, spec: &Value) {
+/// The annotation by which a Deployment in an old version was rolled back.
+const ROLLBACK_ANNOTATION: &str = "deprecated.deployment.rollback.to";
+
+pub(super) fn validate_deployment(check: &mut Check, deployment: &Value) {
+    let spec = &deployment["spec"];
     check.require_non_negative(spec, &["replicas"], "spec");
     pod_template::validate_selector_and_template(check, spec, "deployment");
     validate_deployment_strategy(check, &spec["strategy"]);
     check.require_non_negative(spec, &["minReadySeconds", "revisionHistoryLimit"], "spec");
+    let revision = text(&deployment["metadata"]["annotations"], ROLLBACK_ANNOTATION);
+    if let Some(revision) = revision.parse::<i64>().ok().filter(|revision| *revision < 0) {
+        let detail = "must be greater than or equal to 0";
+        check.invalid("spec.rollback.version", revision, detail);
+    }
     if let Some(deadline) = spec["progressDeadlineSeconds"].as_i64() {
         check.require_non_negative(spec, &["progressDeadlineSeconds"], "spec");
         if deadline <= spec["minReadySeconds"].as_i64().unwrap_or_default() {
