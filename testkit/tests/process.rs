@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Starts a shell script with a log in the folder.
 fn start(folder: &Path, script: &str) -> ChildProcess {

@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_mins(2);
 const SHORT_PAUSE: Duration = Duration::from_millis(200);
 
 /// Starts an echo server on its own port; it runs until the test ends.

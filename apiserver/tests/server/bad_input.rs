@@ -1,6 +1,6 @@
 //! Malformed requests get an error response, and the server keeps running.
 
-use crate::client::{CONFIG_MAPS, TestServer, config_map};
+use crate::client::{CONFIG_MAPS, TIMEOUT, TestServer, config_map};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -182,17 +182,14 @@ async fn slow_request_body_times_out() {
     });
     // Read to the end: the server closes the connection after the response.
     let mut response = String::new();
-    let whole = tokio::time::timeout(Duration::from_secs(10), read.read_to_string(&mut response));
+    let whole = tokio::time::timeout(TIMEOUT, read.read_to_string(&mut response));
     // Unread bytes in flight may make the close a reset.
     let _ = whole.await.unwrap();
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 504 "), "{head}");
     let status: Value = serde_json::from_str(body).unwrap();
     assert_eq!(status["reason"], "Timeout");
-    tokio::time::timeout(Duration::from_secs(10), trickle)
-        .await
-        .unwrap()
-        .unwrap();
+    tokio::time::timeout(TIMEOUT, trickle).await.unwrap().unwrap();
     let records = server.api.audit().records();
     assert!(
         records
