@@ -6,45 +6,49 @@ use super::{literals, signs};
 use kube_cel::cel::parser::{Expression as Ast, Parser};
 use serde_json::Value;
 use std::fmt;
+use std::sync::Arc;
 
 /// What [`limits`] allow, and more.
 const MAX_RECURSION: u16 = 300;
 
-/// A compiled expression about an admission request.
-pub struct Expression {
+/// A compiled expression about an admission request. Clones share it.
+#[derive(Clone)]
+pub struct Expression(Arc<Compiled>);
+
+struct Compiled {
     text: String,
     depth: Depth,
     /// The expression as it is evaluated, or why it cannot be.
-    compiled: Result<Ast, String>,
+    program: Result<Ast, String>,
 }
 
 impl Expression {
     /// Compiles an expression. One that cannot be compiled fails when it is evaluated.
     pub fn compile(text: &str) -> Self {
         let depth = limits::depth(text);
-        Self {
+        Self(Arc::new(Compiled {
             text: text.to_owned(),
             depth: depth.clone().unwrap_or_default(),
-            compiled: depth.and_then(|depth| with_stack(depth, || parse(text).and_then(lower))),
-        }
+            program: depth.and_then(|depth| with_stack(depth, || parse(text).and_then(lower))),
+        }))
     }
 
     pub(super) fn depth(&self) -> Depth {
-        self.depth
+        self.0.depth
     }
 
     pub(super) fn text(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     pub(super) fn compiled(&self) -> Result<&Ast, &str> {
-        self.compiled.as_ref().map_err(String::as_str)
+        self.0.program.as_ref().map_err(String::as_str)
     }
 }
 
 impl fmt::Debug for Expression {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.text.fmt(formatter)
+        self.0.text.fmt(formatter)
     }
 }
 

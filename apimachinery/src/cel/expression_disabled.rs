@@ -1,7 +1,7 @@
 //! Replaces `expression` without the feature `cel`: expressions are not compiled.
 
 /// An expression that cannot be evaluated.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Expression;
 
 impl Expression {

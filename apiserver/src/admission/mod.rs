@@ -1,6 +1,6 @@
 //! Admission: what the server changes in a write and refuses, beyond the rules of the object's kind. One file a plugin of kube-apiserver,
 //! under its name there; `plugin` has them in its order. `webhooks` calls those of clients, and `policies` evaluates expressions of clients;
-//! `hook_request` is a write as both see it.
+//! `hook_request` is a write as both see it, and `expressions` has what both compile.
 
 mod bound_pod;
 mod certificate_approval;
@@ -10,6 +10,7 @@ mod default_class;
 mod default_ingress_class;
 mod default_storage_class;
 mod default_toleration_seconds;
+mod expressions;
 mod hook_request;
 mod limit_ranger;
 mod match_conditions;

@@ -2,6 +2,7 @@
 
 use super::evaluation::Inputs;
 use super::params::{ParamKind, ParamRef};
+use crate::admission::expressions::Expressions;
 use crate::admission::match_conditions;
 use crate::admission::match_resources::{MatchResources, text, texts};
 use crate::cel::{Authorize, Expression, Variable};
@@ -52,28 +53,31 @@ pub(super) fn is_exempt(resource: &Kind) -> bool {
 
 impl Definition {
     /// Compiles all policies of a table that are bound, each with its object, in the order of their names.
-    pub(super) fn load_bound(store: &Store, policies: &str, bindings: &str) -> Vec<(Self, Arc<Object>)> {
+    pub(super) fn load_bound(
+        store: &Store,
+        (policies, bindings): (&str, &str),
+        expressions: &mut Expressions,
+    ) -> Vec<(Self, Arc<Object>)> {
         let bindings = store.objects(bindings, "");
         let bound = store.objects(policies, "").into_iter().filter_map(|policy| {
             let name = meta::name(policy.value());
             let of_policy = bindings.iter().map(|binding| binding.value());
             let of_policy = of_policy.filter(|binding| binding["spec"]["policyName"] == name);
             let bindings: Vec<Binding> = of_policy.map(Binding::parse).collect();
-            (!bindings.is_empty()).then(|| (Self::parse(policy.value(), bindings), policy))
+            (!bindings.is_empty()).then(|| (Self::parse(policy.value(), bindings, expressions), policy))
         });
         bound.collect()
     }
 
     /// Reads a valid and defaulted policy.
-    fn parse(policy: &Value, bindings: Vec<Binding>) -> Self {
+    fn parse(policy: &Value, bindings: Vec<Binding>, expressions: &mut Expressions) -> Self {
         let spec = &policy["spec"];
+        let names = items(spec, "variables").map(|variable| text(&variable["name"]));
         Self {
             name: meta::name(policy).to_owned(),
             matches: MatchResources::of_policy(&spec["matchConstraints"]),
-            conditions: items(spec, "matchConditions").map(compile).collect(),
-            variables: items(spec, "variables")
-                .map(|variable| (text(&variable["name"]), compile(variable)))
-                .collect(),
+            conditions: expressions.of_items(&spec["matchConditions"]),
+            variables: names.zip(expressions.of_items(&spec["variables"])).collect(),
             fails_closed: spec["failurePolicy"] != "Ignore",
             param_kind: ParamKind::parse(&spec["paramKind"]),
             bindings,
@@ -112,9 +116,4 @@ impl Binding {
 
 pub(super) fn items<'v>(spec: &'v Value, field: &str) -> impl Iterator<Item = &'v Value> {
     spec[field].as_array().into_iter().flatten()
-}
-
-/// Compiles the expression of an item.
-fn compile(item: &Value) -> Expression {
-    Expression::compile(&text(&item["expression"]))
 }

@@ -2,6 +2,7 @@
 
 use super::definition::{Definition, items};
 use super::evaluation::Inputs;
+use crate::admission::expressions::Expressions;
 use crate::admission::hook_request::HookTarget;
 use crate::admission::match_resources::text;
 use crate::apply;
@@ -47,13 +48,16 @@ pub(super) enum MutationError {
 
 impl MutatingPolicy {
     /// Compiles all policies that are bound, in the order of their names.
-    pub(in crate::admission) fn load_all(store: &Store) -> Vec<Self> {
-        let bound = Definition::load_bound(store, MUTATING_POLICIES, MUTATING_BINDINGS);
+    pub(in crate::admission) fn load_all(store: &Store, expressions: &mut Expressions) -> Vec<Self> {
+        let tables = (MUTATING_POLICIES, MUTATING_BINDINGS);
+        let bound = Definition::load_bound(store, tables, expressions);
         let policies = bound.into_iter().map(|(definition, policy)| {
             let spec = &policy.value()["spec"];
             Self {
                 definition,
-                mutations: items(spec, "mutations").map(Mutation::parse).collect(),
+                mutations: items(spec, "mutations")
+                    .map(|mutation| Mutation::parse(mutation, expressions))
+                    .collect(),
                 is_reinvoked: spec["reinvocationPolicy"] == "IfNeeded",
             }
         });
@@ -62,8 +66,8 @@ impl MutatingPolicy {
 }
 
 impl Mutation {
-    fn parse(mutation: &Value) -> Self {
-        let compile = |field: &str| Expression::compile(&text(&mutation[field]["expression"]));
+    fn parse(mutation: &Value, expressions: &mut Expressions) -> Self {
+        let mut compile = |field: &str| expressions.get(&text(&mutation[field]["expression"]));
         match mutation["patchType"].as_str() {
             Some("JSONPatch") => Self::JsonPatch(compile("jsonPatch")),
             _ => Self::ApplyConfiguration(compile("applyConfiguration")),

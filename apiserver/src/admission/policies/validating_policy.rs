@@ -1,6 +1,7 @@
 //! The stored validating policies with their bindings, compiled.
 
 use super::definition::{Definition, items};
+use crate::admission::expressions::Expressions;
 use crate::admission::match_resources::text;
 use crate::cel::Expression;
 use crate::storage::Store;
@@ -41,15 +42,18 @@ pub(super) struct AuditAnnotation {
 
 impl ValidatingPolicy {
     /// Compiles all policies that are bound, in the order of their names.
-    pub(in crate::admission) fn load_all(store: &Store) -> Vec<Self> {
-        let bound = Definition::load_bound(store, VALIDATING_POLICIES, VALIDATING_BINDINGS);
+    pub(in crate::admission) fn load_all(store: &Store, expressions: &mut Expressions) -> Vec<Self> {
+        let tables = (VALIDATING_POLICIES, VALIDATING_BINDINGS);
+        let bound = Definition::load_bound(store, tables, expressions);
         let policies = bound.into_iter().map(|(definition, policy)| {
             let spec = &policy.value()["spec"];
             Self {
                 definition,
-                validations: items(spec, "validations").map(Validation::parse).collect(),
+                validations: items(spec, "validations")
+                    .map(|validation| Validation::parse(validation, expressions))
+                    .collect(),
                 annotations: items(spec, "auditAnnotations")
-                    .map(AuditAnnotation::parse)
+                    .map(|annotation| AuditAnnotation::parse(annotation, expressions))
                     .collect(),
             }
         });
@@ -58,16 +62,16 @@ impl ValidatingPolicy {
 }
 
 impl Validation {
-    fn parse(validation: &Value) -> Self {
+    fn parse(validation: &Value, expressions: &mut Expressions) -> Self {
         let (expression, reason) = (text(&validation["expression"]), text(&validation["reason"]));
         let message_expression = validation["messageExpression"].as_str();
         Self {
-            expression: Expression::compile(&expression),
+            expression: expressions.get(&expression),
             text: expression,
             message: text(&validation["message"]),
             message_expression: message_expression
                 .filter(|expression| !expression.is_empty())
-                .map(Expression::compile),
+                .map(|expression| expressions.get(expression)),
             reason: if reason.is_empty() {
                 "Invalid".to_owned()
             } else {
@@ -78,11 +82,11 @@ impl Validation {
 }
 
 impl AuditAnnotation {
-    fn parse(annotation: &Value) -> Self {
+    fn parse(annotation: &Value, expressions: &mut Expressions) -> Self {
         let expression = text(&annotation["valueExpression"]);
         Self {
             key: text(&annotation["key"]),
-            expression: Expression::compile(&expression),
+            expression: expressions.get(&expression),
             text: expression,
         }
     }

@@ -1,5 +1,6 @@
 //! The stored configurations, compiled.
 
+use crate::admission::expressions::Expressions;
 use crate::admission::match_resources::{MatchResources, text, texts};
 use crate::admission::policies::{
     MUTATING_BINDINGS, MUTATING_POLICIES, MutatingPolicy, VALIDATING_BINDINGS, VALIDATING_POLICIES,
@@ -8,7 +9,7 @@ use crate::admission::policies::{
 use crate::cel::Expression;
 use crate::storage::{Object, Store};
 use crate::webhook_client::ClientConfig;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,17 +48,20 @@ pub(super) struct Hook {
 }
 
 impl HookSet {
-    fn load(store: &Store) -> Self {
-        let hooks = |table: &str| {
+    fn load(store: &Store, expressions: &mut Expressions) -> Self {
+        let mut hooks = |table: &str| {
             // The store sorts by name.
             let configurations = store.objects(table, "");
-            configurations.iter().flat_map(Hook::all).collect()
+            let hooks = configurations
+                .iter()
+                .flat_map(|each| Hook::all(each, expressions));
+            hooks.collect()
         };
         Self {
             mutating: hooks(MUTATING),
             validating: hooks(VALIDATING),
-            mutating_policies: MutatingPolicy::load_all(store),
-            validating_policies: ValidatingPolicy::load_all(store),
+            mutating_policies: MutatingPolicy::load_all(store, expressions),
+            validating_policies: ValidatingPolicy::load_all(store, expressions),
         }
     }
 
@@ -70,24 +74,21 @@ impl HookSet {
 }
 
 impl Hook {
-    fn all(configuration: &Arc<Object>) -> Vec<Self> {
+    fn all(configuration: &Arc<Object>, expressions: &mut Expressions) -> Vec<Self> {
         let object = configuration.value();
         let name = crate::meta::name(object);
         let hooks = object["webhooks"].as_array().into_iter().flatten();
-        hooks.map(|hook| Self::parse(name, hook)).collect()
+        hooks.map(|hook| Self::parse(name, hook, expressions)).collect()
     }
 
     /// Reads a valid and defaulted webhook.
-    pub(super) fn parse(configuration: &str, hook: &Value) -> Self {
-        let conditions = hook["matchConditions"].as_array().into_iter().flatten();
+    pub(super) fn parse(configuration: &str, hook: &Value, expressions: &mut Expressions) -> Self {
         let timeout = hook["timeoutSeconds"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
         Self {
             name: text(&hook["name"]),
             configuration: configuration.to_owned(),
             matches: MatchResources::of_webhook(hook),
-            conditions: conditions
-                .map(|condition| Expression::compile(&text(&condition["expression"])))
-                .collect(),
+            conditions: expressions.of_items(&hook["matchConditions"]),
             fails_closed: hook["failurePolicy"] != "Ignore",
             is_reinvoked: hook["reinvocationPolicy"] == "IfNeeded",
             side_effects: text(&hook["sideEffects"]),
@@ -100,7 +101,10 @@ impl Hook {
 
 /// The compiled webhooks and policies, until a configuration changes.
 #[derive(Debug, Default)]
-pub(crate) struct HookCache(RwLock<Option<CachedHooks>>);
+pub(crate) struct HookCache {
+    cached: RwLock<Option<CachedHooks>>,
+    expressions: Mutex<Expressions>,
+}
 
 /// The webhooks and policies at the newest changes of the tables.
 #[derive(Clone, Debug)]
@@ -109,6 +113,26 @@ struct CachedHooks([u64; 6], Option<Arc<HookSet>>);
 impl HookCache {
     /// Returns all webhooks and bound policies; None if there are none.
     pub(crate) fn current(&self, store: &Store) -> Option<Arc<HookSet>> {
+        if let Ok(hooks) = self.cached(store) {
+            return hooks;
+        }
+        // What one request compiles, others wait for.
+        let mut expressions = self.expressions.lock();
+        self.cached(store).unwrap_or_else(|changes| {
+            expressions.begin();
+            let hooks = HookSet::load(store, &mut expressions);
+            let hooks = (!hooks.is_empty()).then(|| Arc::new(hooks));
+            *self.cached.write() = Some(CachedHooks(changes, hooks.clone()));
+            hooks
+        })
+    }
+
+    /// Returns what is cached.
+    ///
+    /// # Errors
+    ///
+    /// Returns the newest changes of the tables, if it is older.
+    fn cached(&self, store: &Store) -> Result<Option<Arc<HookSet>>, [u64; 6]> {
         let tables = [
             MUTATING,
             VALIDATING,
@@ -118,17 +142,10 @@ impl HookCache {
             VALIDATING_BINDINGS,
         ];
         let changes = tables.map(|table| store.newest_change(table));
-        if changes == [0; 6] {
-            return None;
+        match &*self.cached.read() {
+            _ if changes == [0; 6] => Ok(None),
+            Some(CachedHooks(at, hooks)) if *at == changes => Ok(hooks.clone()),
+            _ => Err(changes),
         }
-        if let Some(CachedHooks(at, hooks)) = &*self.0.read()
-            && *at == changes
-        {
-            return hooks.clone();
-        }
-        let hooks = HookSet::load(store);
-        let hooks = (!hooks.is_empty()).then(|| Arc::new(hooks));
-        *self.0.write() = Some(CachedHooks(changes, hooks.clone()));
-        hooks
     }
 }

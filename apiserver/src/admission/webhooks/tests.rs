@@ -1,5 +1,6 @@
 use super::hook::{Hook, HookSet};
 use super::*;
+use crate::admission::expressions::Expressions;
 use crate::admission::hook_request::{HookOperation, HookRequest};
 use crate::auth::{AuthorizationMode, Authorizer, User};
 use crate::kinds::Catalog;
@@ -41,7 +42,7 @@ fn hook(name: &str, fields: &Value) -> Hook {
     for (key, value) in fields.as_object().unwrap() {
         hook[key] = value.clone();
     }
-    Hook::parse("c", &hook)
+    Hook::parse("c", &hook, &mut Expressions::default())
 }
 
 /// Runs a create of a ConfigMap through mutating webhooks, both rounds; returns the object, and which webhooks were called.
