@@ -1,10 +1,13 @@
 //! YAML input and output.
 
+mod repeated_keys;
 mod scalar_style;
 mod write;
 
 pub use write::write;
 
+use repeated_keys::RepeatedKeys;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
@@ -13,7 +16,7 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 pub struct ParsedYaml {
     /// The first document. Of duplicate keys, the last one wins.
     pub value: Value,
-    /// The strict decoding error of the first duplicate key: `line 2: key "a" already set in map`.
+    /// The strict decoding errors of the duplicate keys: `line 2: key "a" already set in map`.
     pub strict_errors: Vec<String>,
 }
 
@@ -29,7 +32,14 @@ pub fn parse(text: &str) -> Result<ParsedYaml, String> {
         && let Some(key) = why.strip_prefix("duplicate mapping key: ")
     {
         let key = key.split(", set Dup").next().unwrap_or(key);
-        strict_errors.push(format!("line {line}: key {key:?} already set in map"));
+        strict_errors = match parse_first::<RepeatedKeys>(text, DuplicateKeyPolicy::LastWins) {
+            // The parser itself selects among repeated numbers. What follows the first document does not count.
+            Ok(RepeatedKeys(errors)) if errors.is_empty() && !text.contains("\n---") => {
+                vec![format!("line {line}: key {key:?} already set in map")]
+            }
+            Ok(RepeatedKeys(errors)) => errors,
+            Err(_) => vec![],
+        };
         parsed = parse_first(text, DuplicateKeyPolicy::LastWins);
     }
     match parsed {
@@ -45,11 +55,14 @@ pub fn unmarshal_errors(strict_errors: &[String]) -> String {
 }
 
 /// Parses the first document; the error has the line and the message.
-fn parse_first(text: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Value, (u64, String)> {
+fn parse_first<T: Default + DeserializeOwned>(
+    text: &str,
+    duplicate_keys: DuplicateKeyPolicy,
+) -> Result<T, (u64, String)> {
     let options = || serde_saphyr::options! { duplicate_keys: duplicate_keys };
     let parsed = match serde_saphyr::from_str_with_options(text, options()) {
         Err(error) if line_and_message(&error).1.starts_with("multiple YAML documents") => {
-            serde_saphyr::from_multiple_with_options::<Value>(text, options())
+            serde_saphyr::from_multiple_with_options::<T>(text, options())
                 .map(|documents| documents.into_iter().next().unwrap_or_default())
         }
         parsed => parsed,
@@ -83,6 +96,20 @@ mod tests {
         let twice = parse("a: 1\na: 2\n").unwrap();
         assert_eq!(twice.value, json!({ "a": 2 }));
         assert_eq!(twice.strict_errors, [r#"line 2: key "a" already set in map"#]);
+        let text = "a: 1\nb:\n  c: 1\n  c:\n    - 2\na: {d: 1, d: [{e: 1, 'e': 2}]}\na:\n";
+        let expected = [
+            r#"line 5: key "c" already set in map"#,
+            r#"line 6: key "e" already set in map"#,
+            r#"line 6: key "d" already set in map"#,
+            r#"line 6: key "a" already set in map"#,
+            r#"line 7: key "a" already set in map"#,
+        ];
+        assert_eq!(parse(text).unwrap().strict_errors, expected);
+        let second = parse("a: 1\n---\nb: 1\nb: 2\n").unwrap();
+        assert_eq!(second.value, json!({ "a": 1 }));
+        assert!(second.strict_errors.is_empty());
+        let numbers = parse("1: a\n1: b").unwrap();
+        assert_eq!(numbers.strict_errors, [r#"line 2: key "1" already set in map"#]);
         assert_eq!(parse("").unwrap().value, Value::Null);
         assert_eq!(
             parse("a: b: c").unwrap_err(),
