@@ -7,6 +7,17 @@ use crate::meta::names;
 use crate::types::{self, DecodeError, Type};
 use serde_json::{Map, Value};
 
+/// Whether a schema has embedded resources.
+pub(super) fn exist(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => {
+            schema["x-kubernetes-embedded-resource"] == true || fields.values().any(exist)
+        }
+        Value::Array(schemas) => schemas.iter().any(exist),
+        _ => false,
+    }
+}
+
 /// Decodes the metadata of the embedded resources of a value: removes unknown fields, whose paths it adds to `unknown`, and normalizes the
 /// others. Values of wrong types are removed with `drops_malformed`.
 ///

@@ -52,6 +52,7 @@ pub struct Schema {
     patterns: Patterns,
     rules: Option<Rules>,
     ty: Type,
+    has_embedded_resources: bool,
 }
 
 impl Schema {
@@ -64,6 +65,7 @@ impl Schema {
             patterns,
             rules: Rules::compile(schema),
             ty: type_of(schema),
+            has_embedded_resources: embedded_resources::exist(schema),
         }
     }
 
@@ -117,9 +119,13 @@ impl Schema {
         prune::drop_nulls(object, &self.document);
     }
 
-    /// Sets defaults.
+    /// Sets defaults. Those of the metadata of embedded resources may have fields that metadata does not have, which are left out.
     pub fn default(&self, object: &mut Value) {
         prune::default(object, &self.document);
+        if self.has_embedded_resources {
+            // Malformed metadata is removed, so it is no error.
+            embedded_resources::decode(object, &self.document, "", true, &mut Vec::new()).ok();
+        }
     }
 
     /// Validates an object: types and bounds, then embedded resources and list types, then the rules, unless earlier errors prevent their

@@ -10,6 +10,8 @@ use std::cmp::Ordering;
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 /// The bound of 64-bit integers.
 const END_OF_INTEGERS: f64 = 9_223_372_036_854_775_808.0;
+/// From here on, numbers are rounded to an infinite 32-bit float.
+const END_OF_FLOATS: f64 = 3.402_823_567_797_336_6e38;
 
 /// Returns what is wrong with a number of a schema that allows these types.
 pub(super) fn errors(number: &Number, schema: &Value, types: &[&str], path: &str) -> Vec<FieldError> {
@@ -146,7 +148,7 @@ impl Checks<'_> {
                 number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number)
             }
             ("integer", _) => number.fract() == 0.0 && (-END_OF_INTEGERS..END_OF_INTEGERS).contains(&number),
-            ("number", "float") => number.abs() <= f64::from(f32::MAX),
+            ("number", "float") => number.abs() < END_OF_FLOATS,
             _ => true,
         }
     }
@@ -227,6 +229,11 @@ mod tests {
                 json!({ "type": "number", "format": "float" }),
                 json!(1e300),
                 "\"\": Checked value must be of type number with format float in f",
+            ),
+            (
+                json!({ "type": "number", "format": "float" }),
+                json!(3.402_823_5e38),
+                "",
             ),
             (
                 json!({ "type": "integer", "minimum": 3, "exclusiveMinimum": true }),
