@@ -2,6 +2,7 @@
 
 use super::access::{AccessCheck, Authorize};
 use super::authorizer::{self, AuthorizerValue};
+use super::budget::{Budget, OVER_BUDGET};
 use super::expression::Expression;
 use super::functions::{self, REQUEST_RESOURCE, opaque};
 use super::limits::with_stack;
@@ -24,6 +25,8 @@ const MAX_STEPS: usize = 200_000;
 const MAX_NESTED: usize = 12;
 /// The maximum number of permissions that one evaluation checks: kube-apiserver's cost of a check is 350,000.
 const MAX_CHECKS: usize = 2;
+/// The steps that cost as much as the check of a permission.
+const STEPS_OF_CHECK: usize = 70_000;
 
 /// The error of an evaluation that costs too much.
 pub(crate) const OVER_COST: &str = "operation cancelled: actual cost limit exceeded";
@@ -50,8 +53,9 @@ impl Activation {
         values: impl IntoIterator<Item = (&'a str, &'a Value)>,
         variables: &Arc<[Variable]>,
         own: AccessCheck,
+        budget: Budget,
     ) -> Self {
-        let state = Arc::new(State::new(variables.clone()));
+        let state = Arc::new(State::new(variables.clone(), budget));
         let mut context = Context::default().with_all();
         library::register(&mut context);
         functions::register(&mut context, &state);
@@ -69,7 +73,7 @@ impl Activation {
     ///
     /// # Errors
     ///
-    /// Returns the API server's message if the expression cannot be evaluated.
+    /// Returns the API server's message if the expression cannot be evaluated; [`OVER_BUDGET`] if the evaluations cost too much.
     pub fn evaluate(&self, expression: &Expression, authorize: Authorize<'_>) -> Result<Outcome, String> {
         let result = self.resolve(expression, authorize)?;
         Ok(Outcome::from_cel(&result))
@@ -105,6 +109,9 @@ impl Activation {
                 if self.state.is_over_cost() {
                     return Err(failed(OVER_COST));
                 }
+                if self.state.is_over_budget() {
+                    return Err(OVER_BUDGET.to_owned());
+                }
                 return result.map_err(|error| failed(&translate(&error.to_string())));
             }
         }
@@ -128,7 +135,7 @@ impl StepCounter {
 
 /// Adds the functions that expressions are lowered to, for rules, which have no composed variables.
 pub(crate) fn register_functions(context: &mut Context<'_>) -> StepCounter {
-    let state = Arc::new(State::new([].into()));
+    let state = Arc::new(State::new([].into(), Budget::Policy));
     functions::register(context, &state);
     StepCounter(state)
 }
@@ -136,6 +143,7 @@ pub(crate) fn register_functions(context: &mut Context<'_>) -> StepCounter {
 /// What the functions of one activation share.
 pub(super) struct State {
     variables: Arc<[Variable]>,
+    budget: Budget,
     /// The composed variables that have been evaluated.
     computed: Mutex<BTreeMap<String, Result<CelValue, ExecutionError>>>,
     /// The permissions that were asked for.
@@ -143,6 +151,8 @@ pub(super) struct State {
     /// The permissions to ask for.
     pending: Mutex<BTreeSet<AccessCheck>>,
     steps: AtomicUsize,
+    /// The steps of all evaluations, with those that checks of permissions stand for.
+    steps_of_all: AtomicUsize,
     /// How many permissions the evaluation has checked.
     checks: AtomicUsize,
     /// How deeply comprehensions are nested.
@@ -150,13 +160,15 @@ pub(super) struct State {
 }
 
 impl State {
-    fn new(variables: Arc<[Variable]>) -> Self {
+    fn new(variables: Arc<[Variable]>, budget: Budget) -> Self {
         Self {
             variables,
+            budget,
             computed: Mutex::default(),
             decisions: Mutex::default(),
             pending: Mutex::default(),
             steps: AtomicUsize::new(0),
+            steps_of_all: AtomicUsize::new(0),
             checks: AtomicUsize::new(0),
             depth: AtomicUsize::new(0),
         }
@@ -188,6 +200,13 @@ impl State {
     /// Whether the evaluation had too many steps, whatever its result is.
     fn is_over_cost(&self) -> bool {
         self.steps.load(Ordering::Relaxed) > MAX_STEPS
+    }
+
+    /// Adds the steps of the evaluation to those of all; true if these are too many.
+    fn is_over_budget(&self) -> bool {
+        let checks = self.checks.load(Ordering::Relaxed);
+        let steps = self.steps.load(Ordering::Relaxed) + checks * STEPS_OF_CHECK;
+        self.steps_of_all.fetch_add(steps, Ordering::Relaxed) + steps > self.budget.steps()
     }
 
     fn reset(&self) {

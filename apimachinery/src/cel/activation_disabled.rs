@@ -1,6 +1,7 @@
 //! Replaces `activation` without the feature `cel`: no expression can be evaluated, so each is an error.
 
 use super::access::{AccessCheck, Authorize};
+use super::budget::Budget;
 use super::expression::Expression;
 use super::outcome::Outcome;
 use serde_json::Value;
@@ -21,6 +22,7 @@ impl Activation {
         _: impl IntoIterator<Item = (&'a str, &'a Value)>,
         _: &Arc<[Variable]>,
         _: AccessCheck,
+        _: Budget,
     ) -> Self {
         Self
     }

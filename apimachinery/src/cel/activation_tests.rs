@@ -17,7 +17,7 @@ fn activation(variables: &[(&str, &str)]) -> Activation {
         resource: "pods".to_owned(),
         ..AccessCheck::default()
     };
-    Activation::new(values, &variables.collect(), own)
+    Activation::new(values, &variables.collect(), own, Budget::Policy)
 }
 
 fn evaluate_with(variables: &[(&str, &str)], expression: &str) -> Result<Outcome, String> {
@@ -280,6 +280,20 @@ fn endless_comprehensions_end() {
         error.ends_with("operation cancelled: actual cost limit exceeded"),
         "{error}"
     );
+}
+
+#[test]
+fn all_evaluations_together_have_a_limit() {
+    let check = Expression::compile("authorizer.path('/x').check('get').allowed()");
+    let activation = activation(&[]);
+    let outcomes = (0..30).map(|_| activation.evaluate(&check, &|_| None));
+    let outcomes: Vec<_> = outcomes.collect();
+    assert!(
+        outcomes[..28]
+            .iter()
+            .all(|outcome| *outcome == Ok(Outcome::Bool(false)))
+    );
+    assert_eq!(outcomes[28..], [(); 2].map(|()| Err(OVER_BUDGET.to_owned())));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! are in [`crate::schema`]. Selectors of devices are only checked: the scheduler evaluates them.
 //!
 //! Reading order: `expression` with `limits`, `signs` and `literals`, and `lowering` (an expression, compiled), `functions`, `comprehensions`, `list_types`, `type_values`, `library` and
-//! `authorizer` (what it calls), `activation` (its variables, and its evaluation), `patches` (results that change objects), `declarations`,
+//! `authorizer` (what it calls), `activation` (its variables, and its evaluation) with `budget`, `patches` (results that change objects), `declarations`,
 //! `macros`, `positions`, `value_type`, `signatures`, `fields` and `schema_types` (what is declared), `unification`, `checker` and
 //! `constants` (which expressions are valid), `cost` (which rules are too expensive).
 
@@ -14,6 +14,7 @@ mod activation;
 mod activation;
 #[cfg(feature = "cel")]
 mod authorizer;
+mod budget;
 #[cfg(feature = "cel")]
 mod checker;
 #[cfg(feature = "cel")]
@@ -77,6 +78,7 @@ pub use access::{AccessCheck, Authorize};
 pub use activation::{Activation, Variable};
 #[cfg(feature = "cel")]
 pub(crate) use activation::{OVER_COST, StepCounter, register_functions};
+pub use budget::{Budget, OVER_BUDGET};
 pub(crate) use declarations::{
     ANY_TYPE, Declarations, VariableTypes, check_device_selector, check_expression, check_rule, has_rule_type,
 };

@@ -7,6 +7,10 @@ use std::collections::HashMap;
 
 /// The compiled expressions of the newest webhooks and policies, by their texts. A change of one policy compiles its expressions alone.
 #[derive(Debug, Default)]
+#[cfg_attr(
+    not(feature = "cel"),
+    expect(clippy::zero_sized_map_values, reason = "without the feature, expressions are empty")
+)]
 pub(super) struct Expressions {
     previous: HashMap<String, Expression>,
     current: HashMap<String, Expression>,

@@ -5,7 +5,7 @@ use super::params::{ParamKind, ParamRef};
 use crate::admission::expressions::Expressions;
 use crate::admission::match_conditions;
 use crate::admission::match_resources::{MatchResources, text, texts};
-use crate::cel::{Authorize, Expression, Variable};
+use crate::cel::{Authorize, Budget, Expression, Variable};
 use crate::kinds::Kind;
 use crate::meta;
 use crate::storage::{Object, Store};
@@ -95,7 +95,7 @@ impl Definition {
         }
         let authorize: Authorize<'_> = &|check| inputs.request.authorize(check);
         // Conditions do not see the namespace.
-        let activation = inputs.activation(&self.variables, &Value::Null);
+        let activation = inputs.activation(&self.variables, &Value::Null, Budget::Conditions);
         let met = match_conditions::are_met(&self.conditions, &activation, authorize);
         met.or_else(|why| if self.fails_closed { Err(why) } else { Ok(false) })
     }

@@ -3,7 +3,7 @@
 use super::definition::Definition;
 use super::validating_policy::{ValidatingPolicy, Validation};
 use crate::admission::hook_request::HookRequest;
-use crate::cel::{Activation, Authorize, Expression, Outcome, Variable};
+use crate::cel::{Activation, Authorize, Budget, Expression, OVER_BUDGET, Outcome, Variable};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -46,6 +46,16 @@ pub(super) struct Denial {
     pub(super) message: String,
 }
 
+impl Evaluation {
+    /// The policy as a whole cannot be evaluated.
+    fn failed(why: String) -> Self {
+        Self {
+            denials: vec![(0, Denial::error(why))],
+            ..Self::default()
+        }
+    }
+}
+
 impl Denial {
     /// An error, as opposed to a violation.
     pub(super) fn error(message: String) -> Self {
@@ -57,7 +67,12 @@ impl Denial {
 }
 
 impl Inputs<'_> {
-    pub(super) fn activation(&self, variables: &Arc<[Variable]>, namespace: &Value) -> Activation {
+    pub(super) fn activation(
+        &self,
+        variables: &Arc<[Variable]>,
+        namespace: &Value,
+        budget: Budget,
+    ) -> Activation {
         let values = [
             ("object", self.object),
             ("oldObject", self.old),
@@ -65,7 +80,7 @@ impl Inputs<'_> {
             ("namespaceObject", namespace),
             ("params", self.params),
         ];
-        Activation::new(values, variables, self.request.own_access())
+        Activation::new(values, variables, self.request.own_access(), budget)
     }
 }
 
@@ -75,12 +90,7 @@ impl ValidatingPolicy {
         match self.definition.conditions_are_met(inputs) {
             Ok(true) => {}
             Ok(false) => return Evaluation::default(),
-            Err(why) => {
-                return Evaluation {
-                    denials: vec![(0, Denial::error(why))],
-                    ..Evaluation::default()
-                };
-            }
+            Err(why) => return Evaluation::failed(why),
         }
         let authorize: Authorize<'_> = &|check| inputs.request.authorize(check);
         let Definition {
@@ -88,8 +98,15 @@ impl ValidatingPolicy {
             fails_closed,
             ..
         } = &self.definition;
-        let activation = inputs.activation(variables, inputs.namespace);
+        let activation = inputs.activation(variables, inputs.namespace, Budget::Policy);
         let mut evaluation = Evaluation::default();
+        let over_budget = |why: String| {
+            if *fails_closed {
+                Evaluation::failed(why)
+            } else {
+                Evaluation::default()
+            }
+        };
         for (at, validation) in self.validations.iter().enumerate() {
             let denial = match activation.evaluate(&validation.expression, authorize) {
                 Ok(Outcome::Bool(true)) => continue,
@@ -97,6 +114,7 @@ impl ValidatingPolicy {
                     reason: validation.reason.clone(),
                     message: validation.failure_message(&activation),
                 },
+                Err(why) if why == OVER_BUDGET => return over_budget(why),
                 Err(why) if *fails_closed => Denial::error(why),
                 Err(_) => continue,
             };
@@ -119,6 +137,7 @@ impl ValidatingPolicy {
                     annotation.text,
                     outcome.type_name()
                 ),
+                Err(why) if why == OVER_BUDGET => return over_budget(why),
                 Err(why) if *fails_closed => why,
                 Err(_) => continue,
             };

@@ -6,7 +6,7 @@ use crate::admission::expressions::Expressions;
 use crate::admission::hook_request::HookTarget;
 use crate::admission::match_resources::text;
 use crate::apply;
-use crate::cel::{Authorize, Expression};
+use crate::cel::{Authorize, Budget, Expression};
 use crate::kinds::Kind;
 use crate::patch::{self, Decoding, PatchError};
 use crate::status::ApiError;
@@ -82,7 +82,7 @@ impl Mutation {
         target: &HookTarget,
     ) -> Result<Value, MutationError> {
         let kind = &target.kind;
-        let activation = inputs.activation(&policy.variables, inputs.namespace);
+        let activation = inputs.activation(&policy.variables, inputs.namespace, Budget::Policy);
         let authorize: Authorize<'_> = &|check| inputs.request.authorize(check);
         match self {
             Self::ApplyConfiguration(expression) => {

@@ -4,7 +4,7 @@ use super::WebhookContext;
 use super::hook::Hook;
 use crate::admission::hook_request::{HookRequest, HookTarget};
 use crate::admission::match_conditions;
-use crate::cel::Activation;
+use crate::cel::{Activation, Budget};
 use crate::status::ApiError;
 use serde_json::Value;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl HookRequest<'_> {
             ("request", &request),
             ("namespaceObject", &Value::Null),
         ];
-        let activation = Activation::new(variables, &Arc::default(), self.own_access());
+        let activation = Activation::new(variables, &Arc::default(), self.own_access(), Budget::Conditions);
         match match_conditions::are_met(&hook.conditions, &activation, &|check| self.authorize(check)) {
             Ok(are_met) => Ok(are_met),
             Err(_) if !hook.fails_closed => Ok(false),
