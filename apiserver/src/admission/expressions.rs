@@ -9,7 +9,10 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 #[cfg_attr(
     not(feature = "cel"),
-    expect(clippy::zero_sized_map_values, reason = "without the feature, expressions are empty")
+    expect(
+        clippy::zero_sized_map_values,
+        reason = "without the feature, expressions are empty"
+    )
 )]
 pub(super) struct Expressions {
     previous: HashMap<String, Expression>,

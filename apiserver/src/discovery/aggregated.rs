@@ -100,12 +100,12 @@ struct ResponseKind<'a> {
 /// Returns the document of the core group, or of all other groups.
 pub(super) fn document_response(
     catalog: &Catalog,
-    extensions: Extensions,
+    extensions: &Extensions,
     core: bool,
     encoding: Encoding,
 ) -> ApiResponse {
     let groups = group_versions(catalog).into_iter();
-    let items = groups
+    let mut items: Vec<_> = groups
         .filter(|(group, _)| group.is_empty() == core)
         .map(|(group, versions)| GroupDiscovery {
             versions: versions
@@ -114,8 +114,9 @@ pub(super) fn document_response(
                 .collect(),
             metadata: GroupMetadata { name: group },
         })
-        .chain(extensions.into_iter().map(stale_group))
+        .chain(extensions.groups().iter().cloned().map(stale_group))
         .collect();
+    extensions.sort_by_name(&mut items, |group| &group.metadata.name);
     let document = GroupDiscoveryList {
         kind: "APIGroupDiscoveryList",
         api_version: "apidiscovery.k8s.io/v2",

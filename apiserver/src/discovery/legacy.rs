@@ -130,12 +130,15 @@ pub(super) fn api_versions(address: &str) -> ApiVersions {
 }
 
 /// Returns the document of `/apis`.
-pub(super) fn api_group_list(catalog: &Catalog, extensions: Extensions) -> ApiGroupList {
-    let groups = unaggregated_group_versions(catalog).into_iter().chain(extensions);
+pub(super) fn api_group_list(catalog: &Catalog, extensions: &Extensions) -> ApiGroupList {
+    let mut groups = unaggregated_group_versions(catalog);
+    groups.extend_from_slice(extensions.groups());
+    extensions.sort_by_api_service(&mut groups, |(group, _)| group);
     ApiGroupList {
         kind: "APIGroupList",
         api_version: "v1",
         groups: groups
+            .into_iter()
             .filter(|(group, _)| !group.is_empty())
             .map(|(group, versions)| group_entry(group, versions))
             .collect(),
@@ -143,7 +146,8 @@ pub(super) fn api_group_list(catalog: &Catalog, extensions: Extensions) -> ApiGr
 }
 
 /// Returns the document of `/apis/GROUP`.
-pub(super) fn api_group(catalog: &Catalog, extensions: Extensions, name: &str) -> Option<ApiGroup> {
+pub(super) fn api_group(catalog: &Catalog, extensions: &Extensions, name: &str) -> Option<ApiGroup> {
+    let extensions = extensions.groups().iter().cloned();
     let mut groups = group_versions(catalog).into_iter().chain(extensions);
     let (group, versions) = groups.find(|(group, _)| group == name)?;
     Some(ApiGroup {
@@ -308,7 +312,7 @@ mod tests {
             ) && text.contains(pods),
             "{text}"
         );
-        let text = serde_json::to_string(&api_group(&catalog, vec![], "apps")).unwrap();
+        let text = serde_json::to_string(&api_group(&catalog, &Extensions::default(), "apps")).unwrap();
         let version = r#"{"groupVersion":"apps/v1","version":"v1"}"#;
         assert_eq!(
             text,

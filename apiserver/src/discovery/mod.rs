@@ -5,6 +5,7 @@ mod entity_tag;
 mod extensions;
 mod health;
 mod legacy;
+mod metrics;
 mod openapi;
 mod version;
 
@@ -18,12 +19,12 @@ use crate::request::{Query, RequestInfo};
 use crate::status::ApiError;
 use crate::types;
 use entity_tag::EntityTag;
+use extensions::Extensions;
 use http::HeaderValue;
 use http::header::CACHE_CONTROL;
 use http::request::Parts;
 use serde::Serialize;
 use serde_json::json;
-use std::fmt::Write as _;
 
 /// What the documents describe.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +47,7 @@ pub(crate) fn handle(
     let headers = &parts.headers;
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
     let is_core = path == ["api"];
-    let extensions = || extensions::extensions(served.registry, &catalog);
+    let extensions = || Extensions::load(served.registry, &catalog);
     let pretty = query.flag("pretty");
     if (is_core || path == ["apis"])
         && let Some(encoding) = aggregated::negotiate(accept_header(headers), pretty || is_browser(headers))
@@ -60,10 +61,14 @@ pub(crate) fn handle(
             Ok(()) => {
                 // Read first, so that a later change of the groups gets another tag.
                 let revision = served.registry.store.newest_change(API_SERVICES);
-                let extensions = if is_core { vec![] } else { extensions() };
+                let extensions = if is_core {
+                    Extensions::default()
+                } else {
+                    extensions()
+                };
                 let revision = if extensions.is_empty() { 0 } else { revision };
                 let tag = EntityTag::new(catalog.revision().wrapping_add(revision));
-                let document = || aggregated::document_response(&catalog, extensions, is_core, encoding);
+                let document = || aggregated::document_response(&catalog, &extensions, is_core, encoding);
                 let mut response = tag.respond(headers, document);
                 let public = HeaderValue::from_static("public");
                 response.headers_mut().insert(CACHE_CONTROL, public);
@@ -79,8 +84,8 @@ pub(crate) fn handle(
         [""] => Some(json!({ "paths": legacy::root_paths(&catalog) })),
         ["api"] => return ordered(routed(), Some(legacy::api_versions(served.address))),
         ["api", version] => return ordered(routed(), legacy::api_resource_list(&catalog, "", version)),
-        ["apis"] => return ordered(unrouted(), Some(legacy::api_group_list(&catalog, extensions()))),
-        ["apis", group] => return ordered(unrouted(), legacy::api_group(&catalog, extensions(), group)),
+        ["apis"] => return ordered(unrouted(), Some(legacy::api_group_list(&catalog, &extensions()))),
+        ["apis", group] => return ordered(unrouted(), legacy::api_group(&catalog, &extensions(), group)),
         ["apis", group, version] if served.registry.has_extension_server(group, version) => {
             return respond::service_unavailable();
         }
@@ -115,13 +120,8 @@ pub(crate) fn handle(
                 response
             });
         }
-        ["metrics"] => {
-            return respond::bytes(
-                200,
-                "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
-                metrics(served.registry),
-            );
-        }
+        ["metrics"] => return prometheus(metrics::text(served.registry)),
+        ["metrics", "slis"] => return prometheus(metrics::slis()),
         _ => None,
     };
     match document {
@@ -129,6 +129,15 @@ pub(crate) fn handle(
         Some(value) => respond::indented(200, &value, None),
         None => respond::page_not_found(),
     }
+}
+
+/// Responds with metrics.
+fn prometheus(text: String) -> ApiResponse {
+    respond::bytes(
+        200,
+        "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+        text,
+    )
 }
 
 /// Responds with a document, with its fields in the order of its type.
@@ -139,21 +148,4 @@ fn ordered(format: Result<ResponseFormat, ApiError>, document: Option<impl Seria
         (Some(_), Err(error)) => respond::error(ResponseFormat::DEFAULT, &error),
         (None, _) => respond::page_not_found(),
     }
-}
-
-fn metrics(registry: &Registry) -> String {
-    let mut text = String::from(
-        "# HELP apiserver_storage_objects Number of stored objects at the time of last check split by kind.\n\
-         # TYPE apiserver_storage_objects gauge\n",
-    );
-    for kind in registry.catalog().stored() {
-        let count = registry.store.count(&kind.table());
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "apiserver_storage_objects{{resource=\"{}\"}} {count}",
-            kind.group_resource()
-        );
-    }
-    text
 }

@@ -18,7 +18,7 @@ use std::net::IpAddr;
 /// Why a connection to an address fails.
 const NO_CONNECTIONS: &str = "this server does not connect to nodes and pods";
 
-/// The types of node addresses that can be connected to.
+/// The types of node addresses that can be connected to, the preferred ones first.
 const NODE_ADDRESS_TYPES: &[&str] = &[
     "Hostname",
     "InternalDNS",
@@ -189,7 +189,14 @@ fn proxy_service(registry: &Registry, target: &Target) -> Result<ApiError, ApiEr
 
 fn proxy_node(registry: &Registry, target: &Target) -> Result<ApiError, ApiError> {
     let (name, _) = split_address(target, "node")?;
-    check_node_address(registry, target, name)?;
+    let address = check_node_address(registry, target, name)?;
+    let is_allowed = match address.parse() {
+        Ok(address) => is_global_unicast(address),
+        Err(_) => address != "localhost",
+    };
+    if !is_allowed {
+        return Err(ApiError::bad_request("address not allowed"));
+    }
     Ok(unreachable_service())
 }
 
@@ -215,20 +222,18 @@ fn node_name(pod: &Value) -> &str {
     pod["spec"]["nodeName"].as_str().unwrap_or_default()
 }
 
-/// Checks that a node exists and has an address to connect to. The error about a missing node names the kind of the request, as
+/// Checks that a node exists and has an address to connect to, and returns this. The error about a missing node names the kind of the request, as
 /// kube-apiserver's does.
-fn check_node_address(registry: &Registry, target: &Target, name: &str) -> Result<(), ApiError> {
+fn check_node_address(registry: &Registry, target: &Target, name: &str) -> Result<String, ApiError> {
     let nodes = registry.resource("", "nodes")?;
     let node = registry.get(&Target::new(&nodes, "", name));
     let node = node.map_err(|_| ApiError::not_found(&target.kind, name))?;
     let addresses = node.value()["status"]["addresses"].as_array();
     let addresses = addresses.map(Vec::as_slice).unwrap_or_default();
     let text = |address: &Value, key: &str| address[key].as_str().unwrap_or_default().to_owned();
-    if addresses
-        .iter()
-        .any(|address| NODE_ADDRESS_TYPES.contains(&text(address, "type").as_str()))
-    {
-        return Ok(());
+    let of_type = |ty: &&str| addresses.iter().find(|address| text(address, "type") == *ty);
+    if let Some(address) = NODE_ADDRESS_TYPES.iter().find_map(of_type) {
+        return Ok(text(address, "address"));
     }
     let known: Vec<String> = addresses
         .iter()
@@ -241,7 +246,7 @@ fn check_node_address(registry: &Registry, target: &Target, name: &str) -> Resul
     Err(ApiError::new(500, "", why))
 }
 
-/// True for addresses that pods can have: no loopback, link-local, multicast or broadcast address.
+/// True for addresses that pods and nodes can have: no loopback, link-local, multicast or broadcast address.
 fn is_global_unicast(address: IpAddr) -> bool {
     let is_local = match address {
         IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),

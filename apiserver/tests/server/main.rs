@@ -7,6 +7,7 @@ mod cached_documents;
 mod certificates;
 mod client;
 mod custom_resource_definitions;
+mod extension_servers;
 mod fuzz;
 mod garbage_collection;
 mod housekeeping;
