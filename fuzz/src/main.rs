@@ -6,6 +6,7 @@
 #![no_main]
 
 mod api_request;
+mod expression;
 mod request_seeds;
 mod seeds;
 mod targets;

@@ -1,19 +1,21 @@
 //! The fuzz targets.
 
-use crate::{api_request, request_seeds, seeds};
+use crate::{api_request, expression, request_seeds, seeds};
 use kubewright::cache::fuzzing;
 use std::{path::Path, sync::OnceLock};
 
 type Target = fn(&[u8]);
 
 /// A target fails by a panic. libFuzzer also fails inputs that take ten seconds or two gigabytes.
-const TARGETS: [(&str, Target, fn() -> Vec<Vec<u8>>); 5] = [
+const TARGETS: [(&str, Target, fn() -> Vec<Vec<u8>>); 6] = [
     // The scan of the cache agrees with a JSON parser on everything that it accepts.
     ("cache-line", fuzzing::line, seeds::watch_lines),
     ("cache-list", fuzzing::list, seeds::lists),
     ("cache-lines", fuzzing::lines, seeds::watch_bodies),
     // Delta encoding is lossless.
     ("cache-differences", fuzzing::differences, seeds::object_pairs),
+    // Expressions neither panic nor take for ever, and valid ones can be compiled.
+    ("expression", expression::run, expression::seeds),
     // The API server gives a well-formed response to any request: decoders, selectors, patches, apply, validation.
     ("api-request", api_request::run, request_seeds::requests),
 ];

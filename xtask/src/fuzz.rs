@@ -79,10 +79,15 @@ fn fuzz(root: &Path, folder: &Path, program: &Path, target: &str, seconds: u64) 
     for folder in [&corpus, &findings] {
         fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
+    let dictionary = if target == "expression" {
+        "fuzz/cel.dict"
+    } else {
+        "fuzz/json.dict"
+    };
     let output = Command::new(program)
         .arg(&corpus)
         .arg(format!("-max_total_time={seconds}"))
-        .arg(format!("-dict={}", root.join("fuzz/json.dict").display()))
+        .arg(format!("-dict={}", root.join(dictionary).display()))
         .arg(format!("-artifact_prefix={}/{target}-", findings.display()))
         .args([
             "-timeout=10",
