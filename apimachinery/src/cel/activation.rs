@@ -127,6 +127,11 @@ impl StepCounter {
         self.0.reset();
     }
 
+    /// The steps of the evaluation.
+    pub(crate) fn count(&self) -> usize {
+        self.0.steps.load(Ordering::Relaxed)
+    }
+
     /// Whether the evaluation had too many steps, whatever its result is.
     pub(crate) fn is_over_cost(&self) -> bool {
         self.0.is_over_cost()

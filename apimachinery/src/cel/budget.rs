@@ -9,14 +9,14 @@ pub const OVER_BUDGET: &str =
 pub enum Budget {
     /// Of match conditions: kube-apiserver limits their cost to 2,500,000.
     Conditions,
-    /// Of a policy: 10,000,000.
+    /// Of a policy, or of the rules of an object: 10,000,000.
     Policy,
 }
 
 #[cfg(feature = "cel")]
 impl Budget {
     /// The steps of comprehensions that it allows, each of which costs 5 or more.
-    pub(super) fn steps(self) -> usize {
+    pub(crate) fn steps(self) -> usize {
         match self {
             Self::Conditions => 500_000,
             Self::Policy => 2_000_000,

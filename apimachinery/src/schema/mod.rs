@@ -219,6 +219,9 @@ struct Violations {
     /// Whether a rule was too expensive: no further ones are evaluated.
     #[cfg(feature = "cel")]
     is_over_cost: bool,
+    /// The steps of all evaluations.
+    #[cfg(feature = "cel")]
+    steps: usize,
 }
 
 #[cfg(test)]

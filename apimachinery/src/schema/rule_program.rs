@@ -1,7 +1,8 @@
 //! A compiled rule, and its evaluation by kube-cel.
 
 use crate::cel::{
-    Depth, OVER_COST, StepCounter, compile_rule, register_functions, register_library, translate, with_stack,
+    Budget, Depth, OVER_COST, StepCounter, compile_rule, register_functions, register_library, translate,
+    with_stack,
 };
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::parser::Expression;
@@ -37,6 +38,8 @@ pub(super) enum Violation {
     Failed(String),
     /// Its evaluation costs too much.
     OverCost,
+    /// All evaluations of an object cost too much.
+    OverBudget,
 }
 
 impl RuleProgram {
@@ -68,7 +71,13 @@ impl RuleProgram {
     }
 
     /// Returns why the rule does not hold. A rule that compares with the old value holds if there is none, unless it is optional.
-    pub(super) fn evaluate(&self, value: &CelValue, old: Option<&CelValue>) -> Option<Violation> {
+    /// Adds the steps of the evaluation to those of the object.
+    pub(super) fn evaluate(
+        &self,
+        value: &CelValue,
+        old: Option<&CelValue>,
+        steps_of_object: &mut usize,
+    ) -> Option<Violation> {
         let (rule, depth) = match &self.rule {
             Ok(rule) => rule,
             Err(why) => return Some(Violation::Failed(translate(why))),
@@ -76,10 +85,16 @@ impl RuleProgram {
         if old.is_none() && !self.old_is_optional && self.reads_old() {
             return None;
         }
-        with_stack(*depth, || self.resolve(rule, value, old))
+        with_stack(*depth, || self.resolve(rule, value, old, steps_of_object))
     }
 
-    fn resolve(&self, rule: &Expression, value: &CelValue, old: Option<&CelValue>) -> Option<Violation> {
+    fn resolve(
+        &self,
+        rule: &Expression,
+        value: &CelValue,
+        old: Option<&CelValue>,
+        steps_of_object: &mut usize,
+    ) -> Option<Violation> {
         CONTEXT.with(|(context, steps)| {
             steps.reset();
             let mut scope = context.new_inner_scope();
@@ -92,6 +107,10 @@ impl RuleProgram {
             let result = CelValue::resolve(rule, &scope);
             if steps.is_over_cost() {
                 return Some(Violation::OverCost);
+            }
+            *steps_of_object += steps.count();
+            if *steps_of_object > Budget::Policy.steps() {
+                return Some(Violation::OverBudget);
             }
             match result {
                 Ok(CelValue::Bool(true)) => None,

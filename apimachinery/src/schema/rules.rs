@@ -14,7 +14,7 @@
 use super::rule_program::{RuleProgram, Violation};
 use super::unchanged::Correlation;
 use super::{Violations, field_path, lists, rule_text, rule_values};
-use crate::cel::OVER_COST;
+use crate::cel::{OVER_BUDGET, OVER_COST};
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
 use serde_json::Value;
@@ -107,11 +107,11 @@ impl Rules {
                 }
             });
             for rule in &self.own {
-                let Some(violation) = rule.program.evaluate(&shown, old.as_ref()) else {
+                let Some(violation) = rule.program.evaluate(&shown, old.as_ref(), &mut found.steps) else {
                     continue;
                 };
                 let error = rule.error(&violation, value, schema, path);
-                if matches!(violation, Violation::OverCost) {
+                if matches!(violation, Violation::OverCost | Violation::OverBudget) {
                     found.errors.push(error);
                     found.is_over_cost = true;
                     return;
@@ -208,6 +208,10 @@ impl Rule {
             Violation::False(result) => self.failure_message(result),
             Violation::Failed(why) => return self.evaluation_error(why, schema, path),
             Violation::OverCost => return self.cost_error(schema, path),
+            Violation::OverBudget => {
+                let ty = schema["type"].as_str().unwrap_or_default();
+                return FieldError::invalid(path, ty, OVER_BUDGET);
+            }
         };
         let mut value = value.clone();
         floats_to_integers(&mut value);

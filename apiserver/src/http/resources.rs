@@ -276,6 +276,7 @@ async fn list(context: &RequestContext<'_>, target: &Target) -> Result<ApiRespon
     let registry = &context.state.registry;
     if let Some(revision) = options.revision
         && options.version_match != ResourceVersionMatch::Exact
+        && options.continue_token.is_empty()
         && !registry
             .store
             .wait_for_revision(revision, FRESH_READ_TIMEOUT)

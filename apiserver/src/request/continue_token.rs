@@ -1,5 +1,6 @@
 //! Continue tokens of paged lists: the last key of the page and the resource version of the list.
 
+use crate::quote::quoted;
 use crate::status::ApiError;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine as _};
@@ -35,9 +36,11 @@ impl ContinueToken {
             invalid_token(&format!("illegal base64 data at input byte {at}"))
         })?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|_| {
-            let first = String::from_utf8_lossy(&bytes).chars().next().unwrap_or(' ');
+            let first = bytes.first().map_or(' ', |byte| char::from(*byte));
+            let first = quoted(&first.to_string());
             invalid_token(&format!(
-                "invalid character '{first}' looking for beginning of value"
+                "invalid character '{}' looking for beginning of value",
+                first.trim_matches('"')
             ))
         })?;
         if value["v"] != "meta.k8s.io/v1" {

@@ -97,23 +97,24 @@ impl ListOptions {
         // kube-apiserver parses numbers before selectors; the first error wins.
         let limit = parse_int(query, "limit")?;
         let timeout = parse_int(query, "timeoutSeconds")?;
+        let revision = parse_revision(query.get("resourceVersion"));
+        let continue_token = query.get("continue").to_owned();
         let options = Self {
             labels: LabelSelector::parse(query.get("labelSelector"))?,
             fields: FieldSelector::parse(query.get("fieldSelector"))?,
-            revision: parse_revision(query.get("resourceVersion")).map_err(|cause| {
-                if watches {
-                    unparsable_version_error(&cause)
-                } else {
-                    ApiError::bad_request(format!("invalid resource version: {cause}"))
-                }
-            })?,
+            // Beside a continue token, any version but 0 is refused.
+            revision: match &revision {
+                Err(_) if !watches && !continue_token.is_empty() => Some(u64::MAX),
+                Err(_) => None,
+                Ok(revision) => *revision,
+            },
             version_match: match query.get("resourceVersionMatch") {
                 "Exact" => ResourceVersionMatch::Exact,
                 "NotOlderThan" => ResourceVersionMatch::NotOlderThan,
                 _ => ResourceVersionMatch::Unset,
             },
             limit: usize::try_from(limit.unwrap_or(0)).unwrap_or(0),
-            continue_token: query.get("continue").to_owned(),
+            continue_token,
             timeout,
             bookmarks: query.flag("allowWatchBookmarks"),
             initial_events: query
@@ -121,10 +122,15 @@ impl ListOptions {
                 .then(|| query.flag("sendInitialEvents")),
         };
         let causes = options.validate(query, watches);
-        if causes.is_empty() {
-            Ok(options)
-        } else {
-            Err(ApiError::invalid_of("meta.k8s.io", "ListOptions", "", &causes))
+        if !causes.is_empty() {
+            return Err(ApiError::invalid_of("meta.k8s.io", "ListOptions", "", &causes));
+        }
+        match revision {
+            Err(cause) if watches => Err(unparsable_version_error(&cause)),
+            Err(cause) if options.continue_token.is_empty() => Err(ApiError::bad_request(format!(
+                "invalid resource version: {cause}"
+            ))),
+            _ => Ok(options),
         }
     }
 
@@ -155,11 +161,12 @@ impl ListOptions {
             }
             return causes;
         }
-        if self.initial_events.is_some() {
+        let of_events = self.initial_events.map(|_| {
             let why = "sendInitialEvents is forbidden for list";
-            causes.push(Cause::forbidden("sendInitialEvents", why));
-        }
+            Cause::forbidden("sendInitialEvents", why)
+        });
         if text.is_empty() {
+            causes.extend(of_events);
             return causes;
         }
         if query.get("resourceVersion").is_empty() {
@@ -174,6 +181,7 @@ impl ListOptions {
             let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
             causes.push(Cause::forbidden(field, why));
         }
+        causes.extend(of_events);
         causes
     }
 
