@@ -6,10 +6,12 @@ use crate::crd::{CustomResourceDefinition, ScalePaths};
 use crate::kinds::{Kind, convert};
 use crate::meta;
 use crate::status::{ApiError, Cause};
-use crate::strategy::{self, AllocationError};
+use crate::strategy::{self, AllocationError, ServiceNetworks};
 use crate::types::ExplicitEmptyFields;
 use parking_lot::Mutex;
 use serde_json::Value;
+
+const SERVICE_CIDRS: &str = "servicecidrs.networking.k8s.io";
 
 /// Validates a new object, or one that replaces `old`.
 pub(super) fn validate(
@@ -216,7 +218,10 @@ impl Registry {
             .map(|service| service.value())
             .chain(reserved.iter());
         let others = others.filter(|other| meta::uid(other) != uid);
-        let causes = match strategy::allocate(kind, object, old, others, self.service_network, dry_run) {
+        let service_cidrs = self.store.objects(SERVICE_CIDRS, "");
+        let service_cidrs = service_cidrs.iter().map(|object| object.value());
+        let networks = ServiceNetworks::new(self.service_network, service_cidrs);
+        let causes = match strategy::allocate(kind, object, old, others, &networks, dry_run) {
             Ok(()) if dry_run => return Ok(None),
             Ok(()) => {
                 reserved.push(object.clone());

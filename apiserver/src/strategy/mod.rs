@@ -25,6 +25,7 @@ pub(crate) use node_ports::AllocationError;
 pub(crate) use pods::{
     APP_ARMOR_ANNOTATION_PREFIX, SECCOMP_ANNOTATION_PREFIX, SECCOMP_POD_ANNOTATION, preserve_pod_status,
 };
+pub(crate) use service_network::ServiceNetworks;
 pub use service_network::{ServiceNetwork, ServiceNetworkError};
 pub(crate) use signing_requests::{keep_writable_part, set_requester};
 
@@ -294,11 +295,11 @@ pub(crate) fn allocate<'a>(
     object: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
-    network: ServiceNetwork,
+    networks: &ServiceNetworks,
     dry_run: bool,
 ) -> Result<(), AllocationError> {
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Service") => services::allocate(object, old, others, network, dry_run),
+        ("", "Service") => services::allocate(object, old, others, networks, dry_run),
         _ => Ok(()),
     }
 }

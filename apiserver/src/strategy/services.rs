@@ -1,7 +1,7 @@
 //! The strategy of Services: cluster IPs, and fields that depend on the type.
 
 use super::node_ports::{self, AllocationError, PortAllocator};
-use super::{ServiceNetwork, ip_families};
+use super::{ServiceNetworks, ip_families};
 use crate::builtin::{is_externally_accessible, is_load_balancer, needs_health_check};
 use crate::meta::{self, text};
 use crate::status::Cause;
@@ -120,7 +120,7 @@ pub(super) fn allocate<'a>(
     service: &mut Value,
     old: Option<&Value>,
     others: impl Iterator<Item = &'a Value> + Clone,
-    network: ServiceNetwork,
+    networks: &ServiceNetworks,
     dry_run: bool,
 ) -> Result<(), AllocationError> {
     // A service without a name gets no cluster IP, because an IPAddress needs a parent.
@@ -134,7 +134,7 @@ pub(super) fn allocate<'a>(
     }
     ip_families::default_ip_families(spec, old.map(|old| &old["spec"]))?;
     if old.is_none_or(|old| old["spec"]["type"] == "ExternalName") {
-        allocate_cluster_ip(spec, is_named, &others, network, dry_run)?;
+        allocate_cluster_ip(spec, is_named, &others, networks, dry_run)?;
     }
     let ports = others.flat_map(|other| node_ports::all_node_ports(&other["spec"]));
     let mut allocator = PortAllocator {
@@ -162,7 +162,7 @@ fn allocate_cluster_ip<'a>(
     spec: &mut Map<String, Value>,
     is_named: bool,
     others: &(impl Iterator<Item = &'a Value> + Clone),
-    network: ServiceNetwork,
+    networks: &ServiceNetworks,
     dry_run: bool,
 ) -> Result<(), Cause> {
     let in_use = || {
@@ -184,12 +184,12 @@ fn allocate_cluster_ip<'a>(
     };
     match requested.as_str() {
         "" if dry_run => {
-            let address = network.address().to_string();
+            let address = networks.address().to_string();
             spec.insert("clusterIPs".into(), json!([address]));
             spec.insert("clusterIP".into(), json!(address));
         }
         "" => {
-            let mut addresses = network.addresses().map(|address| address.to_string());
+            let mut addresses = networks.addresses().map(|address| address.to_string());
             let Some(address) = addresses.find(|address| !in_use().any(|in_use| in_use == address)) else {
                 return Err(rejected(": range is full".to_owned()));
             };
@@ -203,13 +203,13 @@ fn allocate_cluster_ip<'a>(
             spec.insert("clusterIP".into(), json!(address));
         }
         "None" => {}
-        address if !network.contains(address) && !dry_run => {
+        address if !networks.contains(address) && !dry_run => {
             let reason = format!(" {address}: the provided network does not match the current range");
             return Err(rejected(reason));
         }
-        address if !network.contains(address) => {
+        address if !networks.contains(address) => {
             return Err(rejected(format!(
-                " {address}: the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
+                " {address}: the provided IP ({address}) is not in the valid range. The range of valid IPs is {networks}"
             )));
         }
         address if !dry_run && in_use().any(|in_use| in_use == address) => {
@@ -223,15 +223,16 @@ fn allocate_cluster_ip<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strategy::ServiceNetwork;
 
     #[test]
     fn addresses_and_ports_are_allocated_once() {
-        let network = ServiceNetwork::default();
+        let networks = &ServiceNetworks::new(ServiceNetwork::default(), [].into_iter());
         let service = json!({ "metadata": { "name": "a" }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }, { "port": 81 }] } });
         let (mut first, mut second) = (service.clone(), service);
-        assert_eq!(allocate(&mut first, None, [].iter(), network, false), Ok(()));
+        assert_eq!(allocate(&mut first, None, [].iter(), networks, false), Ok(()));
         assert_eq!(
-            allocate(&mut second, None, [first.clone()].iter(), network, false),
+            allocate(&mut second, None, [first.clone()].iter(), networks, false),
             Ok(())
         );
         assert_eq!(
@@ -243,13 +244,13 @@ mod tests {
             json!([{ "port": 80 }, { "port": 80, "protocol": "UDP" }, { "port": 81, "nodePort": 30000 }]);
         let mut shared =
             json!({ "metadata": { "name": "c" }, "spec": { "type": "NodePort", "ports": both } });
-        let rejected = allocate(&mut shared, None, [].iter(), network, false).unwrap_err();
+        let rejected = allocate(&mut shared, None, [].iter(), networks, false).unwrap_err();
         assert!(
             format!("{rejected:?}").contains("already allocated"),
             "{rejected:?}"
         );
         shared["spec"]["ports"][2]["nodePort"] = json!(31000);
-        assert_eq!(allocate(&mut shared, None, [].iter(), network, false), Ok(()));
+        assert_eq!(allocate(&mut shared, None, [].iter(), networks, false), Ok(()));
         let node_ports: Vec<_> = (0..3)
             .map(|port| shared["spec"]["ports"][port]["nodePort"].as_u64())
             .collect();
@@ -259,14 +260,14 @@ mod tests {
             ("10.1.0.3", "does not match the current range"),
         ] {
             let mut third = json!({ "metadata": { "name": "b" }, "spec": { "clusterIP": address } });
-            let rejected = allocate(&mut third, None, [second.clone()].iter(), network, false).unwrap_err();
+            let rejected = allocate(&mut third, None, [second.clone()].iter(), networks, false).unwrap_err();
             assert!(format!("{rejected:?}").contains(reason), "{rejected:?}");
         }
         // A dry run allocates nothing.
         let mut dry = json!({ "metadata": { "name": "d" }, "spec": { "clusterIP": "10.0.0.3" } });
-        assert_eq!(allocate(&mut dry, None, [second].iter(), network, true), Ok(()));
+        assert_eq!(allocate(&mut dry, None, [second].iter(), networks, true), Ok(()));
         let mut dry = json!({ "spec": {} });
-        assert_eq!(allocate(&mut dry, None, [].iter(), network, true), Ok(()));
+        assert_eq!(allocate(&mut dry, None, [].iter(), networks, true), Ok(()));
         assert_eq!(dry["spec"]["clusterIP"], "10.0.0.0");
     }
 }
