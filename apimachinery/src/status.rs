@@ -210,15 +210,15 @@ impl ApiError {
         Self::invalid_of(group, kind, name, causes)
     }
 
-    /// 422 for a kind that is not served, such as `ListOptions`. The message names each cause once.
+    /// 422 for a kind that is not served, such as `ListOptions`. Each cause is reported once.
     pub fn invalid_of(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
         let mut seen = BTreeSet::new();
-        let distinct: Vec<Cause> = causes
+        let causes: Vec<Cause> = causes
             .iter()
             .filter(|cause| seen.insert(*cause))
             .cloned()
             .collect();
-        let text = Cause::join(&distinct);
+        let text = Cause::join(&causes);
         let qualified = if group.is_empty() {
             kind.to_owned()
         } else {
@@ -366,7 +366,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn message_names_several_causes_once_and_details_have_all() {
+    fn several_causes_are_joined_in_brackets_without_duplicates() {
         let [a, b] = [Cause::required("a", ""), Cause::forbidden("b", "no")];
         let causes = [a.clone(), b, a];
         let error = ApiError::invalid_of("demo.dev", "Foo", "x", &causes);
@@ -380,7 +380,6 @@ mod tests {
                 "name": "x", "group": "demo.dev", "kind": "Foo", "causes": [
                     { "reason": "FieldValueRequired", "message": "Required value", "field": "a" },
                     { "reason": "FieldValueForbidden", "message": "Forbidden: no", "field": "b" },
-                    { "reason": "FieldValueRequired", "message": "Required value", "field": "a" },
                 ],
             })
         );

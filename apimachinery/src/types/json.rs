@@ -381,15 +381,11 @@ impl<'a> JsonReader<'a> {
 }
 
 fn syntax_error(byte: u8, context: &str) -> String {
+    let quoted = quoted(&char::from(byte).to_string());
     let shown = match byte {
         b'\'' => "'\\''".to_owned(),
         b'"' => "'\"'".to_owned(),
-        b'\n' => "'\\n'".to_owned(),
-        b'\r' => "'\\r'".to_owned(),
-        b'\t' => "'\\t'".to_owned(),
-        b'\\' => "'\\\\'".to_owned(),
-        0..0x20 | 0x7f => format!("'\\x{byte:02x}'"),
-        _ => format!("'{}'", char::from(byte)),
+        _ => format!("'{}'", quoted.trim_matches('"')),
     };
     format!("invalid character {shown} {context}")
 }

@@ -1,10 +1,15 @@
 //! Continue tokens of paged lists: the last key of the page and the resource version of the list.
 
-use crate::quote::quoted;
 use crate::status::ApiError;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use crate::types;
+use base64::alphabet::URL_SAFE;
+use base64::engine::GeneralPurpose;
+use base64::engine::general_purpose::{NO_PAD, URL_SAFE_NO_PAD};
 use base64::{DecodeError, Engine as _};
-use serde_json::{Value, json};
+use serde_json::json;
+
+/// Ignores the bits that remain behind the last byte, as Go does.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// A decoded continue token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,21 +33,14 @@ impl ContinueToken {
                 "invalid continue token: continue key is not valid: {why}"
             ))
         };
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| {
+        let bytes = LENIENT.decode(text).map_err(|error| {
             let at = match error {
                 DecodeError::InvalidByte(at, _) => at,
                 _ => text.len() / 4 * 4,
             };
             invalid_token(&format!("illegal base64 data at input byte {at}"))
         })?;
-        let value: Value = serde_json::from_slice(&bytes).map_err(|_| {
-            let first = bytes.first().map_or(' ', |byte| char::from(*byte));
-            let first = quoted(&first.to_string());
-            invalid_token(&format!(
-                "invalid character '{}' looking for beginning of value",
-                first.trim_matches('"')
-            ))
-        })?;
+        let value = types::decode(&bytes).map_err(|why| invalid_token(&why))?.value;
         if value["v"] != "meta.k8s.io/v1" {
             let version = value["v"].as_str().unwrap_or_default();
             return Err(invalid_token(&format!(

@@ -54,8 +54,6 @@ fn validate_template(check: &mut Check, template: &Value, kind: &str) {
         spec.remove("hostname");
     }
     pod::validate_template(check, &template, PATH);
-    // kube-apiserver validates them twice.
-    check.validate_labels_and_annotations(&template["metadata"], PATH);
 }
 
 /// Requires the template's pods to always restart. `kind` is the kind that kube-apiserver's message names.
