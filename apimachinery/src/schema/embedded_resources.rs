@@ -7,13 +7,21 @@ use crate::meta::names;
 use crate::types::{self, DecodeError, Type};
 use serde_json::{Map, Value};
 
-/// Whether a schema has embedded resources.
-pub(super) fn exist(schema: &Value) -> bool {
+/// Whether a schema has defaults in the metadata of embedded resources.
+pub(super) fn have_metadata_defaults(schema: &Value) -> bool {
+    let Value::Object(fields) = schema else {
+        return schema
+            .as_array()
+            .is_some_and(|schemas| schemas.iter().any(have_metadata_defaults));
+    };
+    let is_embedded = schema["x-kubernetes-embedded-resource"] == true;
+    is_embedded && has_default(&schema["properties"]["metadata"])
+        || fields.values().any(have_metadata_defaults)
+}
+
+fn has_default(schema: &Value) -> bool {
     match schema {
-        Value::Object(fields) => {
-            schema["x-kubernetes-embedded-resource"] == true || fields.values().any(exist)
-        }
-        Value::Array(schemas) => schemas.iter().any(exist),
+        Value::Object(fields) => fields.contains_key("default") || fields.values().any(has_default),
         _ => false,
     }
 }

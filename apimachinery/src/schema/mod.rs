@@ -52,7 +52,7 @@ pub struct Schema {
     patterns: Patterns,
     rules: Option<Rules>,
     ty: Type,
-    has_embedded_resources: bool,
+    has_metadata_defaults: bool,
 }
 
 impl Schema {
@@ -65,7 +65,7 @@ impl Schema {
             patterns,
             rules: Rules::compile(schema),
             ty: type_of(schema),
-            has_embedded_resources: embedded_resources::exist(schema),
+            has_metadata_defaults: embedded_resources::have_metadata_defaults(schema),
         }
     }
 
@@ -122,7 +122,7 @@ impl Schema {
     /// Sets defaults. Those of the metadata of embedded resources may have fields that metadata does not have, which are left out.
     pub fn default(&self, object: &mut Value) {
         prune::default(object, &self.document);
-        if self.has_embedded_resources {
+        if self.has_metadata_defaults {
             // Malformed metadata is removed, so it is no error.
             embedded_resources::decode(object, &self.document, "", true, &mut Vec::new()).ok();
         }

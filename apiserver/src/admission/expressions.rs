@@ -20,7 +20,7 @@ pub(super) struct Expressions {
 }
 
 impl Expressions {
-    /// Begins anew. What is not asked for until the next call is dropped then.
+    /// Starts a load of all webhooks and policies. Drops the expressions that the last load did not use.
     pub(super) fn begin(&mut self) {
         self.previous = std::mem::take(&mut self.current);
     }

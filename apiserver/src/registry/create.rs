@@ -111,14 +111,14 @@ impl Registry {
         if !context.options.dry_run {
             metadata::clear_self_link(&mut object);
         }
-        let sent_job = (kind.kind == "Job").then(|| object.clone());
+        let sent_spec = (kind.kind == "Job").then(|| object["spec"].clone());
         self.mutate(&write, &mut object, warnings)?;
         if let WriteChange::Create {
             labels_from_template, ..
         } = &mut write.change
         {
             // Admission that changes a job replaces it by a copy, too.
-            *labels_from_template &= sent_job.is_none_or(|sent| sent["spec"] == object["spec"]);
+            *labels_from_template &= sent_spec.is_none_or(|sent| sent == object["spec"]);
         }
         check_namespace(target, &mut object)?;
         self.check_rbac_escalation(target, None, &object, context.user)?;

@@ -1,7 +1,7 @@
 //! The registry: the verbs on objects (create, get, list, update, patch, delete), independent of transport and authentication.
 //!
 //! Reading order: `decode` (what the body of a request must be), `write` (the way of every object into the store) with `quota_charges`, then
-//! the verbs: `create`, `read`, `update`, `patch`, `apply`, `delete`, and what is answered without being stored: `reviews`. Everything here is
+//! the verbs: `create`, `read`, `update`, `patch`, `apply`, `delete`, and what is answered without being stored: `reviews` with `review_selectors`. Everything here is
 //! synchronous, and short unless a write calls webhooks; no lock is held across a call.
 
 mod apply;
@@ -24,6 +24,7 @@ mod quota_charges;
 mod rbac_escalation;
 mod read;
 mod retry;
+mod review_selectors;
 mod reviews;
 mod scale;
 mod service_addresses;

@@ -40,9 +40,13 @@ pub(super) fn validate_canonical_cidr(check: &mut Check, text: &str, path: &str)
 }
 
 fn reject_other_form(check: &mut Check, text: &str, canonical: &str, path: &str) {
-    if text != canonical {
-        check.invalid(path, text, format!("must be in canonical form ({canonical:?})"));
+    if let Some(detail) = other_form_error(text, canonical) {
+        check.invalid(path, text, detail);
     }
+}
+
+fn other_form_error(text: &str, canonical: &str) -> Option<String> {
+    (text != canonical).then(|| format!("must be in canonical form ({canonical:?})"))
 }
 
 /// Rejects unspecified, loopback, link-local and link-local multicast addresses.
@@ -106,8 +110,7 @@ pub(super) fn interface_address_error(text: &str) -> Option<String> {
         }
         _ => (address, bits),
     };
-    let canonical = format!("{address}/{bits}");
-    (text != canonical).then(|| format!("must be in canonical form ({canonical:?})"))
+    other_form_error(text, &format!("{address}/{bits}"))
 }
 
 /// Whether a CIDR is one of IPv6; `None` if it is invalid.

@@ -12,7 +12,7 @@ const INVALID_IDENTIFIER: &str = "a valid C identifier must start with alphabeti
                       characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is \
                       '[A-Za-z_][A-Za-z0-9_]*')";
 
-/// Returns the items of a list with their paths. Reports more than `max`, of which none is validated.
+/// Returns the items of a list with their paths. If there are more than `max`, reports that and returns none.
 pub(super) fn limited_items<'a>(
     check: &mut Check,
     holder: &'a Value,
@@ -72,7 +72,7 @@ pub(super) fn validate_qualified_name(check: &mut Check, name: &str, path: &str)
     }
 }
 
-/// The same, with a domain.
+/// Validates the name of an attribute that must have a domain.
 pub(super) fn validate_fully_qualified_name(check: &mut Check, name: &Value, path: &str) {
     let name = name.as_str().unwrap_or_default();
     validate_qualified_name(check, name, path);
