@@ -34,7 +34,7 @@ mod webhook;
 mod yaml;
 
 use case::{Case, Suite};
-use server::{StepResult, TestServer, picked_nothing};
+use server::{StepResult, TestServer, picked_nothing, waited_in_vain};
 use servers::{Servers, embedded, real};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -152,13 +152,8 @@ async fn compare_or_record(real: &TestServer, suite: &Suite, report: &mut String
             if picked_nothing(body) {
                 let _ = writeln!(report, "{}: {}: {body}", case.name, step.title());
             }
-            if let Some(until) = step.until.filter(|until| until != code) {
-                let _ = writeln!(
-                    report,
-                    "{}: {}: waited for {until} in vain",
-                    case.name,
-                    step.title()
-                );
+            if waited_in_vain(body) {
+                let _ = writeln!(report, "{}: {}: {code} {body}", case.name, step.title());
             }
         }
         if !recording::is_update_requested() {

@@ -41,6 +41,16 @@ pub(crate) fn picked_nothing(body: &Value) -> bool {
         .any(|body| !body[NOTHING_PICKED].is_null())
 }
 
+const WAITED_IN_VAIN: &str = "waited in vain; the last response was";
+
+/// Whether a step of these results did not see what it waited for.
+pub(crate) fn waited_in_vain(body: &Value) -> bool {
+    !body[WAITED_IN_VAIN].is_null()
+}
+
+/// The first and the longest pause between two requests of a step that waits. A document of megabytes is not asked for without end.
+const POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
+
 /// The result of a step: status code and body of a response, or exit code and output of kubectl.
 #[derive(Debug, PartialEq)]
 pub(crate) struct StepResult(pub(crate) u16, pub(crate) Value);
@@ -170,6 +180,7 @@ impl TestServer {
         normalizer: &mut Normalizer,
     ) -> (StepResult, Value) {
         let start = Instant::now();
+        let (mut pause, longest_pause) = POLL_INTERVALS;
         loop {
             // Only the last of several responses is compared, so only its uids and versions get numbers.
             let mut attempt = normalizer.clone();
@@ -180,13 +191,17 @@ impl TestServer {
             };
             let is_picked = !picked_nothing(&raw) && step.becomes.as_ref().is_none_or(|value| raw == *value);
             let is_expected = |until| until == code && is_picked;
-            if step.until.is_none_or(is_expected) || start.elapsed() > UNTIL_TIMEOUT {
+            if step.until.is_none_or(is_expected) {
                 *normalizer = attempt;
                 let body = normalizer.body(raw.clone());
                 let body = if step.summary { summarize(body) } else { body };
                 return (StepResult(code, body), raw);
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            if start.elapsed() > UNTIL_TIMEOUT {
+                return (StepResult(code, json!({ WAITED_IN_VAIN: raw })), raw);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(longest_pause);
         }
     }
 
