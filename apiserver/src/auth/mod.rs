@@ -8,6 +8,7 @@ mod impersonation;
 mod rbac;
 mod rbac_escalation;
 mod service_account_tokens;
+mod signing_key;
 mod user;
 
 pub use authenticator::Authenticator;
@@ -20,4 +21,5 @@ pub(crate) use rbac::rules;
 pub(crate) use rbac_escalation::{EscalationError, check_escalation};
 pub(crate) use service_account_tokens::{BINDABLE_KINDS, ISSUER, NODE_NAME_EXTRA};
 pub use service_account_tokens::{IssuedToken, ServiceAccountTokens};
+pub(crate) use signing_key::ALGORITHM;
 pub use user::User;

@@ -1,12 +1,10 @@
 //! Service account tokens: JSON web tokens that this server signs and verifies.
 
 use super::User;
+use super::signing_key::SigningKey;
 use crate::meta;
 use crate::storage::Store;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use rand::RngExt as _;
-use ring::hmac;
+use ring::error::Unspecified;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -51,20 +49,29 @@ pub struct IssuedToken {
 /// Issues and verifies tokens with a random key that lives as long as the server.
 #[derive(Debug)]
 pub struct ServiceAccountTokens {
-    key: hmac::Key,
-}
-
-impl Default for ServiceAccountTokens {
-    fn default() -> Self {
-        let secret: [u8; 32] = rand::rng().random();
-        Self {
-            key: hmac::Key::new(hmac::HMAC_SHA256, &secret),
-        }
-    }
+    key: SigningKey,
 }
 
 impl ServiceAccountTokens {
+    /// Generates the key.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub fn generate() -> Result<Self, Unspecified> {
+        SigningKey::generate().map(|key| Self { key })
+    }
+
+    /// Returns the keys that verify tokens, as a set of JSON web keys.
+    pub fn public_keys(&self) -> Value {
+        json!({ "keys": [self.key.public_key()] })
+    }
+
     /// Issues a token that is valid for `seconds`. A bound token becomes invalid when the object is deleted.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
     pub fn issue(
         &self,
         store: &Store,
@@ -72,7 +79,7 @@ impl ServiceAccountTokens {
         audiences: &[String],
         seconds: i64,
         bound: Option<&Value>,
-    ) -> IssuedToken {
+    ) -> Result<IssuedToken, Unspecified> {
         let now = jiff::Timestamp::now().as_second();
         let expiry = now.saturating_add(seconds);
         let (namespace, name) = (meta::namespace(account), meta::name(account));
@@ -100,27 +107,16 @@ impl ServiceAccountTokens {
             claims["kubernetes.io"]["warnafter"] = json!(expiry);
             claims["exp"] = json!(now + EXTENSION);
         }
-        let header = json!({ "alg": "HS256", "typ": "JWT" });
-        let text = format!(
-            "{}.{}",
-            BASE64.encode(header.to_string()),
-            BASE64.encode(claims.to_string())
-        );
-        let signature = hmac::sign(&self.key, text.as_bytes());
-        IssuedToken {
-            token: format!("{text}.{}", BASE64.encode(signature)),
+        Ok(IssuedToken {
+            token: self.key.sign(&claims)?,
             expiry,
             credential_id: credential_id(&id),
-        }
+        })
     }
 
     /// Returns the account of a valid token, if the account and the bound objects still exist.
     pub fn verify(&self, store: &Store, token: &str) -> Option<User> {
-        let (text, signature) = token.rsplit_once('.')?;
-        let signature = BASE64.decode(signature).ok()?;
-        hmac::verify(&self.key, text.as_bytes(), &signature).ok()?;
-        let claims = BASE64.decode(text.split_once('.')?.1).ok()?;
-        let claims: Value = serde_json::from_slice(&claims).ok()?;
+        let claims = self.key.verify(token)?;
         if claims["exp"].as_i64()? < jiff::Timestamp::now().as_second() {
             return None;
         }
@@ -179,24 +175,30 @@ fn extra_from_claims(claims: &Value) -> BTreeMap<String, Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 
     #[test]
     fn token_is_valid_while_account_and_bound_object_exist() {
         let store = Store::default();
         let account = json!({ "metadata": { "name": "op", "namespace": "n", "uid": "1" } });
         let stored = store.create("serviceaccounts", "n/op", account.clone()).unwrap();
-        let tokens = ServiceAccountTokens::default();
-        let token = tokens.issue(&store, &account, &[], 60, None).token;
+        let tokens = ServiceAccountTokens::generate().unwrap();
+        let token = tokens.issue(&store, &account, &[], 60, None).unwrap().token;
         assert_eq!(
             tokens.verify(&store, &token).unwrap().name,
             "system:serviceaccount:n:op"
         );
-        let expired = tokens.issue(&store, &account, &[], -60, None).token;
+        let expired = tokens.issue(&store, &account, &[], -60, None).unwrap().token;
         assert_eq!(tokens.verify(&store, &expired), None);
-        assert_eq!(ServiceAccountTokens::default().verify(&store, &token), None);
+        let other = ServiceAccountTokens::generate().unwrap();
+        assert_eq!(other.verify(&store, &token), None);
         assert_eq!(tokens.verify(&store, "a.b.c"), None);
         let secret = json!({ "kind": "Secret", "metadata": { "name": "s", "namespace": "n", "uid": "2" } });
-        let bound = tokens.issue(&store, &account, &[], 60, Some(&secret)).token;
+        let bound = tokens
+            .issue(&store, &account, &[], 60, Some(&secret))
+            .unwrap()
+            .token;
         assert_eq!(tokens.verify(&store, &bound), None);
         let stored_secret = store.create("secrets", "n/s", secret).unwrap();
         assert!(tokens.verify(&store, &bound).is_some());
@@ -206,7 +208,7 @@ mod tests {
             "kind": "Pod", "metadata": { "name": "p", "namespace": "n", "uid": "3" }, "spec": { "nodeName": "gone" },
         });
         store.create("pods", "n/p", pod.clone()).unwrap();
-        let bound = tokens.issue(&store, &account, &[], 60, Some(&pod)).token;
+        let bound = tokens.issue(&store, &account, &[], 60, Some(&pod)).unwrap().token;
         let mut extra = tokens.verify(&store, &bound).unwrap().extra;
         assert!(extra.remove(CREDENTIAL_ID_EXTRA).unwrap()[0].starts_with("JTI="));
         let one = |key: &str, value: &str| (key.to_owned(), vec![value.to_owned()]);
@@ -219,6 +221,7 @@ mod tests {
         assert_eq!(extra, BTreeMap::from(expected));
         let extended = tokens
             .issue(&store, &account, &[], EXTENDED_LIFETIME, Some(&pod))
+            .unwrap()
             .token;
         let claims = BASE64.decode(extended.split('.').nth(1).unwrap()).unwrap();
         let claims: Value = serde_json::from_slice(&claims).unwrap();

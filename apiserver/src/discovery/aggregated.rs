@@ -104,17 +104,25 @@ pub(super) fn document_response(
     core: bool,
     encoding: Encoding,
 ) -> ApiResponse {
-    let groups = group_versions(catalog).into_iter();
+    let mut groups = group_versions(catalog);
+    groups.retain(|(group, _)| group.is_empty() == core);
+    extensions.add_to(&mut groups);
+    let version_entry = |group: &str, version: String| {
+        if extensions.has(group, &version) {
+            stale_version(version)
+        } else {
+            version_entry(catalog, group, version)
+        }
+    };
     let mut items: Vec<_> = groups
-        .filter(|(group, _)| group.is_empty() == core)
+        .into_iter()
         .map(|(group, versions)| GroupDiscovery {
             versions: versions
                 .into_iter()
-                .map(|version| version_entry(catalog, &group, version))
+                .map(|version| version_entry(&group, version))
                 .collect(),
             metadata: GroupMetadata { name: group },
         })
-        .chain(extensions.groups().iter().cloned().map(stale_group))
         .collect();
     extensions.sort_by_name(&mut items, |group| &group.metadata.name);
     let document = GroupDiscoveryList {
@@ -142,16 +150,12 @@ pub(super) fn document_response(
     respond::bytes(200, content_type, bytes)
 }
 
-/// The group of an extension server that is not available.
-fn stale_group<'a>((name, versions): (String, Vec<String>)) -> GroupDiscovery<'a> {
-    let entry = |version| VersionDiscovery {
+/// The version of an extension server, which is not available.
+fn stale_version<'a>(version: String) -> VersionDiscovery<'a> {
+    VersionDiscovery {
         version,
         resources: vec![],
         freshness: "Stale",
-    };
-    GroupDiscovery {
-        metadata: GroupMetadata { name },
-        versions: versions.into_iter().map(entry).collect(),
     }
 }
 

@@ -1,7 +1,6 @@
-//! The groups of extension servers, as their APIServices name them. Their resources are not known here.
+//! The groups and versions of extension servers, as their APIServices name them. Their resources are not known here.
 
 use crate::crd::version_priority;
-use crate::kinds::Catalog;
 use crate::registry::{API_SERVICES, Registry};
 use crate::strategy;
 use memchr::memmem;
@@ -11,16 +10,23 @@ use std::collections::BTreeMap;
 /// A group with its versions.
 type Group = (String, Vec<String>);
 
-/// The groups that only extension servers have, and where they stand among all.
+/// The versions that extension servers have, and where groups and versions stand among all.
 #[derive(Default)]
 pub(super) struct Extensions {
-    groups: Vec<Group>,
-    /// The places of all groups: the priority, and the first of the APIServices with it. Empty if there are no extension servers.
+    /// The APIServices by group and version. Empty if there are no extension servers.
+    versions: BTreeMap<String, BTreeMap<String, Version>>,
+    /// The places of all groups: the priority, and the first of the APIServices with it.
     places: BTreeMap<String, (Reverse<i64>, String)>,
 }
 
+/// What an APIService says of its version.
+struct Version {
+    priority: i64,
+    has_extension_server: bool,
+}
+
 impl Extensions {
-    pub(super) fn load(registry: &Registry, catalog: &Catalog) -> Self {
+    pub(super) fn load(registry: &Registry) -> Self {
         let objects = registry.store.objects(API_SERVICES, "");
         // Most have none, and are not decoded.
         let mut maybe_extensions = objects
@@ -29,8 +35,7 @@ impl Extensions {
         if maybe_extensions.all(|object| !strategy::has_service(object.value())) {
             return Self::default();
         }
-        let mut places: BTreeMap<String, (Reverse<i64>, String)> = BTreeMap::new();
-        let mut versions: BTreeMap<&str, Vec<(i64, &str)>> = BTreeMap::new();
+        let mut loaded = Self::default();
         for object in &objects {
             let spec = &object.value()["spec"];
             let [group, version] = ["group", "version"].map(|field| spec[field].as_str().unwrap_or_default());
@@ -39,34 +44,59 @@ impl Extensions {
                 Reverse(number("groupPriorityMinimum")),
                 format!("{version}.{group}"),
             );
-            places
+            loaded
+                .places
                 .entry(group.to_owned())
                 .and_modify(|first| *first = place.clone().min(first.clone()))
                 .or_insert(place);
-            if strategy::has_service(object.value()) && catalog.group(group).is_empty() {
-                versions
-                    .entry(group)
-                    .or_default()
-                    .push((number("versionPriority"), version));
-            }
+            let entry = Version {
+                priority: number("versionPriority"),
+                has_extension_server: strategy::has_service(object.value()),
+            };
+            let versions = loaded.versions.entry(group.to_owned()).or_default();
+            versions.insert(version.to_owned(), entry);
         }
-        let groups = versions.into_iter().map(|(group, mut versions)| {
-            versions.sort_by_key(|(priority, version)| Reverse((*priority, version_priority(version))));
-            let versions = versions.into_iter().map(|(_, version)| version.to_owned());
-            (group.to_owned(), versions.collect())
-        });
-        Self {
-            groups: groups.collect(),
-            places,
+        loaded
+    }
+
+    /// Whether an extension server has a version of a group.
+    pub(super) fn has(&self, group: &str, version: &str) -> bool {
+        let version = self
+            .versions
+            .get(group)
+            .and_then(|versions| versions.get(version));
+        version.is_some_and(|version| version.has_extension_server)
+    }
+
+    /// Adds the groups and versions of extension servers to those that are served here.
+    pub(super) fn add_to(&self, groups: &mut Vec<Group>) {
+        for (group, known) in &self.versions {
+            let extensions = known.iter().filter(|(_, version)| version.has_extension_server);
+            let mut extensions = extensions.map(|(name, _)| name).peekable();
+            if extensions.peek().is_none() {
+                continue;
+            }
+            let at = groups.iter().position(|(name, _)| name == group);
+            let at = at.unwrap_or_else(|| {
+                groups.push((group.clone(), vec![]));
+                groups.len() - 1
+            });
+            let versions = &mut groups[at].1;
+            for extension in extensions {
+                if !versions.contains(extension) {
+                    versions.push(extension.clone());
+                }
+            }
+            let priority = |name: &str| known.get(name).map(|version| version.priority);
+            versions.sort_by(|a, b| {
+                let rank = |name| (priority(name), version_priority(name));
+                rank(b).cmp(&rank(a))
+            });
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.groups.is_empty()
-    }
-
-    pub(super) fn groups(&self) -> &[Group] {
-        &self.groups
+        self.versions.is_empty()
     }
 
     /// Sorts groups as in aggregated discovery: by priority, then by name.

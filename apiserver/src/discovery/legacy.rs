@@ -1,7 +1,7 @@
 //! Unaggregated discovery: one document per group and version.
 
 use super::extensions::Extensions;
-use super::health;
+use super::{health, open_id};
 use crate::crd::version_priority;
 use crate::kinds::{Catalog, Kind};
 use base64::Engine as _;
@@ -12,13 +12,18 @@ use serde::Serialize;
 /// Returns the paths that `/` lists.
 pub(super) fn root_paths(catalog: &Catalog) -> Vec<String> {
     let mut root_paths: Vec<String> = [
+        open_id::CONFIGURATION.0,
         "/api",
         "/api/v1",
         "/apis",
         "/healthz",
         "/livez",
         "/metrics",
+        "/metrics/slis",
+        "/openapi/v2",
         "/openapi/v3",
+        "/openapi/v3/",
+        open_id::KEYS.0,
         "/readyz",
         "/version",
     ]
@@ -132,7 +137,7 @@ pub(super) fn api_versions(address: &str) -> ApiVersions {
 /// Returns the document of `/apis`.
 pub(super) fn api_group_list(catalog: &Catalog, extensions: &Extensions) -> ApiGroupList {
     let mut groups = unaggregated_group_versions(catalog);
-    groups.extend_from_slice(extensions.groups());
+    extensions.add_to(&mut groups);
     extensions.sort_by_api_service(&mut groups, |(group, _)| group);
     ApiGroupList {
         kind: "APIGroupList",
@@ -147,9 +152,9 @@ pub(super) fn api_group_list(catalog: &Catalog, extensions: &Extensions) -> ApiG
 
 /// Returns the document of `/apis/GROUP`.
 pub(super) fn api_group(catalog: &Catalog, extensions: &Extensions, name: &str) -> Option<ApiGroup> {
-    let extensions = extensions.groups().iter().cloned();
-    let mut groups = group_versions(catalog).into_iter().chain(extensions);
-    let (group, versions) = groups.find(|(group, _)| group == name)?;
+    let mut groups = group_versions(catalog);
+    extensions.add_to(&mut groups);
+    let (group, versions) = groups.into_iter().find(|(group, _)| group == name)?;
     Some(ApiGroup {
         kind: Some("APIGroup"),
         api_version: Some("v1"),

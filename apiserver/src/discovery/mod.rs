@@ -6,11 +6,13 @@ mod extensions;
 mod health;
 mod legacy;
 mod metrics;
+mod open_id;
 mod openapi;
 mod version;
 
 pub use version::VersionInfo;
 
+use crate::auth::ServiceAccountTokens;
 use crate::registry::{API_SERVICES, Registry};
 use crate::render::{
     ApiResponse, JSON, MEDIA_TYPES, ResponseFormat, accept_header, check_route, is_browser, respond,
@@ -30,6 +32,7 @@ use serde_json::json;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ServedApi<'a> {
     pub(crate) registry: &'a Registry,
+    pub(crate) accounts: &'a ServiceAccountTokens,
     pub(crate) version: &'a VersionInfo,
     /// Host and port of the server.
     pub(crate) address: &'a str,
@@ -47,7 +50,7 @@ pub(crate) fn handle(
     let headers = &parts.headers;
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
     let is_core = path == ["api"];
-    let extensions = || Extensions::load(served.registry, &catalog);
+    let extensions = || Extensions::load(served.registry);
     let pretty = query.flag("pretty");
     if (is_core || path == ["apis"])
         && let Some(encoding) = aggregated::negotiate(accept_header(headers), pretty || is_browser(headers))
@@ -102,6 +105,14 @@ pub(crate) fn handle(
                 }
                 Err(error) => respond::error(error_format, &error),
             };
+        }
+        [".well-known", "openid-configuration"] => {
+            return open_id::configuration(served, headers)
+                .unwrap_or_else(|error| respond::error(error_format, &error));
+        }
+        ["openid", "v1", "jwks"] => {
+            return open_id::keys(served, headers)
+                .unwrap_or_else(|error| respond::error(error_format, &error));
         }
         ["openapi", ..] if info.path.ends_with('/') => None,
         ["openapi", rest @ ..] => {

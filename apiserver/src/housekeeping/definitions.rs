@@ -3,8 +3,9 @@
 //!
 //! It processes the definitions that changed, so its work does not grow with the number of definitions.
 
-use super::api_services;
+use super::api_services::ApiServiceController;
 use super::definition_names::AcceptedNames;
+use super::next_change;
 use crate::auth::User;
 use crate::crd::{CLEANUP_FINALIZER, api_approval};
 use crate::kinds::{DefinitionKinds, Kind, served_kinds};
@@ -15,6 +16,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 /// How soon a deleted definition is processed again while finalizers hold its objects; each time twice as late, up to the longest wait.
@@ -22,11 +24,17 @@ const FINALIZER_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(registry: Arc<Registry>, delay: Duration) {
-    let Ok(kind) = registry.resource("apiextensions.k8s.io", "customresourcedefinitions") else {
+    let resource = |group, plural| registry.resource(group, plural);
+    let (Ok(kind), Ok(api_services)) = (
+        resource("apiextensions.k8s.io", "customresourcedefinitions"),
+        resource("apiregistration.k8s.io", "apiservices"),
+    ) else {
         return;
     };
-    let mut changes = registry.store.subscribe_table(&kind.table());
+    let tables = [&kind, &api_services].map(|kind| kind.table());
+    let mut changes = tables.map(|table| registry.store.subscribe_table(&table));
     let mut controller = Controller {
+        api_services: ApiServiceController::new(registry.clone(), api_services),
         registry,
         kind,
         delay,
@@ -37,9 +45,10 @@ pub(super) async fn run(registry: Arc<Registry>, delay: Duration) {
         terminating: BTreeMap::new(),
     };
     loop {
-        changes.mark_unchanged();
+        changes.iter_mut().for_each(watch::Receiver::mark_unchanged);
         controller.reconcile();
-        let next = changes.changed();
+        controller.api_services.restore_changed();
+        let next = next_change(&mut changes);
         if let Some(due) = controller.terminating.values().map(|retry| retry.due).min() {
             let _ = timeout_at(due, next).await;
         } else if next.await.is_err() {
@@ -72,6 +81,7 @@ impl ServedState {
 
 struct Controller {
     registry: Arc<Registry>,
+    api_services: ApiServiceController,
     kind: Arc<Kind>,
     /// How long a deleted definition is served as terminating before its objects are deleted.
     delay: Duration,
@@ -135,9 +145,10 @@ impl Controller {
             }
         }
         if !kinds.is_empty() {
-            let catalog = self.registry.catalog().with_definitions(kinds);
-            self.registry.replace_catalog(catalog);
-            api_services::sync(&self.registry);
+            let groups = kinds.iter().map(|kinds| kinds.group.clone()).collect();
+            let before = self.registry.catalog();
+            self.registry.replace_catalog(before.with_definitions(kinds));
+            self.api_services.reconcile_groups(&before, &groups);
         }
         for name in accepted {
             self.write_status(&name);

@@ -70,19 +70,19 @@ pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, 
         return Err(ApiError::no_such_resource());
     }
     let catalog = context.state.registry.catalog();
-    let Some(kind) = catalog.resource(&info.group, &info.version, &info.resource) else {
+    let kind = catalog.resource(&info.group, &info.version, &info.resource);
+    // An APIService with a service takes the version from definitions.
+    let may_be_extension = kind.is_none_or(|kind| kind.definition.is_some());
+    let registry = &context.state.registry;
+    if may_be_extension && registry.has_extension_server(&info.group, &info.version) {
+        return Ok(respond::service_unavailable());
+    }
+    let Some(kind) = kind else {
         // An unknown custom kind is an unknown path; an unknown resource in a built-in group is a 404 Status.
         let kinds = catalog.group(&info.group);
         let is_built_in = kinds.iter().any(|kind| kind.definition.is_none());
         if info.group.is_empty() || is_built_in {
             return Err(ApiError::no_such_resource());
-        }
-        if context
-            .state
-            .registry
-            .has_extension_server(&info.group, &info.version)
-        {
-            return Ok(respond::service_unavailable());
         }
         return Ok(respond::page_not_found());
     };

@@ -333,7 +333,7 @@ fn adjust_to_routes(
     };
     // The lists of groups, the groups, and the versions of custom kinds have handlers for all methods.
     let is_routed_for_get = match path.as_slice() {
-        ["api", ..] | ["version"] => true,
+        ["api" | ".well-known" | "openid", ..] | ["version"] => true,
         ["apis", group, _] => is_built_in(group),
         _ => false,
     };
@@ -345,7 +345,9 @@ fn adjust_to_routes(
             respond::error(format, &ApiError::method_not_allowed())
         }
         404 => match path.as_slice() {
-            ["api", _] => respond::error(format, &ApiError::no_such_resource()),
+            ["api", _] | ["openid", "v1", "jwks", ..] | [".well-known", "openid-configuration", ..] => {
+                respond::error(format, &ApiError::no_such_resource())
+            }
             ["apis", group, _] if is_built_in(group) => respond::error(format, &ApiError::no_such_resource()),
             ["openapi", "v3", ..] => {
                 let mut response = respond::bytes(404, "text/plain", "");

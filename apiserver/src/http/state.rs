@@ -33,6 +33,7 @@ impl ServerState {
     pub(super) fn served_api(&self) -> ServedApi<'_> {
         ServedApi {
             registry: &self.registry,
+            accounts: &self.authenticator.accounts,
             version: &self.version,
             address: &self.address,
         }

@@ -64,6 +64,7 @@ pub(super) fn issue(
         seconds,
         bound.as_deref().map(Object::value),
     );
+    let issued = issued.map_err(ApiError::internal)?;
     let expiry = jiff::Timestamp::from_second(issued.expiry).map_err(ApiError::internal)?;
     spec.insert("audiences".into(), json!(audiences));
     spec.insert("expirationSeconds".into(), json!(seconds));

@@ -38,6 +38,11 @@ pub enum StartError {
         /// The cause.
         cause: String,
     },
+    /// The key that signs tokens cannot be generated.
+    #[error(
+        "cannot generate the key that signs the tokens of service accounts: the system has no random numbers"
+    )]
+    SigningKey,
     /// The embedded table of kinds is malformed.
     #[error("the table of kinds is malformed: {0}")]
     Table(#[from] serde_json::Error),
@@ -93,7 +98,7 @@ impl ApiServerBuilder {
             registry: registry.clone(),
             authenticator: Authenticator {
                 tokens,
-                accounts: ServiceAccountTokens::default(),
+                accounts: ServiceAccountTokens::generate().map_err(|_| StartError::SigningKey)?,
                 anonymous: self.anonymous_auth && !self.modes.contains(&AuthorizationMode::AlwaysAllow),
             },
             impersonation_modes: ImpersonationModeCache::default(),

@@ -16,6 +16,7 @@ mod shared_parameters;
 mod version2;
 
 use super::entity_tag::EntityTag;
+use super::open_id::{CONFIGURATION, KEYS};
 use crate::kinds::{Catalog, Kind};
 use crate::render::{ApiResponse, accept_header, respond};
 use crate::request::{AcceptedType, Query};
@@ -168,6 +169,7 @@ fn v3_index(catalog: &Catalog) -> Value {
 /// Returns the paths of the documents below `/openapi/v3`.
 fn v3_paths(catalog: &Catalog) -> Vec<String> {
     let mut names: Vec<String> = ["api", "apis", "version"].map(str::to_owned).into();
+    names.extend([CONFIGURATION, KEYS].map(|(path, _)| path.trim_start_matches('/').to_owned()));
     for kind in catalog.iter() {
         if kind.definition.is_none() && !kind.group.is_empty() {
             names.push(format!("apis/{}", kind.group));
@@ -201,6 +203,8 @@ fn v3_document(catalog: &Catalog, version: &str, path: &[&str]) -> Option<Value>
         ["api"] => paths.add_versions(),
         ["apis"] => paths.add_groups(),
         ["version"] => paths.add_version(),
+        [".well-known", "openid-configuration"] => paths.add_open_id_configuration(),
+        ["openid", "v1", "jwks"] => paths.add_open_id_keys(),
         ["apis", group] => {
             let kinds = catalog.group(group);
             kinds.iter().find(|kind| kind.definition.is_none())?;
@@ -214,7 +218,10 @@ fn v3_document(catalog: &Catalog, version: &str, path: &[&str]) -> Option<Value>
     }
     let items = paths.items;
     schemas.resolve();
-    let mut components = json!({ "schemas": schemas.named });
+    let mut components = json!({});
+    if !schemas.named.is_empty() {
+        components["schemas"] = schemas.named.into();
+    }
     if is_custom {
         info = json!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" });
     } else {
@@ -283,16 +290,52 @@ impl Paths<'_> {
     }
 
     fn add_version(&mut self) {
+        let schema = self.schemas.built_in("pkg.version.Info");
         let description = "get the version information for this server";
-        let schema = json!({ "schema": self.schemas.built_in("pkg.version.Info") });
+        self.add_document(
+            ("/version", "application/json"),
+            "getCodeVersion",
+            description,
+            "version",
+            &schema,
+        );
+    }
+
+    fn add_open_id_configuration(&mut self) {
+        let description =
+            "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'";
+        let id = "getServiceAccountIssuerOpenIDConfiguration";
+        self.add_document(
+            CONFIGURATION,
+            id,
+            description,
+            "WellKnown",
+            &json!({ "type": "string" }),
+        );
+    }
+
+    fn add_open_id_keys(&mut self) {
+        let description =
+            "get service account issuer OpenID JSON Web Key Set (contains public token verification keys)";
+        let id = "getServiceAccountIssuerOpenIDKeyset";
+        self.add_document(KEYS, id, description, "openid", &json!({ "type": "string" }));
+    }
+
+    /// Adds a document of the server with its path and media type.
+    fn add_document(
+        &mut self,
+        (path, media_type): (&str, &str),
+        id: &str,
+        description: &str,
+        tag: &str,
+        schema: &Value,
+    ) {
         let responses = json!({
-            "200": { "description": "OK", "content": { "application/json": schema } }, "401": { "description": "Unauthorized" },
+            "200": { "description": "OK", "content": { media_type: { "schema": schema } } }, "401": { "description": "Unauthorized" },
         });
-        let operation = json!({
-            "description": description, "operationId": "getCodeVersion", "tags": ["version"], "responses": responses,
-        });
-        self.items
-            .insert("/version/".to_owned(), json!({ "get": operation }));
+        let operation =
+            json!({ "description": description, "operationId": id, "tags": [tag], "responses": responses });
+        self.items.insert(format!("{path}/"), json!({ "get": operation }));
     }
 }
 
@@ -306,6 +349,8 @@ fn v2_document(catalog: &Catalog, version: &str) -> Value {
     paths.add_versions();
     paths.add_groups();
     paths.add_version();
+    paths.add_open_id_configuration();
+    paths.add_open_id_keys();
     let (mut groups, mut versions): (Vec<&str>, Vec<(&str, &str)>) = (vec![], vec![]);
     for kind in catalog.iter() {
         if !versions.contains(&(&kind.group, &kind.version)) {
@@ -318,8 +363,18 @@ fn v2_document(catalog: &Catalog, version: &str) -> Value {
     for group in groups {
         paths.add_group(group);
     }
-    for (group, version) in versions {
-        // Each version has kinds.
+    let is_custom = |(group, version): &(&str, &str)| {
+        let mut kinds = catalog.group(group).iter();
+        kinds.any(|kind| kind.version == *version && kind.definition.is_some())
+    };
+    let (custom, built_in): (Vec<_>, Vec<_>) = versions.into_iter().partition(is_custom);
+    // Each version has kinds.
+    for (group, version) in built_in {
+        let _ = add_kinds(catalog, group, version, &mut paths);
+    }
+    paths.schemas.resolve();
+    paths.schemas.taken = paths.schemas.named.keys().cloned().collect();
+    for (group, version) in custom {
         let _ = add_kinds(catalog, group, version, &mut paths);
     }
     let items = paths.items;

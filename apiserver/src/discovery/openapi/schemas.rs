@@ -47,6 +47,8 @@ pub(super) struct Schemas {
     pub(super) named: Map<String, Value>,
     /// The names of custom resources and their lists.
     pub(super) custom: BTreeSet<String>,
+    /// Names of built-in types, which no custom resource can have: in version 2, which describes all in one document.
+    pub(super) taken: BTreeSet<String>,
     pub(super) common_types: CommonTypes,
     /// Built-in types that were referred to.
     pending: BTreeSet<String>,
@@ -62,7 +64,7 @@ impl Schemas {
     /// Returns a reference to a kind.
     pub(super) fn kind(&mut self, kind: &Kind) -> Value {
         if kind.definition.is_some() {
-            return reference(&custom_name(kind, &kind.kind));
+            return reference(&self.custom_name(kind, &kind.kind));
         }
         match types::builtin(&kind.api_version(), &kind.kind) {
             Some(Type::Named(named)) => self.built_in(&named.name),
@@ -73,7 +75,7 @@ impl Schemas {
     /// Returns a reference to the lists of a kind.
     pub(super) fn list(&mut self, kind: &Kind) -> Value {
         if kind.definition.is_some() {
-            return reference(&custom_name(kind, &kind.list_kind()));
+            return reference(&self.custom_name(kind, &kind.list_kind()));
         }
         match types::builtin(&kind.api_version(), &kind.list_kind()) {
             Some(Type::Named(named)) => self.built_in(&named.name),
@@ -97,7 +99,7 @@ impl Schemas {
                          https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
                         kind.plural
                     ),
-                    "type": "array", "items": reference(&custom_name(kind, &kind.kind)),
+                    "type": "array", "items": reference(&self.custom_name(kind, &kind.kind)),
                 },
                 "metadata": {
                     "description": types::description("core.v1.PodList", "metadata"),
@@ -110,14 +112,23 @@ impl Schemas {
             if schema.get("properties").is_some() {
                 add_type_fields(&mut schema);
             }
-            schema["x-kubernetes-group-version-kind"] =
-                json!([{ "group": kind.group, "version": kind.version, "kind": name }]);
+            schema["x-kubernetes-group-version-kind"] = documented_kinds(kind, &name).into();
             if !selectable.is_empty() {
                 schema["x-kubernetes-selectable-fields"] = json!(selectable);
             }
-            let name = custom_name(kind, &name);
+            let name = self.custom_name(kind, &name);
             self.custom.insert(name.clone());
             self.named.insert(name, schema);
+        }
+    }
+
+    /// Returns the schema name of a custom resource, or of its lists. kube-apiserver renames the second of two schemas with one name.
+    fn custom_name(&self, kind: &Kind, name: &str) -> String {
+        let name = custom_component_name(kind, name);
+        if self.taken.contains(&name) {
+            format!("{name}_v2")
+        } else {
+            name
         }
     }
 
@@ -358,10 +369,22 @@ fn component_name(name: &str) -> String {
     format!("io.k8s.{package}.{name}")
 }
 
-/// Returns the schema name of a custom resource, or of its lists.
-fn custom_name(kind: &Kind, name: &str) -> String {
+fn custom_component_name(kind: &Kind, name: &str) -> String {
     let reversed: Vec<&str> = kind.group.split('.').rev().collect();
     format!("{}.{}.{name}", reversed.join("."), kind.version)
+}
+
+/// Returns the kinds that the schema of a custom resource, or of its lists, names. kube-apiserver looks them up by the name of the schema: one
+/// with the name of a built-in type has the kinds of that type.
+fn documented_kinds(kind: &Kind, name: &str) -> Vec<Value> {
+    let component = custom_component_name(kind, name);
+    let built_in = component.strip_prefix("io.k8s.api.").unwrap_or_default();
+    let mut kinds: Vec<_> = types::kinds_of_type(built_in).collect();
+    if kinds.is_empty() {
+        kinds.push((&kind.group, &kind.version, name));
+    }
+    let entry = |(group, version, kind)| json!({ "group": group, "version": version, "kind": kind });
+    kinds.into_iter().map(entry).collect()
 }
 
 /// Adds that a value is an integer or a string, unless the schema says it.

@@ -47,14 +47,15 @@ fn operation(operation: &Value) -> Value {
     let mut converted = json!({ "schemes": ["https"], "produces": content(&operation["responses"]["200"]) });
     let body = &operation["requestBody"];
     let is_custom = converted["produces"] == json!(CUSTOM_TYPES);
-    converted["consumes"] = if !body.is_null() {
-        json!(content(body))
-    } else if is_custom || operation["x-kubernetes-action"].is_null() {
-        // Custom resources and discovery.
-        converted["produces"].clone()
-    } else {
-        json!(["*/*"])
-    };
+    let is_action = !operation["x-kubernetes-action"].is_null();
+    if !body.is_null() {
+        converted["consumes"] = json!(content(body));
+    } else if is_action && !is_custom {
+        converted["consumes"] = json!(["*/*"]);
+    } else if first_schema(&operation["responses"]["200"])["type"] != "string" {
+        // Custom resources and discovery, but not the documents about the keys of tokens.
+        converted["consumes"] = converted["produces"].clone();
+    }
     let mut all = parameters(&operation["parameters"]);
     if !body.is_null() {
         let mut parameter = json!({ "name": "body", "in": "body", "schema": schema(first_schema(body)) });
