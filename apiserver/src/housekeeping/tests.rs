@@ -53,6 +53,22 @@ impl Cluster {
         self.0.create(&self.target(plural, ""), object, context).unwrap();
     }
 
+    fn define_foo(&self) {
+        let schema = json!({ "type": "object" });
+        let version =
+            json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
+        self.create(
+            "customresourcedefinitions.apiextensions.k8s.io",
+            json!({
+                "metadata": { "name": "foos.demo.dev" },
+                "spec": {
+                    "group": "demo.dev", "scope": "Namespaced", "versions": [version],
+                    "names": { "plural": "foos", "singular": "foo", "kind": "Foo", "listKind": "FooList" },
+                },
+            }),
+        );
+    }
+
     fn delete(&self, plural: &str, name: &str) {
         let target = self.target(plural, name);
         self.0.delete(&target, &DeleteOptions::default()).unwrap();
@@ -155,19 +171,7 @@ async fn deleted_namespace_is_finalized_after_the_delay() {
 #[tokio::test(start_paused = true)]
 async fn deleted_definition_is_served_as_terminating_during_the_delay() {
     let cluster = Cluster::start(&[HousekeepingTask::CustomResourceDefinitions]).await;
-    let schema = json!({ "type": "object" });
-    let version =
-        json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
-    cluster.create(
-        "customresourcedefinitions.apiextensions.k8s.io",
-        json!({
-            "metadata": { "name": "foos.demo.dev" },
-            "spec": {
-                "group": "demo.dev", "scope": "Namespaced", "versions": [version],
-                "names": { "plural": "foos", "singular": "foo", "kind": "Foo", "listKind": "FooList" },
-            },
-        }),
-    );
+    cluster.define_foo();
     settle().await;
     cluster.create(
         "foos.demo.dev",
@@ -314,4 +318,41 @@ fn tasks_are_selected_by_name_as_controllers_are() {
         "unknown housekeeping task \"-nodes\": this server has custom-resource-definitions, extension-servers, flow-schemas, garbage-collector, \
          namespaces, storage-protection"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn api_services_of_definitions_are_restored() {
+    let cluster = Cluster::start(&[HousekeepingTask::CustomResourceDefinitions]).await;
+    let (plural, name) = ("apiservices.apiregistration.k8s.io", "v1.demo.dev");
+    let priority = || {
+        let object = cluster.0.get(&cluster.target(plural, name)).unwrap();
+        object.value()["spec"]["versionPriority"].clone()
+    };
+    cluster.define_foo();
+    settle().await;
+    cluster.delete(plural, name);
+    settle().await;
+    assert!(cluster.exists(plural, name), "it was not created again");
+    let set_priority = |object: &mut Value| object["spec"]["versionPriority"] = json!(7);
+    cluster.change(plural, name, set_priority);
+    settle().await;
+    assert_eq!(priority(), 100);
+    // A deletion that the history no longer has.
+    cluster.delete(plural, name);
+    cluster.0.store.compact();
+    settle().await;
+    assert!(
+        cluster.exists(plural, name),
+        "it was not created after the compaction"
+    );
+    // One without the label is its owner's, also after the definition.
+    cluster.change(plural, name, |object| {
+        object["metadata"]["labels"] = json!({});
+        set_priority(object);
+    });
+    settle().await;
+    assert_eq!(priority(), 7);
+    cluster.delete("customresourcedefinitions.apiextensions.k8s.io", "foos.demo.dev");
+    wait(DELAY * 2).await;
+    assert_eq!(priority(), 7);
 }

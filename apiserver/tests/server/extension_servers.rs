@@ -67,3 +67,65 @@ async fn groups_are_in_the_order_of_their_priorities() {
     // By the names of the APIServices.
     assert_eq!(last(&unaggregated), "demo.dev as-definitions.dev low.dev");
 }
+
+#[tokio::test]
+async fn versions_of_extension_servers_stand_beside_those_of_definitions() {
+    let server = TestServer::start().await;
+    server.define_foo().await;
+    let objects = "/apis/demo.dev/v1/namespaces/default/foos";
+    server.get(objects).await.expect(200);
+    // Definitions have the priority 100, these 15: they come last.
+    for version in ["v3", "v2"] {
+        server.extend("demo.dev", version, 1000).await;
+    }
+    let versions = |group: &Value| {
+        let versions = group["versions"].as_array().cloned().unwrap_or_default();
+        let names = versions
+            .iter()
+            .map(|version| version["version"].as_str().unwrap_or_default());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let group = server.get("/apis/demo.dev").await;
+    assert_eq!(versions(&group.expect(200)), "v1 v1beta1 v3 v2");
+    server.get(objects).await.expect(200);
+    assert_eq!(
+        server.get("/apis/demo.dev/v2/namespaces/default/foos").await.code,
+        503
+    );
+    assert_eq!(
+        server.get("/apis/demo.dev/v4/namespaces/default/foos").await.code,
+        404
+    );
+    // The owner of an APIService without the label of the server may give the version away.
+    let token = server.api.admin_token();
+    let path = "/apis/apiregistration.k8s.io/v1/apiservices/v1.demo.dev";
+    let change = json!({
+        "metadata": { "labels": { "kube-aggregator.kubernetes.io/automanaged": null } },
+        "spec": { "insecureSkipTLSVerify": true, "service": { "namespace": "default", "name": "s" } },
+    });
+    let headers = [("Content-Type", "application/merge-patch+json")];
+    let body = change.to_string();
+    server
+        .send(token, "PATCH", path, &headers, body.as_bytes())
+        .await
+        .expect(200);
+    assert_eq!(server.get(objects).await.code, 503);
+    let aggregated = server.send(token, "GET", "/apis", &[AGGREGATED], b"").await;
+    let groups = aggregated.expect(200)["items"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let group = groups
+        .iter()
+        .find(|group| group["metadata"]["name"] == "demo.dev")
+        .unwrap();
+    let freshness =
+        |version: &Value| format!("{} {}", version["version"], version["freshness"]).replace('"', "");
+    let versions: Vec<String> = group["versions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(freshness)
+        .collect();
+    assert_eq!(versions, ["v1 Stale", "v1beta1 Current", "v3 Stale", "v2 Stale"]);
+}
