@@ -41,9 +41,9 @@ impl FieldSelector {
         self.requirements.is_empty()
     }
 
-    /// The name that the selector requires, which turns a list into a get.
-    pub fn exact_name(&self) -> Option<&str> {
-        let pins = |(field, equal, _): &&(String, bool, String)| field == "metadata.name" && *equal;
+    /// The value that the selector requires of a field.
+    pub fn exact_value(&self, name: &str) -> Option<&str> {
+        let pins = |(field, equal, _): &&(String, bool, String)| field == name && *equal;
         self.requirements
             .iter()
             .find(pins)

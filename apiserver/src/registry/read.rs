@@ -3,6 +3,7 @@
 use super::update::etcd_prefix;
 use super::{API_SERVICES, Registry, Target};
 use crate::kinds::Kind;
+use crate::meta::{self, names};
 use crate::quote::quoted;
 use crate::request::{ContinueToken, ListOptions, ResourceVersionMatch};
 use crate::status::{ApiError, Cause};
@@ -62,6 +63,8 @@ impl Registry {
     ) -> Result<Listing, ApiError> {
         target.kind.check_field_selector(&options.fields)?;
         check_key(target)?;
+        let narrowed = in_selected_namespace(target, options);
+        let target = narrowed.as_ref().unwrap_or(target);
         let token = match options.continue_token.as_str() {
             "" => None,
             text => Some(ContinueToken::decode(text)?),
@@ -90,8 +93,8 @@ impl Registry {
             }
             _ => None,
         };
-        let after = token.as_ref().map_or("", |token| token.after.as_str());
-        let page = self.read_page(target, options, after, at, limit);
+        let start = token.as_ref().map(|token| token.start.as_str());
+        let page = self.read_page(target, options, start, at, limit);
         let mut page = page.map_err(|why| list_error(&target.kind, &why, at, token.as_ref()))?;
         page.objects = convert(page.objects)?;
         Ok(select_page(page, target, options, limit))
@@ -101,12 +104,12 @@ impl Registry {
         &self,
         target: &Target,
         options: &ListOptions,
-        after: &str,
+        start: Option<&str>,
         at: Option<u64>,
         limit: usize,
     ) -> Result<Page, RevisionError> {
         let table = target.kind.table();
-        if let (Some(name), None, "") = (named_object(target, options), at, after) {
+        if let (Some(name), None, None) = (named_object(target, options), at, start) {
             // Read the version first: the object may then be newer than the list's version, but never older.
             let revision = self.store.revision();
             let object = self.store.get(&table, &Store::key(&target.namespace, name));
@@ -124,8 +127,19 @@ impl Registry {
         } else {
             limit
         };
-        self.store.page(&table, &prefix, after, at, limit)
+        let from = format!("{prefix}{}", start.unwrap_or_default());
+        self.store.page(&table, &prefix, &from, at, limit)
     }
+}
+
+/// Returns the namespace that a field selector requires as the target, for a list of all namespaces. As in kube-apiserver, the pages after
+/// the first one are lists of all namespaces again.
+fn in_selected_namespace(target: &Target, options: &ListOptions) -> Option<Target> {
+    if !target.kind.namespaced || !target.namespace.is_empty() || !options.continue_token.is_empty() {
+        return None;
+    }
+    let namespace = options.fields.exact_value("metadata.namespace")?;
+    names::is_label(namespace).then(|| Target::new(&target.kind, namespace, ""))
 }
 
 /// Refuses a namespace that would lead to another key in kube-apiserver's storage.
@@ -151,7 +165,10 @@ fn is_uncached(kind: &Kind) -> bool {
 /// Returns the name of the object that a list is about, if its namespace is known.
 fn named_object<'a>(target: &Target, options: &'a ListOptions) -> Option<&'a str> {
     let has_namespace = !target.namespace.is_empty() || !target.kind.namespaced;
-    options.fields.exact_name().filter(|_| has_namespace)
+    options
+        .fields
+        .exact_value("metadata.name")
+        .filter(|_| has_namespace)
 }
 
 /// Applies the selectors and cuts the result to one page.
@@ -174,12 +191,13 @@ fn select_page(page: Page, target: &Target, options: &ListOptions, limit: usize)
         // A full page may be followed by more objects, which may match the selectors or not.
         if let Some(last) = objects.last().filter(|_| objects.len() == limit && seen < total) {
             remaining = (!has_selectors).then_some(total - seen);
-            let metadata = last.value();
-            let token = ContinueToken {
-                revision: Some(revision),
-                after: Store::key(crate::meta::namespace(metadata), crate::meta::name(metadata)),
+            let (namespace, name) = (meta::namespace(last.value()), meta::name(last.value()));
+            let key = if target.namespace.is_empty() {
+                Store::key(namespace, name)
+            } else {
+                name.to_owned()
             };
-            continue_token = token.encode();
+            continue_token = ContinueToken::after(&key, revision).encode();
         }
     }
     Listing {
@@ -203,7 +221,7 @@ fn list_error(kind: &Kind, why: &RevisionError, at: Option<u64>, token: Option<&
                 between the time the first chunk was returned and now may show up in the list.";
             let token = ContinueToken {
                 revision: None,
-                after: token.after.clone(),
+                start: token.start.clone(),
             };
             let mut error = ApiError::expired(message);
             error.continue_token = token.encode().into();

@@ -107,7 +107,7 @@ impl RequestInfo {
                 verb.clone_into(&mut self.verb);
                 // A field selector on metadata.name is authorized like a name in the path.
                 let selector = FieldSelector::parse(query.get("fieldSelector")).unwrap_or_default();
-                if let Some(name) = selector.exact_name() {
+                if let Some(name) = selector.exact_value("metadata.name") {
                     name.clone_into(&mut self.name);
                 }
             }

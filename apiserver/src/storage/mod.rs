@@ -95,15 +95,15 @@ impl Store {
         self.inner.read().tables.get(table)?.get(key)
     }
 
-    /// Lists the objects with keys that start with `prefix` (`namespace/`, or empty for all) and follow `after`, now or at a revision.
+    /// Lists the objects with keys that start with `prefix` (`namespace/`, or empty for all) from the key `from` on, now or at a revision.
     pub fn list(
         &self,
         table: &str,
         prefix: &str,
-        after: &str,
+        from: &str,
         at: Option<u64>,
     ) -> Result<Page, RevisionError> {
-        self.page(table, prefix, after, at, usize::MAX)
+        self.page(table, prefix, from, at, usize::MAX)
     }
 
     /// Returns the present objects of a table, of one namespace or of all if it is empty.
@@ -118,7 +118,7 @@ impl Store {
         &self,
         table: &str,
         prefix: &str,
-        after: &str,
+        from: &str,
         at: Option<u64>,
         limit: usize,
     ) -> Result<Page, RevisionError> {
@@ -131,7 +131,7 @@ impl Store {
         let (objects, remaining) = match inner.tables.get(table) {
             None => (vec![], 0),
             Some(table) => table
-                .page(prefix, after, revision, limit)
+                .page(prefix, from, revision, limit)
                 .map_err(RevisionError::Compacted)?,
         };
         Ok(Page {
@@ -344,19 +344,23 @@ mod tests {
         let texts: Vec<_> = then.objects.iter().map(|object| object.revision).collect();
         assert_eq!(texts, [a.revision, b.revision]);
         assert_eq!(
-            store.list("t", "n/", "n/a", Some(moment)).unwrap().objects.len(),
+            store
+                .list("t", "n/", "n/a\0", Some(moment))
+                .unwrap()
+                .objects
+                .len(),
             1
         );
-        for after in ["n", "n0", "n/c", "z"] {
+        for from in ["n", "n0", "n/c", "z"] {
             // Any key that a client may send.
-            assert!(store.list("t", "n/", after, Some(moment)).unwrap().objects.len() <= 2);
+            assert!(store.list("t", "n/", from, Some(moment)).unwrap().objects.len() <= 2);
         }
         store.create("t", "m/z", object("1")).unwrap();
         store.create("t", "n0/a", object("1")).unwrap();
         for at in [Some(moment), None] {
             let page = store.page("t", "n/", "", at, 1).unwrap();
             assert_eq!((page.objects.len(), page.remaining), (1, 1));
-            let rest = store.page("t", "n/", "n/a", at, 5).unwrap();
+            let rest = store.page("t", "n/", "n/a\0", at, 5).unwrap();
             assert_eq!((rest.objects.len(), rest.remaining), (1, 0));
         }
         assert_eq!(store.list("t", "n/", "", None).unwrap().objects.len(), 2);
@@ -454,27 +458,26 @@ mod tests {
             store.create("t", &format!("n/{number}"), object("1")).unwrap();
             store.create("t", &format!("m/{number}"), object("1")).unwrap();
         }
-        let remaining =
-            |prefix: &str, after: &str| store.page("t", prefix, after, None, 3).unwrap().remaining;
+        let remaining = |prefix: &str, from: &str| store.page("t", prefix, from, None, 3).unwrap().remaining;
         assert_eq!(
             [
                 remaining("n/", ""),
-                remaining("n/", "n/2"),
-                remaining("n/", "n/5")
+                remaining("n/", "n/2\0"),
+                remaining("n/", "n/5\0")
             ],
             [7, 4, 1]
         );
         // The same position of another list, and another position.
         assert_eq!(
             [
-                remaining("n/", "n/5"),
-                remaining("", "n/5"),
-                remaining("n/", "n/4")
+                remaining("n/", "n/5\0"),
+                remaining("", "n/5\0"),
+                remaining("n/", "n/4\0")
             ],
             [1, 1, 2]
         );
-        assert_eq!([remaining("", "m/9"), remaining("", "n/2")], [7, 4]);
+        assert_eq!([remaining("", "m/9\0"), remaining("", "n/2\0")], [7, 4]);
         store.create("t", "n/9a", object("1")).unwrap();
-        assert_eq!([remaining("n/", "n/5"), remaining("n/", "n/8")], [2, 0]);
+        assert_eq!([remaining("n/", "n/5\0"), remaining("n/", "n/8\0")], [2, 0]);
     }
 }

@@ -170,21 +170,19 @@ impl ResourceTable {
         Some(std::mem::replace(change, Arc::new(shrunk)))
     }
 
-    /// Returns the objects after a key at revision `at`, at most `limit`, and the number of the remaining ones. `at` may be newer than the
+    /// Returns the objects from a key on at revision `at`, at most `limit`, and the number of the remaining ones. `at` may be newer than the
     /// newest change.
     pub(super) fn page(
         &self,
         prefix: &str,
-        after: &str,
+        from: &str,
         at: u64,
         limit: usize,
     ) -> Result<(Vec<Arc<Object>>, usize), u64> {
         if at < self.truncated_at {
             return Err(self.truncated_at);
         }
-        let changed = |change: &&Arc<Change>| {
-            change.key.starts_with(prefix) && (after.is_empty() || &*change.key > after)
-        };
+        let changed = |change: &&Arc<Change>| change.key.starts_with(prefix) && &*change.key >= from;
         let since = self
             .history
             .iter()
@@ -192,10 +190,10 @@ impl ResourceTable {
             .take_while(|change| change.revision > at);
         let mut since = since.filter(changed).peekable();
         if since.peek().is_none() {
-            return Ok(self.current_page(prefix, after, limit));
+            return Ok(self.current_page(prefix, from, limit));
         }
         // Undo the changes since then, newest first.
-        let entries = self.entries(prefix, after);
+        let entries = self.entries(prefix, from);
         let mut past: BTreeMap<&str, &Arc<Object>> = entries.map(|(key, object)| (&**key, object)).collect();
         for change in since {
             match &change.before {
@@ -207,8 +205,8 @@ impl ResourceTable {
         Ok((objects.by_ref().take(limit).collect(), objects.count()))
     }
 
-    fn current_page(&self, prefix: &str, after: &str, limit: usize) -> (Vec<Arc<Object>>, usize) {
-        let mut entries = self.entries(prefix, after);
+    fn current_page(&self, prefix: &str, from: &str, limit: usize) -> (Vec<Arc<Object>>, usize) {
+        let mut entries = self.entries(prefix, from);
         let (mut objects, mut last) = (vec![], None);
         for (key, object) in entries.by_ref().take(limit) {
             objects.push(object.reader_copy());
@@ -217,7 +215,7 @@ impl ResourceTable {
         let newest = self.newest();
         let mut page = self.last_page.lock();
         let follows =
-            page.newest == newest && page.prefix == prefix && !after.is_empty() && *page.last == *after;
+            page.newest == newest && page.prefix == prefix && from.strip_suffix('\0') == Some(&*page.last);
         let remaining = match page.remaining.checked_sub(objects.len()) {
             Some(remaining) if follows => remaining,
             _ => entries.count(),
@@ -237,19 +235,15 @@ impl ResourceTable {
     fn entries<'a>(
         &'a self,
         prefix: &str,
-        after: &str,
+        from: &str,
     ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
-        let start = if after > prefix {
-            Bound::Excluded(after)
-        } else {
-            Bound::Included(prefix)
-        };
+        let start = Bound::Included(from.max(prefix));
         // A prefix is a namespace and a slash: the range ends at the next character.
         let end = prefix.strip_suffix('/').map(|namespace| format!("{namespace}0"));
         let range = match end.as_deref() {
             None => (start, Bound::Unbounded),
-            // `after` comes from a client; a range that starts after its end would panic.
-            Some(end) if after >= end => (Bound::Included(end), Bound::Excluded(end)),
+            // `from` comes from a client; a range that starts after its end would panic.
+            Some(end) if from >= end => (Bound::Included(end), Bound::Excluded(end)),
             Some(end) => (start, Bound::Excluded(end)),
         };
         self.objects.range::<str, _>(range)

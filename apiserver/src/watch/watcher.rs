@@ -81,7 +81,9 @@ impl Watcher {
         target.kind.check_field_selector(&options.fields)?;
         if !target.name.is_empty() && options.fields.is_empty() {
             options.fields = FieldSelector::parse(&format!("metadata.name={}", target.name))?;
-        } else if !target.name.is_empty() && options.fields.exact_name() != Some(target.name.as_str()) {
+        } else if !target.name.is_empty()
+            && options.fields.exact_value("metadata.name") != Some(target.name.as_str())
+        {
             let why = "fieldSelector metadata.name doesn't match requested name";
             return Err(ApiError::bad_request(why));
         }
