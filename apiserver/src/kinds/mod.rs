@@ -197,6 +197,11 @@ impl Kind {
         self.definition.is_some() || self.has_flag("own-metadata")
     }
 
+    /// Whether `metadata.generateName` is validated in updates as the names of the kind.
+    pub(crate) fn validates_generate_name_in_updates(&self) -> bool {
+        self.has_flag("checked-prefix")
+    }
+
     /// Whether `metadata.generation` counts changes of the spec.
     pub fn tracks_generation(&self) -> bool {
         self.definition.is_some() || self.has_flag("generation") || self.has_flag("counted-changes")

@@ -65,17 +65,8 @@ pub(super) fn fill_system_fields(kind: &Kind, object: &mut Value) {
 
 /// Validates the metadata of a new object.
 pub(super) fn validate_metadata_create(kind: &Kind, object: &Value) -> Vec<Cause> {
-    let mut causes = vec![];
     let metadata = &object["metadata"];
-    if let Some(prefix) = metadata["generateName"].as_str() {
-        for why in name_errors(kind, prefix, true) {
-            causes.push(Cause::invalid(
-                "metadata.generateName",
-                &metadata["generateName"],
-                why,
-            ));
-        }
-    }
+    let mut causes = validate_generate_name(kind, object);
     if name(object).is_empty() {
         causes.push(Cause::required(
             "metadata.name",
@@ -94,10 +85,41 @@ pub(super) fn validate_metadata_create(kind: &Kind, object: &Value) -> Vec<Cause
     causes
 }
 
+/// Validates `generateName` as the names of the kind.
+fn validate_generate_name(kind: &Kind, object: &Value) -> Vec<Cause> {
+    let prefix = meta::text(&object["metadata"], "generateName");
+    let errors = name_errors(kind, prefix, true).into_iter();
+    errors
+        .filter(|_| !prefix.is_empty())
+        .map(|why| generate_name_cause(prefix, why))
+        .collect()
+}
+
+fn generate_name_cause(prefix: &str, why: &str) -> Cause {
+    Cause::invalid("metadata.generateName", &json!(prefix), why)
+}
+
+/// Adds what kinds that validate `generateName` in updates report behind the other errors of metadata.
+pub(super) fn insert_generate_name_errors(
+    causes: &mut Vec<Cause>,
+    kind: &Kind,
+    subresource: &str,
+    object: &Value,
+) {
+    let of_status = kind.kind == "VolumeAttachment" && subresource == "status";
+    if kind.validates_generate_name_in_updates() && (subresource.is_empty() || of_status) {
+        let is_other = |cause: &Cause| !cause.field.starts_with("metadata.");
+        let at = causes.iter().position(is_other).unwrap_or(causes.len());
+        causes.splice(at..at, validate_generate_name(kind, object));
+    }
+}
+
 /// Validates the metadata of an update against the stored object.
 pub(super) fn validate_metadata_update(object: &Value, old: &Value) -> Vec<Cause> {
-    let mut causes = vec![];
     let (new, before) = (&object["metadata"], &old["metadata"]);
+    let prefix = meta::text(new, "generateName");
+    let errors = names::path_segment_errors(prefix).into_iter();
+    let mut causes: Vec<Cause> = errors.map(|why| generate_name_cause(prefix, why)).collect();
     for key in [
         "name",
         "namespace",

@@ -112,6 +112,13 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
     if kind.keeps_metadata_in_status_updates() {
         let managed = metadata["managedFields"].clone();
         let target = meta::metadata_mut(object);
+        // Other kinds copy all metadata of the stored object.
+        if kind.definition.is_none() && kind.group != "flowcontrol.apiserver.k8s.io" {
+            target.remove("generateName");
+            if let Some(prefix) = metadata.get("generateName") {
+                target.insert("generateName".into(), prefix.clone());
+            }
+        }
         if managed.is_null() {
             target.remove("managedFields");
         } else {

@@ -428,5 +428,6 @@ fn causes(write: &Write<'_>, object: &Value) -> Vec<Cause> {
         before,
         empties,
     ));
+    metadata::insert_generate_name_errors(&mut causes, kind, write.subresource, object);
     causes
 }
