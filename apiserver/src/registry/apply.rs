@@ -72,7 +72,10 @@ impl Registry {
             |old| {
                 if subresource == "scale" {
                     let old = old.unwrap_or(&Value::Null);
-                    let context = WriteContext::new(context.user, &options);
+                    let context = WriteContext {
+                        options: &options,
+                        ..context
+                    };
                     let object = self.with_patched_scale(target, old, config.clone(), context)?;
                     is_applied.set(true);
                     return refuse_repeated(&repeated, strictness).map(|()| object.into());

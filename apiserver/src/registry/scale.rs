@@ -76,8 +76,14 @@ impl Registry {
         context: WriteContext<'_>,
     ) -> Result<Value, ApiError> {
         let path = scale_paths(&target.kind)?.spec;
-        let managed_fields = self.managed_fields_after_scale(target, object, &mut scale, context)?;
+        let live = self.scale_with_managed_fields(target, object)?;
+        if let (Some(record), false) = (live["metadata"].get("managedFields"), context.options.applied) {
+            meta::metadata_mut(&mut scale).insert("managedFields".into(), record.clone());
+        }
+        track_scale(&target.kind, &live, &mut scale, context.options)?;
         check_target(target, &mut scale)?;
+        self.mutate_scale_by_webhooks(target, &live, &mut scale, context)?;
+        let managed_fields = parent_managed_fields(&target.kind, object, &scale);
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or(0);
         // Validation of the custom resource refuses negative numbers itself.
         if replicas < 0 && target.kind.definition.is_none() {
@@ -133,28 +139,16 @@ impl Registry {
         }
         Ok(scale)
     }
+}
 
-    /// Returns the object's managedFields after a write to its scale: the writer manages the replicas.
-    fn managed_fields_after_scale(
-        &self,
-        target: &Target,
-        object: &Value,
-        scale: &mut Value,
-        context: WriteContext<'_>,
-    ) -> Result<Option<Value>, ApiError> {
-        let live = self.scale_with_managed_fields(target, object)?;
-        if let (Some(record), false) = (live["metadata"].get("managedFields"), context.options.applied) {
-            meta::metadata_mut(scale).insert("managedFields".into(), record.clone());
-        }
-        track_scale(&target.kind, &live, scale, context.options)?;
-        let version = target.kind.api_version();
-        let (parent, child) = (
-            &object["metadata"]["managedFields"],
-            &scale["metadata"]["managedFields"],
-        );
-        let replicas = |version: &str| replicas_path(&target.kind, version);
-        Ok(apply::parent_managed_fields(parent, child, &version, &replicas))
-    }
+/// Returns the object's managedFields after a write to its scale: the writer manages the replicas.
+fn parent_managed_fields(kind: &Kind, object: &Value, scale: &Value) -> Option<Value> {
+    let (parent, child) = (
+        &object["metadata"]["managedFields"],
+        &scale["metadata"]["managedFields"],
+    );
+    let replicas = |version: &str| replicas_path(kind, version);
+    apply::parent_managed_fields(parent, child, &kind.api_version(), &replicas)
 }
 
 /// Returns the path of the replicas in a version of the kind; None in a version without a scale.

@@ -1,27 +1,31 @@
 //! Webhooks of requests whose object is not the stored one: scales, and what is answered without being stored.
 
+use super::managed_fields::restore_invalid_managers;
 use super::{Registry, Target, WriteContext};
 use crate::admission::{self, Attributes, Operation};
-use crate::meta;
 use crate::status::ApiError;
 use serde_json::Value;
 
 impl Registry {
-    /// Lets webhooks change the scale of an object that is written by its scale.
+    /// Lets webhooks change a scale that replaces another one, before it changes its object.
     pub(super) fn mutate_scale_by_webhooks(
         &self,
-        attributes: &Attributes<'_>,
-        object: &mut Value,
+        target: &Target,
+        old: &Value,
+        scale: &mut Value,
+        context: WriteContext<'_>,
     ) -> Result<(), ApiError> {
-        if attributes.webhooks.is_none() || attributes.subresource != "scale" {
+        if context.webhooks.is_none() {
             return Ok(());
         }
-        let read = |target: &Target, object: &Value| self.scale_with_managed_fields(target, object);
-        with_scales(attributes, object, read, |attributes, mut scale| {
-            admission::mutate_by_webhooks(&self.admission, attributes, &mut scale)?;
-            Ok(scale)
-        })
-        .and_then(|scale| set_replicas(attributes, object, &scale))
+        let catalog = self.catalog();
+        let attributes = self.attributes(&catalog, target, "scale", Operation::Update { old }, context);
+        let tracked = scale["metadata"]["managedFields"].clone();
+        let outcome = admission::mutate_by_webhooks(&self.admission, &attributes, scale);
+        if let (Some(warning), Some(report)) = (restore_invalid_managers(scale, tracked), context.report) {
+            report.warn(&warning);
+        }
+        outcome.map_err(|error| error.with_warnings(&context.take_warnings()))
     }
 
     /// Lets webhooks refuse the scale of an object that is written by its scale.
@@ -33,10 +37,21 @@ impl Registry {
         if attributes.webhooks.is_none() || attributes.subresource != "scale" {
             return Ok(());
         }
-        let read = |target: &Target, object: &Value| self.scale(target, object);
-        with_scales(attributes, object, read, |attributes, scale| {
-            admission::validate_by_webhooks(&self.admission, attributes, &scale)
-        })
+        let target = Target::new(
+            &attributes.kind.clone().into(),
+            attributes.namespace,
+            attributes.name,
+        );
+        let scale = self.scale(&target, object)?;
+        let Operation::Update { old } = attributes.operation else {
+            return admission::validate_by_webhooks(&self.admission, attributes, &scale);
+        };
+        let old = self.scale(&target, old)?;
+        let attributes = Attributes {
+            operation: Operation::Update { old: &old },
+            ..*attributes
+        };
+        admission::validate_by_webhooks(&self.admission, &attributes, &scale)
     }
 
     /// Lets webhooks change and refuse an object that is not stored, such as a review, a binding or the options of a connection. Returns
@@ -64,42 +79,4 @@ impl Registry {
             .map_err(|error| error.with_warnings(&warnings))
             .map(|()| warnings)
     }
-}
-
-/// Calls `act` with the attributes and the object of a write to the scale; `read` returns the scale of an object.
-fn with_scales<T>(
-    attributes: &Attributes<'_>,
-    object: &Value,
-    read: impl Fn(&Target, &Value) -> Result<Value, ApiError>,
-    act: impl FnOnce(&Attributes<'_>, Value) -> Result<T, ApiError>,
-) -> Result<T, ApiError> {
-    let target = Target {
-        kind: attributes.kind.clone().into(),
-        namespace: attributes.namespace.to_owned(),
-        name: attributes.name.to_owned(),
-    };
-    let scale = read(&target, object)?;
-    let Operation::Update { old } = attributes.operation else {
-        return act(attributes, scale);
-    };
-    let old = read(&target, old)?;
-    let attributes = Attributes {
-        operation: Operation::Update { old: &old },
-        ..*attributes
-    };
-    act(&attributes, scale)
-}
-
-fn set_replicas(attributes: &Attributes<'_>, object: &mut Value, scale: &Value) -> Result<(), ApiError> {
-    let mut field = object;
-    for key in super::scale::scale_paths(attributes.kind)?.spec {
-        field = meta::entry_mut_any(field, &key);
-    }
-    let replicas = &scale["spec"]["replicas"];
-    *field = if replicas.is_null() {
-        0.into()
-    } else {
-        replicas.clone()
-    };
-    Ok(())
 }

@@ -151,8 +151,7 @@ impl Registry {
             admission::mutate(&self.admission, &attributes, object)
         } else {
             let tracked = object["metadata"]["managedFields"].clone();
-            let outcome = admission::mutate(&self.admission, &attributes.for_plugins(), object)
-                .and_then(|()| self.mutate_scale_by_webhooks(&attributes, object));
+            let outcome = admission::mutate(&self.admission, &attributes.for_plugins(), object);
             warnings.extend(restore_invalid_managers(object, tracked));
             found.extend(write.context.take_warnings());
             outcome
