@@ -114,6 +114,19 @@ impl<'a> Write<'a> {
         registry.attributes(catalog, self.target, self.subresource, operation, self.context)
     }
 
+    /// Whether kube-apiserver stores the object without defaults that reading it adds: the phase of a new claim, the labels that a new job
+    /// gets from its template, the allocatable resources of a node whose empty map counts as set in the request.
+    fn lacks_stored_defaults(&self, object: &Value) -> bool {
+        let kind = &self.target.kind;
+        let is_new = matches!(self.change, WriteChange::Create { .. });
+        match (kind.group.as_str(), kind.kind.as_str()) {
+            ("", "PersistentVolumeClaim") => is_new,
+            ("batch", "Job") => is_new && object["metadata"].get("labels").is_none(),
+            ("", "Node") => self.empties.contains("status.allocatable"),
+            _ => false,
+        }
+    }
+
     pub(super) fn before(&self) -> Option<&'a Value> {
         match self.change {
             WriteChange::Create { .. } => None,
@@ -285,7 +298,8 @@ impl Registry {
             }
             WriteChange::Update { old, before }
                 if is_noop_update(&object, before)
-                    && !convert::is_stored_differently(kind, old.value(), before) =>
+                    && !convert::is_stored_differently(kind, old.value(), before)
+                    && !old.is_incomplete() =>
             {
                 let unchanged = self.convert_by_webhook(kind, vec![old.clone()])?;
                 return Ok(Ok(unchanged.into_iter().next().unwrap_or_else(|| old.clone())));
@@ -310,6 +324,7 @@ impl Registry {
             meta::metadata_mut(&mut object).remove("managedFields");
             check_size(&object)?;
         }
+        let lacks_defaults = write.lacks_stored_defaults(&object);
         let (table, key) = (kind.table(), target.key());
         let is_update = matches!(write.change, WriteChange::Update { .. });
         // The update removed the last finalizer.
@@ -335,6 +350,9 @@ impl Registry {
             ),
         };
         if let Ok(stored) = &stored {
+            if lacks_defaults {
+                stored.mark_incomplete();
+            }
             let old = match write.change {
                 WriteChange::Create { .. } => None,
                 WriteChange::Update { old, .. } => Some(old.value()),

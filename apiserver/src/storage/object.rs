@@ -4,6 +4,7 @@ use crate::{go_json, types};
 use bytes::Bytes;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The JSON of most objects fits into this many bytes.
@@ -21,6 +22,7 @@ pub struct Object {
     json: OnceLock<Bytes>,
     /// Kind and apiVersion, which the JSON does not contain.
     ty: Option<Arc<TypeMeta>>,
+    is_incomplete: AtomicBool,
 }
 
 /// Kind and apiVersion, shared by many objects.
@@ -52,7 +54,18 @@ impl Object {
             value: value.into(),
             json: OnceLock::new(),
             ty: None,
+            is_incomplete: AtomicBool::new(false),
         }
+    }
+
+    /// Remembers that kube-apiserver would store this version without defaults that reading it adds.
+    pub(crate) fn mark_incomplete(&self) {
+        self.is_incomplete.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a write that changes nothing stores the object anew, because this version lacks defaults in kube-apiserver's storage.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.is_incomplete.load(Ordering::Relaxed)
     }
 
     /// Returns the object as a tree.
@@ -109,6 +122,7 @@ impl Object {
                 *last = Some(Arc::new(TypeMeta { kind, api_version }));
                 last.clone()
             }),
+            is_incomplete: self.is_incomplete().into(),
         }
     }
 
@@ -122,6 +136,7 @@ impl Object {
             value: OnceLock::new(),
             json: self.json.clone(),
             ty: self.ty.clone(),
+            is_incomplete: self.is_incomplete().into(),
         })
     }
 }
