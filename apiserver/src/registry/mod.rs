@@ -69,6 +69,9 @@ pub struct Target {
 /// The table of APIServices.
 pub(crate) const API_SERVICES: &str = "apiservices.apiregistration.k8s.io";
 
+/// The table of the definitions of custom resources.
+const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+
 impl Target {
     /// Addresses one object.
     pub fn new(kind: &Arc<Kind>, namespace: &str, name: &str) -> Self {

@@ -1,14 +1,16 @@
 //! The get and list verbs.
 
 use super::update::etcd_prefix;
-use super::{API_SERVICES, Registry, Target};
+use super::{API_SERVICES, DEFINITIONS, Registry, Target};
+use crate::crd::invalid_ca_bundle;
 use crate::kinds::Kind;
 use crate::meta::{self, names};
 use crate::quote::quoted;
-use crate::request::{ContinueToken, ListOptions, ResourceVersionMatch};
+use crate::request::{ContinueToken, ListOptions, RequestInfo, ResourceVersionMatch};
 use crate::status::{ApiError, Cause};
 use crate::storage::{Object, Page, RevisionError, Store};
 use crate::strategy;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// A list of objects, or one page of it.
@@ -36,6 +38,28 @@ impl Registry {
     pub(crate) fn has_extension_server(&self, group: &str, version: &str) -> bool {
         let object = self.store.get(API_SERVICES, &format!("{version}.{group}"));
         object.is_some_and(|object| strategy::has_service(object.value()))
+    }
+
+    /// Whether kube-apiserver fails to serve the requested kind: its names are accepted, but the CA bundle of its conversion is invalid.
+    pub(crate) fn is_unresolvable(&self, info: &RequestInfo) -> bool {
+        let definition = self
+            .store
+            .get(DEFINITIONS, &format!("{}.{}", info.resource, info.group));
+        let Some(definition) = definition else {
+            return false;
+        };
+        let spec = &definition.value()["spec"];
+        let versions = spec["versions"].as_array().into_iter().flatten();
+        let is_served = |version: &Value| version["name"] == info.version && version["served"] == true;
+        let fits_scope = if spec["scope"] == "Namespaced" {
+            !info.namespace.is_empty() || matches!(info.verb.as_str(), "list" | "watch")
+        } else {
+            info.namespace.is_empty()
+        };
+        fits_scope
+            && versions.into_iter().any(is_served)
+            && meta::has_condition(definition.value(), "NamesAccepted")
+            && invalid_ca_bundle(spec).is_some()
     }
 
     pub(super) fn find(&self, target: &Target) -> Option<Arc<Object>> {
