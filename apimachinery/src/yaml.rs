@@ -6,10 +6,21 @@ mod write;
 
 pub use write::write;
 
-use repeated_keys::RepeatedKeys;
+use repeated_keys::{RepeatedKeys, repeated_integer_error};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_saphyr::options::DuplicateKeyPolicy;
+use std::panic::resume_unwind;
+use std::thread;
+
+/// Maximum nesting depth of a document: the parser reads at most 255 levels of `[` and `{`.
+const MAX_DEPTH: usize = 250;
+
+/// The levels that any thread can parse.
+const PLAIN_DEPTH: usize = 64;
+
+/// The stack of a thread that parses deeper documents. A level takes up to 32 KiB in a debug build.
+const STACK_BYTES: usize = 32 << 20;
 
 /// A parsed document.
 #[derive(Debug)]
@@ -20,7 +31,7 @@ pub struct ParsedYaml {
     pub strict_errors: Vec<String>,
 }
 
-/// Parses the first document, up to 64 levels deep: the parser uses much stack per level. Errors are like `yaml: line 1: mapping values are
+/// Parses the first document, up to 250 levels deep. Errors are like `yaml: line 1: mapping values are
 /// not allowed in this context`.
 pub fn parse(text: &str) -> Result<ParsedYaml, String> {
     if text.trim_start_matches([' ', '\n', '\r']).starts_with('\t') {
@@ -32,14 +43,12 @@ pub fn parse(text: &str) -> Result<ParsedYaml, String> {
         && let Some(key) = why.strip_prefix("duplicate mapping key: ")
     {
         let key = key.split(", set Dup").next().unwrap_or(key);
-        strict_errors = match parse_first::<RepeatedKeys>(text, DuplicateKeyPolicy::LastWins) {
-            // The parser itself selects among repeated numbers. What follows the first document does not count.
-            Ok(RepeatedKeys(errors)) if errors.is_empty() && !text.contains("\n---") => {
-                vec![format!("line {line}: key {key:?} already set in map")]
-            }
-            Ok(RepeatedKeys(errors)) => errors,
-            Err(_) => vec![],
-        };
+        let repeated = parse_first::<RepeatedKeys>(text, DuplicateKeyPolicy::LastWins);
+        strict_errors = repeated.map_or(vec![], |repeated| repeated.errors(text));
+        // The parser itself selects among repeated integers. What follows the first document does not count.
+        if strict_errors.is_empty() && !text.contains("\n---") {
+            strict_errors.push(repeated_integer_error(*line, key));
+        }
         parsed = parse_first(text, DuplicateKeyPolicy::LastWins);
     }
     match parsed {
@@ -55,11 +64,36 @@ pub fn unmarshal_errors(strict_errors: &[String]) -> String {
 }
 
 /// Parses the first document; the error has the line and the message.
-fn parse_first<T: Default + DeserializeOwned>(
+fn parse_first<T: Default + DeserializeOwned + Send>(
     text: &str,
     duplicate_keys: DuplicateKeyPolicy,
 ) -> Result<T, (u64, String)> {
-    let options = || serde_saphyr::options! { duplicate_keys: duplicate_keys };
+    let parse = |max_depth| parse_to_depth(text, duplicate_keys, max_depth);
+    match parse(PLAIN_DEPTH) {
+        Err((_, why)) if why.contains("budget breached: Depth") => thread::scope(|scope| {
+            let parser = thread::Builder::new().stack_size(STACK_BYTES);
+            // Fails if the system has no more threads.
+            let parser = parser.spawn_scoped(scope, || parse(MAX_DEPTH));
+            parser.map_or_else(
+                |error| Err((1, error.to_string())),
+                |parser| parser.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            )
+        }),
+        parsed => parsed,
+    }
+}
+
+fn parse_to_depth<T: Default + DeserializeOwned>(
+    text: &str,
+    duplicate_keys: DuplicateKeyPolicy,
+    max_depth: usize,
+) -> Result<T, (u64, String)> {
+    let options = || {
+        serde_saphyr::options! {
+            duplicate_keys: duplicate_keys,
+            budget: serde_saphyr::budget! { max_depth: max_depth },
+        }
+    };
     let parsed = match serde_saphyr::from_str_with_options(text, options()) {
         Err(error) if line_and_message(&error).1.starts_with("multiple YAML documents") => {
             serde_saphyr::from_multiple_with_options::<T>(text, options())
@@ -109,7 +143,15 @@ mod tests {
         assert_eq!(second.value, json!({ "a": 1 }));
         assert!(second.strict_errors.is_empty());
         let numbers = parse("1: a\n1: b").unwrap();
-        assert_eq!(numbers.strict_errors, [r#"line 2: key "1" already set in map"#]);
+        assert_eq!(numbers.strict_errors, ["line 2: key 1 already set in map"]);
+        let text = "true: a\ntrue: b\n1.5: a\n1.5: >-\n\n  b\na: x\na:\n  | # |\n  b\na:\n  b\n";
+        let expected = [
+            "line 2: key true already set in map",
+            "line 4: key 1.5 already set in map",
+            r#"line 9: key "a" already set in map"#,
+            r#"line 12: key "a" already set in map"#,
+        ];
+        assert_eq!(parse(text).unwrap().strict_errors, expected);
         assert_eq!(parse("").unwrap().value, Value::Null);
         assert_eq!(
             parse("a: b: c").unwrap_err(),
@@ -121,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn documents_deeper_than_64_levels_are_rejected() {
-        for levels in [60, 70, 300, 20_000] {
+    fn documents_deeper_than_250_levels_are_rejected() {
+        for levels in [60, 70, 250, 260, 20_000] {
             for text in [
                 "[".repeat(levels) + &"]".repeat(levels),
                 "- ".repeat(levels) + "a",
                 "{a: ".repeat(levels) + &"}".repeat(levels),
             ] {
-                assert_eq!(parse(&text).is_ok(), levels == 60, "{levels}: {text:.20}");
+                assert_eq!(parse(&text).is_ok(), levels <= 250, "{levels}: {text:.20}");
             }
         }
     }

@@ -6,10 +6,115 @@ use serde_saphyr::Spanned;
 use std::collections::HashSet;
 use std::fmt;
 
-/// Go's errors about the repeated keys below a node, such as `line 2: key "a" already set in map`: those of a value before its own key's. The
-/// line is that where the repeated value starts; Go's is that of the `|` before a block.
+/// The repeated keys below a node: those of a value before its own key.
 #[derive(Default)]
-pub(super) struct RepeatedKeys(pub(super) Vec<String>);
+pub(super) struct RepeatedKeys {
+    keys: Vec<RepeatedKey>,
+    /// The node is a text.
+    is_text: bool,
+}
+
+struct RepeatedKey {
+    key: Key,
+    /// The line where the repeated value starts; the first line of text, if it is a block.
+    line: u64,
+    has_text: bool,
+}
+
+/// A key of a mapping.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Text(String),
+    /// A number or another value, as Go prints it.
+    Other(String),
+}
+
+impl RepeatedKeys {
+    /// Returns Go's errors, such as `line 2: key "a" already set in map`.
+    pub(super) fn errors(&self, text: &str) -> Vec<String> {
+        let lines: Vec<&str> = text.lines().collect();
+        let error = |repeated: &RepeatedKey| {
+            let block = repeated
+                .has_text
+                .then(|| header_line(&lines, repeated.line))
+                .flatten();
+            let line = block.unwrap_or(repeated.line);
+            repeated_key_error(line, &repeated.key.to_string())
+        };
+        self.keys.iter().map(error).collect()
+    }
+}
+
+/// Returns Go's error about the repetition of an integer, which the parser itself reports as a text.
+pub(super) fn repeated_integer_error(line: u64, key: &str) -> String {
+    let is_integer = key.parse::<i128>().is_ok();
+    let key = if is_integer {
+        key.to_owned()
+    } else {
+        format!("{key:?}")
+    };
+    repeated_key_error(line, &key)
+}
+
+fn repeated_key_error(line: u64, key: &str) -> String {
+    format!("line {line}: key {key} already set in map")
+}
+
+/// Returns the line of the `|` or `>` before a block that starts on a line; None if it is no block.
+fn header_line(lines: &[&str], first: u64) -> Option<u64> {
+    let above = lines.get(..usize::try_from(first).ok()?.checked_sub(1)?)?;
+    let at = above.iter().rposition(|line| !line.trim().is_empty())?;
+    let line = above[at].split(" #").next().unwrap_or_default().trim_end();
+    let start = line.trim_end_matches(|character: char| matches!(character, '+' | '-' | '1'..='9'));
+    let before = start.strip_suffix(['|', '>'])?;
+    let is_header = before.is_empty() || before.ends_with([' ', '\t']);
+    is_header.then(|| at as u64 + 1)
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(formatter, "{text:?}"),
+            Self::Other(text) => formatter.write_str(text),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(KeyVisitor)
+    }
+}
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a key")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Key, E> {
+        Ok(Key::Other(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Key, E> {
+        Ok(Key::Other(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Key, E> {
+        Ok(Key::Other(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Key, E> {
+        Ok(Key::Other(value.to_string()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Key, E> {
+        Ok(Key::Text(value.to_owned()))
+    }
+}
 
 impl<'de> Deserialize<'de> for RepeatedKeys {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -27,28 +132,36 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RepeatedKeys, A::Error> {
-        let mut keys = HashSet::new();
-        let mut errors = vec![];
-        while let Some((key, value)) = map.next_entry::<String, Spanned<RepeatedKeys>>()? {
+        let mut seen = HashSet::new();
+        let mut found = RepeatedKeys::default();
+        while let Some((key, value)) = map.next_entry::<Key, Spanned<RepeatedKeys>>()? {
             let line = value.referenced.line();
-            errors.extend(value.value.0);
-            if let Some(key) = keys.replace(key) {
-                errors.push(format!("line {line}: key {key:?} already set in map"));
+            let has_text = value.value.is_text;
+            found.keys.extend(value.value.keys);
+            if let Some(key) = seen.replace(key) {
+                found.keys.push(RepeatedKey { key, line, has_text });
             }
         }
-        Ok(RepeatedKeys(errors))
+        Ok(found)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<RepeatedKeys, A::Error> {
-        let mut errors = vec![];
+        let mut found = RepeatedKeys::default();
         while let Some(item) = items.next_element::<RepeatedKeys>()? {
-            errors.extend(item.0);
+            found.keys.extend(item.keys);
         }
-        Ok(RepeatedKeys(errors))
+        Ok(found)
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<RepeatedKeys, D::Error> {
         RepeatedKeys::deserialize(deserializer)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<RepeatedKeys, E> {
+        Ok(RepeatedKeys {
+            is_text: true,
+            ..RepeatedKeys::default()
+        })
     }
 
     // Scalars have no keys.
@@ -65,10 +178,6 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<RepeatedKeys, E> {
-        Ok(RepeatedKeys::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<RepeatedKeys, E> {
         Ok(RepeatedKeys::default())
     }
 
