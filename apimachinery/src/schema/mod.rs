@@ -33,6 +33,8 @@ mod schema_type;
 mod structural;
 mod unchanged;
 mod validate;
+#[cfg(feature = "cel")]
+mod value_types;
 
 pub use defaults::decode_defaults;
 pub use format::is_recognized_format;

@@ -13,7 +13,7 @@
 
 use super::rule_program::{RuleProgram, Violation};
 use super::unchanged::Correlation;
-use super::{Violations, field_path, lists, rule_text, rule_values};
+use super::{Violations, field_path, lists, rule_text, rule_values, value_types};
 use crate::cel::{OVER_BUDGET, OVER_COST};
 use crate::field::FieldError;
 use crate::types::floats_to_integers;
@@ -24,10 +24,16 @@ const RULES: &str = "x-kubernetes-validations";
 /// Prefix of the message of a rule without a message.
 const FAILED_RULE_PREFIX: &str = "failed rule: ";
 
+/// The error of a rule for a value without a type.
+const UNTYPED: &str =
+    "rule compiler initialization error: failed to convert to declType for CEL validation rules";
+
 /// The rules of a schema and of its nested schemas.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     own: Vec<Rule>,
+    /// The value has no type, so that its rules cannot be evaluated.
+    is_untyped: bool,
     properties: BTreeMap<String, Rules>,
     values: Option<Box<Rules>>,
     items: Option<Box<Rules>>,
@@ -43,23 +49,36 @@ struct Rule {
 }
 
 impl Rules {
-    /// Compiles the rules of a schema; none if it has no rules.
+    /// Compiles the rules of a schema of whole objects; none if it has no rules.
     pub(super) fn compile(schema: &Value) -> Option<Self> {
+        Self::compile_typed(schema, Some(schema))
+    }
+
+    /// Compiles the rules of a schema. `typed` is the schema that describes the type of its values for rules: none if they have none. Rules of
+    /// fields without a type are ignored.
+    fn compile_typed(schema: &Value, typed: Option<&Value>) -> Option<Self> {
         // Indexing a missing sub-schema gives null, and so on forever.
         if !schema.is_object() {
             return None;
         }
-        let compile_nested = |schema: &Value| Self::compile(schema).map(Box::new);
+        let elements = typed.and_then(value_types::elements);
+        let compile_nested = |schema: &Value| Self::compile_typed(schema, elements).map(Box::new);
         let properties = schema["properties"].as_object().into_iter().flatten();
+        let properties = properties.filter(|(name, schema)| {
+            let has_fields = typed.is_some_and(value_types::has_fields) || !value_types::is_escapable(name);
+            has_fields && value_types::is_typed(schema)
+        });
+        let own: Vec<Rule> = schema[RULES]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|rule| Rule::compile(rule, schema))
+            .collect();
         let rules = Self {
-            own: schema[RULES]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .map(|rule| Rule::compile(rule, schema))
-                .collect(),
+            is_untyped: typed.is_none() && !own.is_empty(),
+            own,
             properties: properties
-                .filter_map(|(name, schema)| Some((name.clone(), Self::compile(schema)?)))
+                .filter_map(|(name, schema)| Some((name.clone(), Self::compile_typed(schema, Some(schema))?)))
                 .collect(),
             values: compile_nested(&schema["additionalProperties"]),
             items: compile_nested(&schema["items"]),
@@ -96,7 +115,10 @@ impl Rules {
         }
         let nearest = old.map(|old| Correlation { value, old, schema }).or(around);
         let old = old.filter(|old| !old.is_null());
-        if !self.own.is_empty() {
+        if self.is_untyped {
+            let ty = schema["type"].as_str().unwrap_or_default();
+            found.errors.push(FieldError::invalid(path, ty, UNTYPED));
+        } else if !self.own.is_empty() {
             let shown = rule_values::to_cel(value, schema);
             let reads_old = self.own.iter().any(|rule| rule.program.reads_old());
             let old = old.map(|old| {
