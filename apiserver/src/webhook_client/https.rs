@@ -1,7 +1,8 @@
-//! Webhooks over HTTPS: HTTP/1.1, a connection a call.
+//! Webhooks over HTTPS: HTTP/1.1, on connections that are kept.
 
 use super::bundle_verifier::BundleVerifier;
 use super::ca_bundle::root_certificates;
+use super::connections::{Connection, IdleConnections};
 use super::go_errors::{UNKNOWN_BODY, dial_error, handshake_error, status_error};
 use super::redirect::{MAX_REDIRECTS, Target, redirection};
 use super::{Endpoint, PendingCall, WebhookCaller};
@@ -10,8 +11,6 @@ use http::header::{ACCEPT, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
@@ -19,7 +18,6 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout as within};
@@ -38,8 +36,16 @@ const PROGRAM: &str = "kube-apiserver-admission";
 #[derive(Debug)]
 pub(crate) struct HttpsCaller {
     runtime: Handle,
-    /// TLS configurations by CA bundle: they also hold the sessions to resume.
-    tls: Mutex<HashMap<Vec<u8>, Arc<ClientConfig>>>,
+    /// What calls share, by CA bundle.
+    clients: Mutex<HashMap<Vec<u8>, Arc<Client>>>,
+}
+
+/// What the calls with the same CA bundle share.
+#[derive(Debug)]
+struct Client {
+    /// The configuration, which also holds the sessions to resume.
+    tls: Arc<ClientConfig>,
+    idle: IdleConnections,
 }
 
 impl HttpsCaller {
@@ -47,21 +53,24 @@ impl HttpsCaller {
     pub(crate) fn new(runtime: Handle) -> Self {
         Self {
             runtime,
-            tls: Mutex::default(),
+            clients: Mutex::default(),
         }
     }
 
-    fn tls(&self, ca_bundle: &[u8]) -> Result<Arc<ClientConfig>, String> {
-        if let Some(known) = self.tls.lock().get(ca_bundle) {
+    fn client(&self, ca_bundle: &[u8]) -> Result<Arc<Client>, String> {
+        if let Some(known) = self.clients.lock().get(ca_bundle) {
             return Ok(known.clone());
         }
-        let config = Arc::new(tls_config(ca_bundle)?);
-        let mut cached = self.tls.lock();
+        let client = Arc::new(Client {
+            tls: Arc::new(tls_config(ca_bundle)?),
+            idle: IdleConnections::default(),
+        });
+        let mut cached = self.clients.lock();
         if cached.len() >= MAX_CACHED_BUNDLES {
             cached.clear();
         }
-        cached.insert(ca_bundle.to_owned(), config.clone());
-        Ok(config)
+        cached.insert(ca_bundle.to_owned(), client.clone());
+        Ok(client)
     }
 }
 
@@ -71,12 +80,12 @@ impl WebhookCaller for HttpsCaller {
         // In whole seconds, rounded up.
         let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
         let url = format!("{}?timeout={seconds}s", endpoint.url);
-        match self.tls(&endpoint.ca_bundle) {
+        match self.client(&endpoint.ca_bundle) {
             Err(why) => drop(sender.send(Err(why))),
-            Ok(tls) => {
+            Ok(client) => {
                 let (endpoint, body) = (endpoint.clone(), review.to_string());
                 self.runtime.spawn(async move {
-                    let call = within(timeout, exchange(&endpoint, &url, tls, body)).await;
+                    let call = within(timeout, exchange(&endpoint, &url, &client, body)).await;
                     let call = call.unwrap_or_else(|_| {
                         Err(CallError::Transport("context deadline exceeded".to_owned()))
                     });
@@ -126,18 +135,17 @@ fn tls_config(ca_bundle: &[u8]) -> Result<ClientConfig, String> {
 }
 
 /// Sends the body, and decodes the response. A request whose response asks for it (`Retry-After`) is sent again, as by Go's client.
-async fn exchange(
-    endpoint: &Endpoint,
-    url: &str,
-    tls: Arc<ClientConfig>,
-    body: String,
-) -> Result<Value, CallError> {
+async fn exchange(endpoint: &Endpoint, url: &str, client: &Client, body: String) -> Result<Value, CallError> {
     let mut repeats = 0;
     loop {
-        let response = send_and_follow(endpoint, url, tls.clone(), body.clone()).await?;
+        let (response, connection) = send_and_follow(endpoint, url, client, body.clone()).await?;
         match retry_after(&response) {
             Some(pause) if repeats < MAX_REPEATS => sleep(pause).await,
-            _ => return read(response).await,
+            _ => {
+                let outcome = read(response).await;
+                client.idle.keep(connection).await;
+                return outcome;
+            }
         }
         repeats += 1;
     }
@@ -154,15 +162,15 @@ fn retry_after<B>(response: &Response<B>) -> Option<Duration> {
 async fn send_and_follow(
     endpoint: &Endpoint,
     url: &str,
-    tls: Arc<ClientConfig>,
+    client: &Client,
     body: String,
-) -> Result<Response<Incoming>, CallError> {
+) -> Result<(Response<Incoming>, Connection), CallError> {
     let mut target = Target::of(endpoint, url).map_err(CallError::Transport)?;
     let mut body = Some(body);
     for _ in 0..MAX_REDIRECTS {
-        let response = send(&target, tls.clone(), body.clone()).await?;
+        let (response, connection) = send(&target, client, body.clone()).await?;
         let Some((location, keeps_body)) = redirection(&response) else {
-            return Ok(response);
+            return Ok((response, connection));
         };
         body = body.filter(|_| keeps_body);
         target = target.redirected(&location).map_err(CallError::Transport)?;
@@ -171,37 +179,47 @@ async fn send_and_follow(
     Err(CallError::Redirected(target.url.to_string(), why))
 }
 
-/// Sends a request on a connection of its own: a POST with a body, or a GET.
+/// Sends a request: a POST with a body, or a GET. On a new connection, if the kept ones were closed before the request was written.
 async fn send(
     target: &Target,
-    tls: Arc<ClientConfig>,
+    client: &Client,
     body: Option<String>,
-) -> Result<Response<Incoming>, CallError> {
+) -> Result<(Response<Incoming>, Connection), CallError> {
+    let mut request = request(target, body)?;
+    while let Some(mut connection) = client.idle.take(target) {
+        match connection.try_send(request).await {
+            Ok(response) => return Ok((response, connection)),
+            Err(failed) => {
+                let (error, unsent) = *failed;
+                request = unsent.ok_or_else(|| transport(&error))?;
+            }
+        }
+    }
+    let mut connection = connect(target, client).await?;
+    match connection.try_send(request).await {
+        Ok(response) => Ok((response, connection)),
+        Err(failed) => Err(transport(&failed.0)),
+    }
+}
+
+async fn connect(target: &Target, client: &Client) -> Result<Connection, CallError> {
     let (host, port) = &target.address;
     let stream = TcpStream::connect((host.as_str(), *port)).await;
     let stream = stream.map_err(|error| CallError::Transport(dial_error(host, *port, &error)))?;
     let _ = stream.set_nodelay(true);
-    let request = request(target, body)?;
     if !target.is_tls {
-        return send_on(stream, request).await;
+        return Connection::open(target, stream)
+            .await
+            .map_err(|error| transport(&error));
     }
     let name = ServerName::try_from(target.server_name.clone());
     let name = name.map_err(|error| CallError::Transport(error.to_string()))?;
-    let stream = TlsConnector::from(tls).connect(name, stream).await;
+    let stream = TlsConnector::from(client.tls.clone()).connect(name, stream).await;
     let stream =
         stream.map_err(|error| CallError::Transport(handshake_error(&target.server_name, &error)))?;
-    send_on(stream, request).await
-}
-
-async fn send_on(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    request: Request<Full<Bytes>>,
-) -> Result<Response<Incoming>, CallError> {
-    let transport = |error: hyper::Error| CallError::Transport(transport_error(&error));
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(transport)?;
-    // The connection makes progress only while it is polled. It ends when the response was read or dropped.
-    tokio::spawn(connection);
-    sender.send_request(request).await.map_err(transport)
+    Connection::open(target, stream)
+        .await
+        .map_err(|error| transport(&error))
 }
 
 fn request(target: &Target, body: Option<String>) -> Result<Request<Full<Bytes>>, CallError> {
@@ -284,9 +302,13 @@ fn decode(body: &[u8]) -> Result<Value, String> {
     ))
 }
 
-fn transport_error(error: &hyper::Error) -> String {
-    if error.is_incomplete_message() || error.is_closed() {
-        return "EOF".to_owned();
+fn transport(error: &hyper::Error) -> CallError {
+    if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
+        return CallError::Transport("EOF".to_owned());
     }
-    error.to_string()
+    CallError::Transport(error.to_string())
 }
+
+#[cfg(test)]
+#[path = "connections_tests.rs"]
+mod tests;

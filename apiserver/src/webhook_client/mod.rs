@@ -1,8 +1,9 @@
 //! Calls of webhooks: `endpoint` says where a webhook's `clientConfig` points to, `ca_bundle` reads its certificates, `bundle_verifier` compares
-//! the server's with them, `https` calls it, `redirect` says where a redirection leads; `go_errors` has the messages of Go's HTTP client, which kube-apiserver passes on to its clients.
+//! the server's with them, `https` calls it, on what `connections` keeps, `redirect` says where a redirection leads; `go_errors` has the messages of Go's HTTP client, which kube-apiserver passes on to its clients.
 
 mod bundle_verifier;
 mod ca_bundle;
+mod connections;
 mod endpoint;
 mod go_errors;
 mod https;
