@@ -3,7 +3,7 @@
 use super::activation::State;
 use super::{comprehensions, list_types, type_values};
 use kube_cel::cel::common::ast::{Expr, LiteralValue};
-use kube_cel::cel::common::types::{CelString, MAP_TYPE, OPTIONAL_TYPE};
+use kube_cel::cel::common::types::{CelString, LIST_TYPE, MAP_TYPE, OPTIONAL_TYPE};
 use kube_cel::cel::common::value::Val;
 use kube_cel::cel::objects::{KeyRef, Opaque, OptionalValue};
 use kube_cel::cel::parser::Expression as Ast;
@@ -122,6 +122,10 @@ fn has(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
     // Only the last field may be missing.
     let last = fields.pop();
     let parent = find(operand.as_ref(), &fields)?;
+    if parent.get_type() == LIST_TYPE {
+        let why = "unsupported index type 'string' in list";
+        return Err(ExecutionError::function_error(HAS, why));
+    }
     Ok(Value::Bool(find(parent, last.as_slice()).is_ok()))
 }
 

@@ -50,7 +50,7 @@ static MESSAGES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             "type conversion error from 'string' to 'google.protobuf.Duration'",
         ),
         (
-            r"^Error executing function '(?:substring|charAt)': .*?index (-?\d+) out of range.*$",
+            r"^Error executing function 'charAt': .*?index (-?\d+) out of range.*$",
             "index out of range: $1",
         ),
     ];

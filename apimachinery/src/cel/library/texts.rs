@@ -13,6 +13,7 @@ pub(super) fn register(context: &mut Context<'_>) {
     context.add_function("replace", replace);
     context.add_function("size", size);
     context.add_function("split", split);
+    context.add_function("substring", substring);
 }
 
 /// The size of a text is the number of its characters.
@@ -28,6 +29,28 @@ fn size(This(this): This<Value>) -> ResolveResult {
         }
     };
     Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
+}
+
+/// Positions count characters.
+fn substring(This(this): This<Arc<String>>, Arguments(args): Arguments) -> ResolveResult {
+    let length = this.chars().count();
+    let (start, end) = match args.as_slice() {
+        [Value::Int(start)] => (*start, None),
+        [Value::Int(start), Value::Int(end)] => (*start, Some(*end)),
+        _ => return Err(ExecutionError::NoSuchOverload),
+    };
+    let failure = |why: String| ExecutionError::function_error("@substring", why);
+    if let Some(end) = end.filter(|end| start > *end) {
+        let why = format!("invalid substring range. start: {start}, end: {end}");
+        return Err(failure(why));
+    }
+    let position = |at: i64| {
+        let position = usize::try_from(at).ok().filter(|position| *position <= length);
+        position.ok_or_else(|| failure(format!("index out of range: {at}")))
+    };
+    let (start, end) = (position(start)?, end.map_or(Ok(length), position)?);
+    let characters = this.chars().skip(start).take(end - start);
+    Ok(Value::String(Arc::new(characters.collect())))
 }
 
 /// Without texts between the parts, these are the characters. A limit that is negative is none.
