@@ -84,10 +84,7 @@ pub(super) async fn handle(context: &RequestContext<'_>) -> Result<ApiResponse, 
         if info.group.is_empty() || is_built_in {
             return Err(ApiError::no_such_resource());
         }
-        if registry.is_unresolvable(info) {
-            return Err(ApiError::internal("error resolving resource"));
-        }
-        return Ok(respond::page_not_found());
+        return registry.resolve(info).map(|()| respond::page_not_found());
     };
     let scope_mismatch = if kind.namespaced {
         info.namespace.is_empty() && !matches!(info.verb.as_str(), "list" | "watch")

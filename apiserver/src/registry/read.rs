@@ -40,8 +40,15 @@ impl Registry {
         object.is_some_and(|object| strategy::has_service(object.value()))
     }
 
-    /// Whether kube-apiserver fails to serve the requested kind: its names are accepted, but the CA bundle of its conversion is invalid.
-    pub(crate) fn is_unresolvable(&self, info: &RequestInfo) -> bool {
+    /// Returns 500 for a kind that kube-apiserver fails to serve: its names are accepted, but the CA bundle of its conversion is invalid.
+    pub(crate) fn resolve(&self, info: &RequestInfo) -> Result<(), ApiError> {
+        if self.is_unresolvable(info) {
+            return Err(ApiError::internal("error resolving resource"));
+        }
+        Ok(())
+    }
+
+    fn is_unresolvable(&self, info: &RequestInfo) -> bool {
         let definition = self
             .store
             .get(DEFINITIONS, &format!("{}.{}", info.resource, info.group));
