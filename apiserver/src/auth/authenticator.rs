@@ -1,6 +1,7 @@
 //! Authentication: by client certificate, static token or service account token; anonymous otherwise.
 
-use super::{ServiceAccountTokens, User};
+use super::service_account_tokens::INVALID_TOKEN;
+use super::{AuthenticatedToken, ServiceAccountTokens, User};
 use crate::status::ApiError;
 use crate::storage::Store;
 use http::HeaderMap;
@@ -44,20 +45,38 @@ impl Authenticator {
         });
         match token {
             Some(token) if !token.is_empty() => self
-                .user_for_token(store, token)
-                .map(add_authenticated_group)
-                .ok_or_else(ApiError::unauthorized),
+                .verify_token(store, token, self.accounts.audiences())
+                .map(|authenticated| add_authenticated_group(authenticated.user))
+                .map_err(|_| ApiError::unauthorized()),
             _ if self.anonymous => Ok(User::anonymous()),
             _ => Err(ApiError::unauthorized()),
         }
     }
 
-    /// Returns the user of a bearer token.
-    pub fn user_for_token(&self, store: &Store, token: &str) -> Option<User> {
-        match self.tokens.get(token) {
-            Some(user) => Some(user.clone()),
-            None => self.accounts.verify(store, token),
+    /// Returns the user of a bearer token that is for one of the audiences. Static tokens are for the audiences of the API.
+    ///
+    /// # Errors
+    ///
+    /// kube-apiserver's message in the status of a TokenReview.
+    pub fn verify_token(
+        &self,
+        store: &Store,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<AuthenticatedToken, String> {
+        let Some(user) = self.tokens.get(token) else {
+            return self.accounts.verify(store, token, audiences);
+        };
+        let own = self.accounts.audiences().iter();
+        let audiences: Vec<String> = own
+            .filter(|audience| audiences.contains(audience))
+            .cloned()
+            .collect();
+        if audiences.is_empty() {
+            return Err(INVALID_TOKEN.to_owned());
         }
+        let user = user.clone();
+        Ok(AuthenticatedToken { user, audiences })
     }
 }
 

@@ -4,11 +4,13 @@ mod authenticator;
 mod authorizer;
 mod bootstrap;
 mod client_certificate;
+mod der;
 mod impersonation;
 mod rbac;
 mod rbac_escalation;
 mod service_account_tokens;
-mod signing_key;
+mod token_claims;
+mod token_keys;
 mod user;
 
 pub use authenticator::Authenticator;
@@ -19,7 +21,8 @@ pub(crate) use client_certificate::{may_identify, may_issue, user_from_certifica
 pub(crate) use impersonation::{ImpersonationModeCache, impersonate};
 pub(crate) use rbac::rules;
 pub(crate) use rbac_escalation::{EscalationError, check_escalation};
-pub(crate) use service_account_tokens::{BINDABLE_KINDS, ISSUER, NODE_NAME_EXTRA};
-pub use service_account_tokens::{IssuedToken, ServiceAccountTokens};
-pub(crate) use signing_key::ALGORITHM;
+pub use service_account_tokens::{AuthenticatedToken, IssuedToken, ServiceAccountTokens};
+pub(crate) use service_account_tokens::{BINDABLE_KINDS, TokenOptions};
+pub(crate) use token_claims::NODE_NAME_EXTRA;
+pub(crate) use token_keys::{PrivateKey, PublicKey};
 pub use user::User;

@@ -2,7 +2,6 @@
 //! its keys.
 
 use super::ServedApi;
-use crate::auth;
 use crate::render::{ApiResponse, check_route, respond};
 use crate::status::ApiError;
 use http::header::CACHE_CONTROL;
@@ -15,11 +14,12 @@ pub(super) const KEYS: (&str, &str) = ("/openid/v1/jwks", "application/jwk-set+j
 
 /// Returns the configuration of the issuer.
 pub(super) fn configuration(served: ServedApi<'_>, headers: &HeaderMap) -> Result<ApiResponse, ApiError> {
+    // In the order of Go's fields.
     let document = format!(
-        r#"{{"issuer":{},"jwks_uri":{},"response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":["{}"]}}"#,
-        json!(auth::ISSUER),
+        r#"{{"issuer":{},"jwks_uri":{},"response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":{}}}"#,
+        json!(served.accounts.issuer()),
         json!(format!("https://{}{}", served.address, KEYS.0)),
-        auth::ALGORITHM,
+        json!(served.accounts.algorithms()),
     );
     public(CONFIGURATION.1, document, headers)
 }

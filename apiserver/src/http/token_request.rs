@@ -55,7 +55,7 @@ pub(super) fn issue(
             .iter()
             .filter_map(|audience| audience.as_str().map(str::to_owned))
             .collect(),
-        _ => vec![auth::ISSUER.to_owned()],
+        _ => accounts.audiences().to_vec(),
     };
     let issued = accounts.issue(
         &context.state.registry.store,

@@ -2,7 +2,7 @@
 
 use super::Registry;
 use super::review_selectors::{ignored_selector, validate_selector_attributes};
-use crate::auth::{self, Authenticator, ResourceAttributes, User};
+use crate::auth::{self, AuthenticatedToken, Authenticator, ResourceAttributes, User};
 use crate::kinds::Kind;
 use crate::status::{ApiError, Cause};
 use serde_json::{Value, json};
@@ -167,17 +167,19 @@ fn rules_status(registry: &Registry, user: &User, namespace: &str) -> Value {
 }
 
 fn token_status(registry: &Registry, authenticator: &Authenticator, spec: &Value) -> Value {
-    match authenticator.user_for_token(&registry.store, &text(&spec["token"])) {
-        Some(mut user) => {
+    let asked = texts(&spec["audiences"]);
+    let audiences = if asked.is_empty() {
+        authenticator.accounts.audiences()
+    } else {
+        &asked
+    };
+    match authenticator.verify_token(&registry.store, &text(&spec["token"]), audiences) {
+        Ok(AuthenticatedToken { mut user, audiences }) => {
             user.groups.push("system:authenticated".to_owned());
             user.groups.dedup();
-            let audiences = match &spec["audiences"] {
-                Value::Array(audiences) if !audiences.is_empty() => json!(audiences),
-                _ => json!([auth::ISSUER]),
-            };
             json!({ "authenticated": true, "user": user.to_json(), "audiences": audiences })
         }
-        None => json!({ "user": {}, "error": "invalid bearer token" }),
+        Err(why) => json!({ "user": {}, "error": why }),
     }
 }
 

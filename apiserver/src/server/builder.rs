@@ -3,7 +3,7 @@
 use super::Tls;
 use crate::ServiceNetwork;
 use crate::admission::AdmissionPlugin;
-use crate::auth::{AuthorizationMode, User};
+use crate::auth::{AuthorizationMode, PrivateKey, PublicKey, TokenOptions, User};
 use crate::discovery::VersionInfo;
 use crate::housekeeping::HousekeepingTask;
 use crate::http::Layer;
@@ -20,6 +20,7 @@ pub struct ApiServerBuilder {
     pub(super) tls: Tls,
     pub(super) client_ca: Option<String>,
     pub(super) tokens: HashMap<String, User>,
+    pub(super) service_accounts: TokenOptions,
     pub(super) modes: Vec<AuthorizationMode>,
     pub(super) anonymous_auth: bool,
     pub(super) version: VersionInfo,
@@ -44,6 +45,7 @@ impl Default for ApiServerBuilder {
             tls: Tls::Generated,
             client_ca: None,
             tokens: HashMap::new(),
+            service_accounts: TokenOptions::default(),
             modes: vec![AuthorizationMode::Rbac],
             anonymous_auth: true,
             version: VersionInfo::default(),
@@ -98,6 +100,40 @@ impl ApiServerBuilder {
     pub fn token_file(mut self, text: &str) -> Result<Self, String> {
         self.tokens.extend(crate::auth::parse_token_file(text)?);
         Ok(self)
+    }
+
+    /// Sets the private key that signs the tokens of service accounts, as PEM; the default is a generated one.
+    ///
+    /// # Errors
+    ///
+    /// If the text has no key that is RSA with 2,048 bits or more, or ECDSA with the curve P-256.
+    pub fn service_account_signing_key(mut self, pem: &str) -> Result<Self, String> {
+        self.service_accounts.signing_key = Some(PrivateKey::from_pem(pem)?);
+        Ok(self)
+    }
+
+    /// Adds keys that verify tokens of service accounts, as PEM, beside the key that signs them: public keys, or those of private keys and
+    /// certificates. The tokens in Secrets, which a controller manager signs, need its key here.
+    ///
+    /// # Errors
+    ///
+    /// If the text has no key that is RSA with 2,048 bits or more, or ECDSA with the curve P-256.
+    pub fn service_account_keys(mut self, pem: &str) -> Result<Self, String> {
+        self.service_accounts.keys.extend(PublicKey::all_from_pem(pem)?);
+        Ok(self)
+    }
+
+    /// Sets the issuers whose tokens are accepted; new tokens have the first one. The default is
+    /// `https://kubernetes.default.svc.cluster.local`.
+    pub fn service_account_issuers(mut self, issuers: &[String]) -> Self {
+        self.service_accounts.issuers = issuers.to_vec();
+        self
+    }
+
+    /// Sets the audiences of which a token must have one; the default is the issuers.
+    pub fn api_audiences(mut self, audiences: &[String]) -> Self {
+        self.service_accounts.audiences = audiences.to_vec();
+        self
     }
 
     /// Sets whether requests without credentials are served as `system:anonymous`; the default is true. Like in kube-apiserver,

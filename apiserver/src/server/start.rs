@@ -98,7 +98,8 @@ impl ApiServerBuilder {
             registry: registry.clone(),
             authenticator: Authenticator {
                 tokens,
-                accounts: ServiceAccountTokens::generate().map_err(|_| StartError::SigningKey)?,
+                accounts: ServiceAccountTokens::new(self.service_accounts)
+                    .map_err(|_| StartError::SigningKey)?,
                 anonymous: self.anonymous_auth && !self.modes.contains(&AuthorizationMode::AlwaysAllow),
             },
             impersonation_modes: ImpersonationModeCache::default(),

@@ -47,6 +47,18 @@ pub struct ApiServer {
     /// Static tokens, one per line: `token,user,uid,"group1,group2"`
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
+    /// Private key that signs the tokens of service accounts, as PEM [default: generated]
+    #[arg(long, value_name = "FILE")]
+    pub service_account_signing_key_file: Option<PathBuf>,
+    /// Keys that verify tokens of service accounts, as PEM, such as the controller manager's key that signs tokens in Secrets
+    #[arg(long, value_name = "FILE")]
+    pub service_account_key_file: Vec<PathBuf>,
+    /// Issuers whose tokens of service accounts are accepted; new tokens have the first [default: https://kubernetes.default.svc.cluster.local]
+    #[arg(long, value_name = "URL")]
+    pub service_account_issuer: Vec<String>,
+    /// Audiences of which a token must have one [default: the issuers]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub api_audiences: Vec<String>,
     /// Authorization modes; a request is allowed if one of them allows it
     #[arg(long, value_enum, value_delimiter = ',', default_value = "RBAC")]
     pub authorization_mode: Vec<AuthorizationMode>,
@@ -85,25 +97,35 @@ pub struct ApiServer {
 }
 
 /// Flags of kube-apiserver that change nothing, so that its command lines work: envtest and test suites pass them. Each has its reason.
-const UPSTREAM_FLAGS: [(&str, &str); 19] = [
+const UPSTREAM_FLAGS: [(&str, &str); 23] = [
     ("advertise-address", OWN_ADDRESS),
     ("allow-privileged", "Privileged containers are always allowed"),
+    ("audit-log-path", "The command keeps no audit log"),
+    ("audit-policy-file", "The command keeps no audit log"),
+    (
+        "enable-aggregator-routing",
+        "Requests are not forwarded to extension servers",
+    ),
     ("enable-priority-and-fairness", NO_LIMITS),
     ("endpoint-reconciler-type", OWN_ADDRESS),
     ("etcd-prefix", IN_MEMORY),
     ("etcd-servers", IN_MEMORY),
     ("event-ttl", "Events are kept"),
+    ("external-hostname", OWN_ADDRESS),
     ("feature-gates", "The features are those that are on by default"),
     ("max-mutating-requests-inflight", NO_LIMITS),
     ("max-requests-inflight", NO_LIMITS),
+    ("min-request-timeout", OWN_DEADLINES),
     ("profiling", "The server has no profiles"),
+    ("request-timeout", OWN_DEADLINES),
     (
         "runtime-config",
         "The versions are those that are served by default",
     ),
-    ("service-account-issuer", OWN_KEY),
-    ("service-account-key-file", OWN_KEY),
-    ("service-account-signing-key-file", OWN_KEY),
+    (
+        "service-account-lookup",
+        "Tokens always end with their service account",
+    ),
     ("storage-media-type", IN_MEMORY),
     ("v", "The server logs no requests"),
     ("watch-cache", IN_MEMORY),
@@ -112,7 +134,7 @@ const UPSTREAM_FLAGS: [(&str, &str); 19] = [
 const IN_MEMORY: &str = "Objects are in memory";
 const NO_LIMITS: &str = "Requests are not limited";
 const OWN_ADDRESS: &str = "The Service kubernetes has the address that the server listens on";
-const OWN_KEY: &str = "Tokens of service accounts are signed with a key that the server generates";
+const OWN_DEADLINES: &str = "Requests have a minute, or the time that they ask for; watches are not limited";
 
 /// The flags of kube-apiserver that are set and change nothing.
 #[derive(Debug)]
@@ -202,15 +224,14 @@ mod tests {
             "--v=4",
         ]);
         assert_eq!(args.cert_dir.as_deref(), Some(Path::new("certs")));
+        assert_eq!(args.service_account_issuer, ["https://127.0.0.1:6443/"]);
+        assert_eq!(args.service_account_key_file, [Path::new("certs/sa.crt")]);
         let ignored: Vec<&str> = args.upstream.ignored().map(|(flag, _)| flag).collect();
         let expected = [
             "allow-privileged",
             "etcd-servers",
             "profiling",
             "runtime-config",
-            "service-account-issuer",
-            "service-account-key-file",
-            "service-account-signing-key-file",
             "v",
         ];
         assert_eq!(ignored, expected);

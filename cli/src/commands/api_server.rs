@@ -51,6 +51,23 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
             .token_file(&text)
             .map_err(|error| Error::ApiServer(format!("{}: {error}", file.display())))?;
     }
+    let key_error =
+        |file: &Path, error| Error::ApiServer(format!("cannot use the key {}: {error}", file.display()));
+    if let Some(file) = &args.service_account_signing_key_file {
+        let key = read(file)?;
+        builder = builder
+            .service_account_signing_key(&key)
+            .map_err(|error| key_error(file, error))?;
+    }
+    for file in &args.service_account_key_file {
+        let keys = read(file)?;
+        builder = builder
+            .service_account_keys(&keys)
+            .map_err(|error| key_error(file, error))?;
+    }
+    builder = builder
+        .service_account_issuers(&args.service_account_issuer)
+        .api_audiences(&args.api_audiences);
     let modes: Vec<AuthorizationMode> = args
         .authorization_mode
         .iter()

@@ -1,7 +1,7 @@
 //! Impersonation modes. The constrained ones also check the permission for the impersonated action; the legacy mode does not.
 
 use super::RequestedUser;
-use crate::auth::service_account_tokens::NODE_NAME_EXTRA;
+use crate::auth::NODE_NAME_EXTRA;
 use crate::auth::{Authorizer, ResourceAttributes, User};
 use crate::meta::names;
 use crate::request::RequestInfo;

@@ -1,0 +1,268 @@
+//! The keys of the tokens of service accounts: RSA, which JSON web tokens name `RS256`, and ECDSA with the curve P-256, `ES256`.
+
+use super::der::{
+    BIT_STRING, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, element, integer, skip, take,
+};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use ring::digest::{SHA256, digest};
+use ring::error::Unspecified;
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _,
+    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, RsaPublicKeyComponents, UnparsedPublicKey,
+};
+use rustls::pki_types::pem::{PemObject as _, SectionKind};
+use serde_json::{Value, json};
+
+const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
+const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
+const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
+const NULL: &[u8] = &[0x05, 0x00];
+
+/// The bytes of a coordinate of a point of P-256.
+const COORDINATE_BYTES: usize = 32;
+
+/// A key that signs.
+#[derive(Debug)]
+pub(crate) enum PrivateKey {
+    Rsa(RsaKeyPair),
+    Ecdsa(EcdsaKeyPair),
+}
+
+/// A key that verifies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PublicKey {
+    Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
+    Ecdsa { point: Vec<u8> },
+}
+
+impl PrivateKey {
+    /// Generates an ECDSA key.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub(super) fn generate() -> Result<Self, Unspecified> {
+        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new())?;
+        ecdsa(document.as_ref()).ok_or(Unspecified)
+    }
+
+    /// Reads the first key of a PEM text.
+    ///
+    /// # Errors
+    ///
+    /// If there is none of a supported type.
+    pub(crate) fn from_pem(pem: &str) -> Result<Self, String> {
+        let mut sections = sections(pem);
+        let key = sections.find_map(|(kind, content)| Self::from_section(kind, &content));
+        key.ok_or_else(|| unsupported("private key"))
+    }
+
+    fn from_section(kind: SectionKind, content: &[u8]) -> Option<Self> {
+        match kind {
+            SectionKind::RsaPrivateKey => RsaKeyPair::from_der(content).ok().map(Self::Rsa),
+            SectionKind::PrivateKey => {
+                let rsa = RsaKeyPair::from_pkcs8(content).ok().map(Self::Rsa);
+                rsa.or_else(|| ecdsa(content))
+            }
+            SectionKind::EcPrivateKey => {
+                let parts = [
+                    integer(&[0]),
+                    algorithm(ECDSA, &element(OBJECT_IDENTIFIER, P256)),
+                    element(OCTET_STRING, content),
+                ];
+                ecdsa(&element(SEQUENCE, &parts.concat()))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn public(&self) -> PublicKey {
+        match self {
+            Self::Rsa(pair) => {
+                let RsaPublicKeyComponents { n, e } = RsaPublicKeyComponents::<Vec<u8>>::from(pair.public());
+                PublicKey::Rsa {
+                    modulus: n,
+                    exponent: e,
+                }
+            }
+            Self::Ecdsa(pair) => PublicKey::Ecdsa {
+                point: pair.public_key().as_ref().to_vec(),
+            },
+        }
+    }
+
+    /// Signs a text.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub(super) fn sign(&self, text: &[u8]) -> Result<Vec<u8>, Unspecified> {
+        let random = SystemRandom::new();
+        match self {
+            Self::Rsa(pair) => {
+                let mut signature = vec![0; pair.public().modulus_len()];
+                pair.sign(&RSA_PKCS1_SHA256, &random, text, &mut signature)?;
+                Ok(signature)
+            }
+            Self::Ecdsa(pair) => Ok(pair.sign(&random, text)?.as_ref().to_vec()),
+        }
+    }
+}
+
+impl PublicKey {
+    /// Reads the keys of a PEM text: public keys, and those of private keys and certificates.
+    ///
+    /// # Errors
+    ///
+    /// If there is none of a supported type.
+    pub(crate) fn all_from_pem(pem: &str) -> Result<Vec<Self>, String> {
+        let keys: Vec<Self> = sections(pem)
+            .filter_map(|(kind, content)| match kind {
+                SectionKind::PublicKey => Self::from_document(&mut content.as_slice()),
+                SectionKind::Certificate => Self::from_certificate(&content),
+                kind => PrivateKey::from_section(kind, &content).map(|key| key.public()),
+            })
+            .collect();
+        if keys.is_empty() {
+            return Err(unsupported("key"));
+        }
+        Ok(keys)
+    }
+
+    /// Reads the public key of a certificate (RFC 5280, section 4.1).
+    fn from_certificate(mut content: &[u8]) -> Option<Self> {
+        let mut certificate = take(SEQUENCE, &mut content)?;
+        let mut fields = take(SEQUENCE, &mut certificate)?;
+        // The version may be absent. Then: serial number, signature, issuer, validity, subject.
+        let has_version = fields.first() != Some(&INTEGER);
+        for _ in 0..5 + usize::from(has_version) {
+            skip(&mut fields)?;
+        }
+        Self::from_document(&mut fields)
+    }
+
+    /// Reads a SubjectPublicKeyInfo.
+    fn from_document(input: &mut &[u8]) -> Option<Self> {
+        let mut document = take(SEQUENCE, input)?;
+        let mut algorithm = take(SEQUENCE, &mut document)?;
+        let name = take(OBJECT_IDENTIFIER, &mut algorithm)?;
+        // The first byte is the number of unused bits.
+        let (_, mut key) = take(BIT_STRING, &mut document)?.split_first()?;
+        if name == RSA {
+            let mut parts = take(SEQUENCE, &mut key)?;
+            let mut number = || {
+                let bytes = take(INTEGER, &mut parts)?;
+                Some(bytes.strip_prefix(&[0]).unwrap_or(bytes).to_vec())
+            };
+            return Some(Self::Rsa {
+                modulus: number()?,
+                exponent: number()?,
+            });
+        }
+        let is_p256 = name == ECDSA && take(OBJECT_IDENTIFIER, &mut algorithm)? == P256;
+        is_p256.then(|| Self::Ecdsa { point: key.to_vec() })
+    }
+
+    /// Returns the SubjectPublicKeyInfo.
+    fn document(&self) -> Vec<u8> {
+        let (algorithm, key) = match self {
+            Self::Rsa { modulus, exponent } => {
+                let numbers = [integer(modulus), integer(exponent)].concat();
+                (algorithm(RSA, NULL), element(SEQUENCE, &numbers))
+            }
+            Self::Ecdsa { point } => (algorithm(ECDSA, &element(OBJECT_IDENTIFIER, P256)), point.clone()),
+        };
+        let key = element(BIT_STRING, &[vec![0], key].concat());
+        element(SEQUENCE, &[algorithm, key].concat())
+    }
+
+    /// Returns the name of the key: the digest of its document, as kube-apiserver names keys.
+    pub(super) fn id(&self) -> String {
+        BASE64.encode(digest(&SHA256, &self.document()))
+    }
+
+    /// Returns the name of the algorithm in tokens and in the published key.
+    pub(super) fn algorithm(&self) -> &'static str {
+        match self {
+            Self::Rsa { .. } => "RS256",
+            Self::Ecdsa { .. } => "ES256",
+        }
+    }
+
+    pub(super) fn verifies(&self, text: &[u8], signature: &[u8]) -> bool {
+        let verified = match self {
+            Self::Rsa { modulus, exponent } => {
+                let key = RsaPublicKeyComponents {
+                    n: modulus,
+                    e: exponent,
+                };
+                key.verify(&RSA_PKCS1_2048_8192_SHA256, text, signature)
+            }
+            Self::Ecdsa { point } => {
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(text, signature)
+            }
+        };
+        verified.is_ok()
+    }
+
+    /// Returns the key as a JSON web key (RFC 7517).
+    pub(super) fn to_json(&self) -> Value {
+        let mut key = json!({ "use": "sig", "kid": self.id(), "alg": self.algorithm() });
+        let parts = match self {
+            Self::Rsa { modulus, exponent } => {
+                vec![
+                    ("kty", "RSA".to_owned()),
+                    ("n", BASE64.encode(modulus)),
+                    ("e", BASE64.encode(exponent)),
+                ]
+            }
+            Self::Ecdsa { point } => {
+                // The first byte says that the point is not compressed.
+                let (x, y) = point
+                    .get(1..)
+                    .unwrap_or_default()
+                    .split_at_checked(COORDINATE_BYTES)
+                    .unwrap_or_default();
+                let curve = ("crv", "P-256".to_owned());
+                vec![
+                    ("kty", "EC".to_owned()),
+                    curve,
+                    ("x", BASE64.encode(x)),
+                    ("y", BASE64.encode(y)),
+                ]
+            }
+        };
+        for (name, part) in parts {
+            key[name] = part.into();
+        }
+        key
+    }
+}
+
+fn ecdsa(document: &[u8]) -> Option<PrivateKey> {
+    let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document, &SystemRandom::new());
+    pair.ok().map(PrivateKey::Ecdsa)
+}
+
+/// Returns an AlgorithmIdentifier.
+fn algorithm(name: &[u8], parameters: &[u8]) -> Vec<u8> {
+    element(
+        SEQUENCE,
+        &[&element(OBJECT_IDENTIFIER, name), parameters].concat(),
+    )
+}
+
+/// Returns the sections of a PEM text, until one that is malformed.
+fn sections(pem: &str) -> impl Iterator<Item = (SectionKind, Vec<u8>)> {
+    <(SectionKind, Vec<u8>)>::pem_slice_iter(pem.as_bytes()).map_while(Result::ok)
+}
+
+fn unsupported(what: &str) -> String {
+    format!("it contains no {what} in PEM that is RSA with 2,048 bits or more, or ECDSA with the curve P-256")
+}
+
+#[cfg(test)]
+#[path = "token_keys_tests.rs"]
+mod tests;
