@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::Method;
 use kubewright_apiserver::{AdmissionPlugin, ApiServer};
 use kubewright_testkit::binaries::{Binaries, KUBE_CONTROLLER_MANAGER, KUBE_SCHEDULER};
@@ -98,12 +99,42 @@ fn kind(api_version: &str, kind: &str) -> Value {
     json!({ "apiVersion": api_version, "kind": kind, "metadata": { "namespace": "default" } })
 }
 
+/// Checks that the API server accepts the token that the controller manager signs for a Secret.
+fn expect_token_in_secret(cluster: &Cluster) {
+    let annotations = json!({ "kubernetes.io/service-account.name": "default" });
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": { "name": "token", "namespace": "default", "annotations": annotations },
+    });
+    cluster.apply(&secret).expect("a secret");
+    let token = eventually("the Secret has a token", TIMEOUT, || {
+        let secrets = cluster.list(&kind("v1", "Secret")).expect("secrets");
+        let token = secrets.iter().find_map(|secret| secret["data"]["token"].as_str());
+        token.map(str::to_owned).ok_or("no token")
+    });
+    let token = STANDARD.decode(token).expect("base64");
+    let review = json!({ "spec": { "token": String::from_utf8(token).expect("a token") } });
+    let path = "/apis/authentication.k8s.io/v1/tokenreviews";
+    let reviewed = cluster.request(Method::POST, path, "application/json", Some(&review));
+    let status = &reviewed.expect("a review")["status"];
+    assert_eq!(
+        status["user"]["username"], "system:serviceaccount:default:default",
+        "{status}"
+    );
+}
+
 #[test]
 #[ignore = "needs a real control plane: cargo xtask control-plane, then cargo test -- --include-ignored"]
 fn controllers_and_scheduler_run_a_deployment() {
     // The controller manager creates service accounts and root certificates, as the plugin requires.
     let plugins = AdmissionPlugin::select(&["ServiceAccount".to_owned()], &[]).expect("plugins");
-    let builder = ApiServer::builder().admission_plugins(&plugins);
+    let folder = tempfile::tempdir().expect("a folder");
+    let [certificate, key] = write_authority(folder.path());
+    let token_key = fs::read_to_string(&key).expect("a key");
+    let builder = ApiServer::builder()
+        .admission_plugins(&plugins)
+        .service_account_keys(&token_key)
+        .expect("a supported key");
     let cluster = Cluster::start_embedded(builder).expect("an API server");
     let resources = json!({ "cpu": "4", "memory": "8Gi", "pods": "110" });
     let ready =
@@ -115,8 +146,6 @@ fn controllers_and_scheduler_run_a_deployment() {
     cluster
         .request(Method::POST, "/api/v1/nodes", "application/json", Some(&node))
         .expect("a node");
-    let folder = tempfile::tempdir().expect("a folder");
-    let [certificate, key] = write_authority(folder.path());
     let arguments = [
         format!("--controllers={CONTROLLERS}"),
         "--use-service-account-credentials=false".to_owned(),
@@ -175,6 +204,7 @@ fn controllers_and_scheduler_run_a_deployment() {
     for pod in cluster.list(&kind("v1", "Pod")).expect("pods") {
         assert_eq!(pod["spec"]["serviceAccountName"], "default");
     }
+    expect_token_in_secret(&cluster);
     // The garbage collector has an informer of every kind that can be listed.
     eventually("all informers have synced", TIMEOUT, || {
         let log = manager.log();
