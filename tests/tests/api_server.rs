@@ -260,6 +260,11 @@ fn unusable_files_and_options_are_named_in_the_error() {
             12,
             "bad.key: cannot use the server's private key: it contains no private key in PEM",
         ),
+        (
+            &["--service-account-key-file=bad.key"],
+            12,
+            "cannot use the key bad.key: it contains no key in PEM that is RSA with 2,048 bits or more",
+        ),
         (&["--tls-cert-file=server.crt"], 2, "--tls-private-key-file"),
         (&["--kubeconfig=no/such/folder/k"], 10, "no/such/folder/k"),
         (
@@ -403,7 +408,9 @@ async fn link_to_the_command_runs_as_kube_apiserver_with_the_flags_of_envtest() 
         CertificateAuthority::new(),
     );
     let purpose = ExtendedKeyUsagePurpose::ServerAuth;
-    authority.sign(&folder, "apiserver", "an API server", purpose);
+    for file in ["apiserver", "sa-signer"] {
+        authority.sign(&folder, file, file, purpose.clone());
+    }
     fs::write(folder.path().join("ca.crt"), &authority.pem).expect("the file is written");
     let program = folder.path().join("kube-apiserver");
     std::os::unix::fs::symlink(Project::command_path(), &program).expect("a link");
@@ -432,9 +439,15 @@ async fn link_to_the_command_runs_as_kube_apiserver_with_the_flags_of_envtest() 
     let cluster = kubeconfig.clusters[0].cluster.as_mut().expect("a cluster");
     cluster.certificate_authority = Some(path(&server.folder, "ca.crt"));
     cluster.certificate_authority_data = None;
-    get(&client(kubeconfig).await, CONFIG_MAPS)
+    let client = client(kubeconfig).await;
+    get(&client, CONFIG_MAPS)
         .await
         .expect("the server has the certificate of the folder");
+    let configuration = get(&client, "/.well-known/openid-configuration").await;
+    assert_eq!(
+        configuration.expect("a document")["issuer"],
+        "https://127.0.0.1:6443/"
+    );
 }
 
 /// A certificate authority.
