@@ -53,7 +53,7 @@ pub struct ApiServer {
     /// Keys that verify tokens of service accounts, as PEM, such as the controller manager's key that signs tokens in Secrets
     #[arg(long, value_name = "FILE")]
     pub service_account_key_file: Vec<PathBuf>,
-    /// Issuers whose tokens of service accounts are accepted; new tokens have the first [default: https://kubernetes.default.svc.cluster.local]
+    /// Issuers whose tokens of service accounts are accepted; new tokens have the first [default: `https://kubernetes.default.svc.cluster.local`]
     #[arg(long, value_name = "URL")]
     pub service_account_issuer: Vec<String>,
     /// Audiences of which a token must have one [default: the issuers]
