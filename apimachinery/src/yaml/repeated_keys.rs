@@ -60,7 +60,7 @@ fn repeated_key_error(line: u64, key: &str) -> String {
     format!("line {line}: key {key} already set in map")
 }
 
-/// Returns the line of the `|` or `>` before a block that starts on a line; None if it is no block.
+/// Returns the line of the `|` or `>` of the block whose text starts on this line; None if no block starts there.
 fn header_line(lines: &[&str], first: u64) -> Option<u64> {
     let above = lines.get(..usize::try_from(first).ok()?.checked_sub(1)?)?;
     let at = above.iter().rposition(|line| !line.trim().is_empty())?;

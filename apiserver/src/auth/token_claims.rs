@@ -2,7 +2,7 @@
 
 use super::User;
 use super::service_account_tokens::BINDABLE_KINDS;
-use crate::meta;
+use crate::meta::{self, text};
 use crate::quote::quoted;
 use crate::storage::{Object, Store};
 use base64::Engine as _;
@@ -55,10 +55,10 @@ fn bound_user(store: &Store, claims: &Value) -> Result<User, String> {
         return Err("service account token is not valid yet".to_owned());
     }
     let private_claims = &claims["kubernetes.io"];
-    let namespace = text(&private_claims["namespace"]);
+    let namespace = text(private_claims, "namespace");
     let (name, uid) = (
-        text(&private_claims["serviceaccount"]["name"]),
-        text(&private_claims["serviceaccount"]["uid"]),
+        text(&private_claims["serviceaccount"], "name"),
+        text(&private_claims["serviceaccount"], "uid"),
     );
     let found = account(store, namespace, name)?;
     if meta::uid(found.value()) != uid {
@@ -77,9 +77,9 @@ fn bound_user(store: &Store, claims: &Value) -> Result<User, String> {
             continue;
         }
         let namespace = if kind == "Node" { "" } else { namespace };
-        let found = store.get(resource, &Store::key(namespace, text(&bound["name"])));
+        let found = store.get(resource, &Store::key(namespace, text(bound, "name")));
         let found = found.ok_or(INVALIDATED)?;
-        let (own, uid) = (meta::uid(found.value()), text(&bound["uid"]));
+        let (own, uid) = (meta::uid(found.value()), text(bound, "uid"));
         if own != uid {
             return Err(format!(
                 "{kind_name} UID ({own}) does not match service account {kind_name} ref claim ({uid})"
@@ -94,11 +94,11 @@ fn bound_user(store: &Store, claims: &Value) -> Result<User, String> {
 }
 
 fn legacy_user(store: &Store, token: &str, claims: &Value) -> Result<User, String> {
-    let claim = |name: &str| text(&claims[format!("kubernetes.io/serviceaccount/{name}")]);
+    let claim = |name: &str| text(claims, &format!("kubernetes.io/serviceaccount/{name}"));
     let (namespace, secret) = (claim("namespace"), claim("secret.name"));
     let (name, uid) = (claim("service-account.name"), claim("service-account.uid"));
     for (value, claim) in [
-        (text(&claims["sub"]), "sub"),
+        (text(claims, "sub"), "sub"),
         (namespace, "namespace"),
         (secret, "secretName"),
         (name, "serviceAccountName"),
@@ -115,7 +115,7 @@ fn legacy_user(store: &Store, token: &str, claims: &Value) -> Result<User, Strin
     let found = store.get("secrets", &Store::key(namespace, secret));
     let found = found.filter(|secret| !meta::is_being_deleted(secret.value()));
     let found = found.ok_or("Token has been invalidated")?;
-    if text(&found.value()["data"]["token"]) != STANDARD.encode(token) {
+    if text(&found.value()["data"], "token") != STANDARD.encode(token) {
         return Err("Token does not match server's copy".to_owned());
     }
     let account = account(store, namespace, name)?;
@@ -123,7 +123,7 @@ fn legacy_user(store: &Store, token: &str, claims: &Value) -> Result<User, Strin
     if own != uid {
         return Err(format!("ServiceAccount UID ({own}) does not match claim ({uid})"));
     }
-    if !text(&found.value()["metadata"]["labels"][INVALID_SINCE_LABEL]).is_empty() {
+    if !text(&found.value()["metadata"]["labels"], INVALID_SINCE_LABEL).is_empty() {
         return Err(format!(
             "the token in secret {namespace}/{secret} for service account {namespace}/{name} has been marked invalid. Use tokens from the \
              TokenRequest API or manually created secret-based tokens, or remove the '{INVALID_SINCE_LABEL}' label from the secret to \
@@ -139,10 +139,6 @@ fn legacy_user(store: &Store, token: &str, claims: &Value) -> Result<User, Strin
 fn account(store: &Store, namespace: &str, name: &str) -> Result<Arc<Object>, String> {
     let found = store.get("serviceaccounts", &Store::key(namespace, name));
     found.ok_or_else(|| format!("serviceaccounts {} not found", quoted(name)))
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 pub(super) fn credential_id(id: &str) -> String {

@@ -43,7 +43,7 @@ pub(crate) fn picked_nothing(body: &Value) -> bool {
 
 const WAITED_IN_VAIN: &str = "waited in vain; the last response was";
 
-/// Whether a step of these results did not see what it waited for.
+/// Whether a step waited until its time was over.
 pub(crate) fn waited_in_vain(body: &Value) -> bool {
     !body[WAITED_IN_VAIN].is_null()
 }
