@@ -99,7 +99,7 @@ fn kind(api_version: &str, kind: &str) -> Value {
     json!({ "apiVersion": api_version, "kind": kind, "metadata": { "namespace": "default" } })
 }
 
-/// Checks that the API server accepts the token that the controller manager signs for a Secret.
+/// Checks that the API server accepts the token that the controller manager signs for a Secret, and labels the Secret with the day.
 fn expect_token_in_secret(cluster: &Cluster) {
     let annotations = json!({ "kubernetes.io/service-account.name": "default" });
     let secret = json!({
@@ -121,6 +121,10 @@ fn expect_token_in_secret(cluster: &Cluster) {
         status["user"]["username"], "system:serviceaccount:default:default",
         "{status}"
     );
+    let secrets = cluster.list(&kind("v1", "Secret")).expect("secrets");
+    let labels = &secrets.first().expect("a secret")["metadata"]["labels"];
+    let day = labels["kubernetes.io/legacy-token-last-used"].as_str();
+    assert!(day.is_some_and(|day| day.starts_with("20")), "{labels}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Authentication: by client certificate, static token or service account token; anonymous otherwise.
 
 use super::service_account_tokens::INVALID_TOKEN;
-use super::{AuthenticatedToken, ServiceAccountTokens, User};
+use super::{AuthenticatedToken, ServiceAccountTokens, TokenUse, User};
 use crate::status::ApiError;
 use crate::storage::Store;
 use http::HeaderMap;
@@ -25,11 +25,12 @@ impl Authenticator {
     /// # Errors
     ///
     /// 401 for an unknown token, and for a request without credentials if anonymous authentication is off.
-    pub fn authenticate(
+    pub(crate) fn authenticate(
         &self,
         store: &Store,
         headers: &HeaderMap,
         certificate: Option<&User>,
+        token_use: &mut TokenUse,
     ) -> Result<User, ApiError> {
         if let Some(user) = certificate {
             return Ok(add_authenticated_group(user.clone()));
@@ -45,7 +46,7 @@ impl Authenticator {
         });
         match token {
             Some(token) if !token.is_empty() => self
-                .verify_token(store, token, self.accounts.audiences())
+                .verify_token(store, token, self.accounts.audiences(), token_use)
                 .map(|authenticated| add_authenticated_group(authenticated.user))
                 .map_err(|_| ApiError::unauthorized()),
             _ if self.anonymous => Ok(User::anonymous()),
@@ -58,14 +59,15 @@ impl Authenticator {
     /// # Errors
     ///
     /// kube-apiserver's message in the status of a TokenReview.
-    pub fn verify_token(
+    pub(crate) fn verify_token(
         &self,
         store: &Store,
         token: &str,
         audiences: &[String],
+        token_use: &mut TokenUse,
     ) -> Result<AuthenticatedToken, String> {
         let Some(user) = self.tokens.get(token) else {
-            return self.accounts.verify(store, token, audiences);
+            return self.accounts.verify(store, token, audiences, token_use);
         };
         let own = self.accounts.audiences().iter();
         let audiences: Vec<String> = own

@@ -11,6 +11,7 @@ mod rbac_escalation;
 mod service_account_tokens;
 mod token_claims;
 mod token_keys;
+mod token_use;
 mod user;
 
 pub use authenticator::Authenticator;
@@ -25,4 +26,5 @@ pub use service_account_tokens::{AuthenticatedToken, IssuedToken, ServiceAccount
 pub(crate) use service_account_tokens::{BINDABLE_KINDS, TokenOptions};
 pub(crate) use token_claims::NODE_NAME_EXTRA;
 pub(crate) use token_keys::{PrivateKey, PublicKey};
+pub(crate) use token_use::{LAST_USED_LABEL, TokenUse};
 pub use user::User;

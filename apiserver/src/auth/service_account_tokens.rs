@@ -5,6 +5,7 @@
 use super::User;
 use super::token_claims::{self, LEGACY_ISSUER, credential_id};
 use super::token_keys::{PrivateKey, PublicKey};
+use super::token_use::TokenUse;
 use crate::meta;
 use crate::quote::quoted;
 use crate::storage::Store;
@@ -189,16 +190,18 @@ impl ServiceAccountTokens {
         Ok(format!("{text}.{}", BASE64.encode(signature)))
     }
 
-    /// Returns the account of a valid token for one of the audiences, if the account and the bound objects still exist.
+    /// Returns the account of a valid token for one of the audiences, if the account and the bound objects still exist, and adds to
+    /// `token_use` what follows from the use.
     ///
     /// # Errors
     ///
     /// kube-apiserver's message in the status of a TokenReview.
-    pub fn verify(
+    pub(crate) fn verify(
         &self,
         store: &Store,
         token: &str,
         audiences: &[String],
+        token_use: &mut TokenUse,
     ) -> Result<AuthenticatedToken, String> {
         let parts: Vec<&str> = token.split('.').collect();
         let claims = parts.get(1).and_then(|part| decoded(part));
@@ -211,7 +214,7 @@ impl ServiceAccountTokens {
         self.check_signature(token, header, signature)
             .and_then(|()| self.shared_audiences(&claims, audiences))
             .and_then(|audiences| {
-                let user = token_claims::user(store, token, &claims)?;
+                let user = token_claims::user(store, token, &claims, token_use)?;
                 Ok(AuthenticatedToken { user, audiences })
             })
             .map_err(|why| format!("[{INVALID_TOKEN}, {why}]"))

@@ -11,7 +11,7 @@ fn tokens_of(options: TokenOptions) -> ServiceAccountTokens {
 
 /// Verifies a token for the API.
 fn verify(tokens: &ServiceAccountTokens, store: &Store, token: &str) -> Result<User, String> {
-    let verified = tokens.verify(store, token, tokens.audiences())?;
+    let verified = tokens.verify(store, token, tokens.audiences(), &mut TokenUse::default())?;
     Ok(verified.user)
 }
 
@@ -27,7 +27,9 @@ fn token_is_valid_while_account_and_bound_object_exist() {
         verify(&tokens, &store, &token).unwrap().name,
         "system:serviceaccount:n:op"
     );
-    let expired = tokens.issue(&store, &account, &api, -60, None).unwrap().token;
+    let within_leeway = tokens.issue(&store, &account, &api, -30, None).unwrap().token;
+    assert!(verify(&tokens, &store, &within_leeway).is_ok());
+    let expired = tokens.issue(&store, &account, &api, -62, None).unwrap().token;
     assert_eq!(
         verify(&tokens, &store, &expired).unwrap_err(),
         "[invalid bearer token, service account token has expired]"
@@ -118,7 +120,9 @@ fn token_is_valid_for_its_audiences_alone() {
         (&["https://old", "x", "vault"], &["https://old", "vault"]),
         (&["https://new", "https://old"], &["https://old"]),
     ] {
-        let verified = tokens.verify(&store, &token, &texts(asked)).unwrap();
+        let verified = tokens
+            .verify(&store, &token, &texts(asked), &mut TokenUse::default())
+            .unwrap();
         assert_eq!(verified.audiences, shared, "{asked:?}");
     }
     let other = tokens
@@ -188,17 +192,27 @@ fn changed_tokens_and_those_of_other_issuers_are_invalid() {
     assert_eq!(tokens_of(both).algorithms(), ["ES256", "RS256"]);
 }
 
+/// The claims of a token of the account `op` in the Secret `s`.
+fn secret_claims() -> Value {
+    json!({
+        "iss": LEGACY_ISSUER, "sub": "system:serviceaccount:n:op", "kubernetes.io/serviceaccount/namespace": "n",
+        "kubernetes.io/serviceaccount/secret.name": "s", "kubernetes.io/serviceaccount/service-account.name": "op",
+        "kubernetes.io/serviceaccount/service-account.uid": "1",
+    })
+}
+
+fn secret_of_token(token: &str, labels: &Value) -> Value {
+    let data = base64::engine::general_purpose::STANDARD.encode(token);
+    json!({ "metadata": { "name": "s", "namespace": "n", "labels": labels }, "data": { "token": data } })
+}
+
 /// A controller manager signs these, with a key of its own.
 #[test]
 fn tokens_in_secrets_are_valid_while_the_secret_has_them() {
     let store = Store::default();
     stored_account(&store);
     let controller = tokens_of(TokenOptions::default());
-    let claims = json!({
-        "iss": LEGACY_ISSUER, "sub": "system:serviceaccount:n:op", "kubernetes.io/serviceaccount/namespace": "n",
-        "kubernetes.io/serviceaccount/secret.name": "s", "kubernetes.io/serviceaccount/service-account.name": "op",
-        "kubernetes.io/serviceaccount/service-account.uid": "1",
-    });
+    let claims = secret_claims();
     let token = controller.sign(&claims).unwrap();
     let tokens = tokens_of(TokenOptions {
         keys: controller.keys.clone(),
@@ -209,19 +223,15 @@ fn tokens_in_secrets_are_valid_while_the_secret_has_them() {
         verify(&tokens, &store, &token).unwrap_err(),
         invalid("Token has been invalidated")
     );
-    let secret = |data: &str, labels: Value| {
-        let data = base64::engine::general_purpose::STANDARD.encode(data);
-        json!({ "metadata": { "name": "s", "namespace": "n", "labels": labels }, "data": { "token": data } })
-    };
     let stored = store
-        .create("secrets", "n/s", secret("other", json!({})))
+        .create("secrets", "n/s", secret_of_token("other", &json!({})))
         .unwrap();
     assert_eq!(
         verify(&tokens, &store, &token).unwrap_err(),
         invalid("Token does not match server's copy")
     );
     let stored = store
-        .update("secrets", "n/s", &stored, secret(&token, json!({})))
+        .update("secrets", "n/s", &stored, secret_of_token(&token, &json!({})))
         .unwrap();
     let user = verify(&tokens, &store, &token).unwrap();
     assert_eq!(
@@ -255,11 +265,136 @@ fn tokens_in_secrets_are_valid_while_the_secret_has_them() {
     }
     let labels = json!({ "kubernetes.io/legacy-token-invalid-since": "2026-01-01" });
     store
-        .update("secrets", "n/s", &stored, secret(&token, labels))
+        .update("secrets", "n/s", &stored, secret_of_token(&token, &labels))
         .unwrap();
     let why = verify(&tokens, &store, &token).unwrap_err();
     assert!(
         why.contains("for service account n/op has been marked invalid"),
         "{why}"
+    );
+}
+
+#[test]
+fn use_of_a_token_in_a_secret_is_noted_once_a_day() {
+    let store = Store::default();
+    let tokens = tokens_of(TokenOptions::default());
+    let token = tokens.sign(&secret_claims()).unwrap();
+    let stored_account = store
+        .create("serviceaccounts", "n/op", stored_account(&Store::default()))
+        .unwrap();
+    let mut stored = store
+        .create("secrets", "n/s", secret_of_token(&token, &json!({})))
+        .unwrap();
+    let used = || {
+        let mut token_use = TokenUse::default();
+        let verified = tokens.verify(&store, &token, tokens.audiences(), &mut token_use);
+        (verified.is_ok(), token_use)
+    };
+    let annotation = |name: &str, value: &str| {
+        let key = format!("authentication.k8s.io/legacy-token-{name}");
+        BTreeMap::from([(key, value.to_owned())])
+    };
+    let (valid, first) = used();
+    let (secret, today) = first.unlabelled.unwrap();
+    assert!(valid && first.warnings.is_empty() && meta::name(secret.value()) == "s");
+    assert_eq!(first.annotations, annotation("manual-secret", "s"));
+    let day = |days: i64| {
+        let time = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days);
+        time.strftime("%Y-%m-%d").to_string()
+    };
+    assert!([day(0), day(-1)].contains(&today));
+    for (days, is_noted) in [(-2, false), (0, true), (1, true), (3, false)] {
+        let labels = json!({ "kubernetes.io/legacy-token-last-used": day(days) });
+        let secret = secret_of_token(&token, &labels);
+        stored = store.update("secrets", "n/s", &stored, secret).unwrap();
+        assert_eq!(used().1.unlabelled.is_none(), is_noted, "{days} days");
+    }
+    let labels = json!({ "kubernetes.io/legacy-token-invalid-since": "2026-01-01" });
+    let marked = secret_of_token(&token, &labels);
+    stored = store.update("secrets", "n/s", &stored, marked).unwrap();
+    let (valid, marked) = used();
+    assert!(!valid && marked.unlabelled.is_some() && marked.warnings.is_empty());
+    assert_eq!(marked.annotations, annotation("invalidated", "s/n"));
+    let secret = secret_of_token(&token, &json!({}));
+    store.update("secrets", "n/s", &stored, secret).unwrap();
+    let mut account = stored_account.value().clone();
+    account["secrets"] = json!([{ "name": "s" }]);
+    let stored_account = store
+        .update("serviceaccounts", "n/op", &stored_account, account.clone())
+        .unwrap();
+    let (valid, generated) = used();
+    assert!(valid && generated.warnings[0].starts_with("Use tokens from the TokenRequest API"));
+    assert_eq!(generated.annotations, annotation("autogenerated-secret", "s"));
+    account["metadata"]["deletionTimestamp"] = meta::now().into();
+    store
+        .update("serviceaccounts", "n/op", &stored_account, account)
+        .unwrap();
+    let why = verify(&tokens, &store, &token).unwrap_err();
+    assert_eq!(
+        why,
+        "[invalid bearer token, ServiceAccount n/op has been deleted]"
+    );
+}
+
+#[test]
+fn times_of_tokens_and_of_deletions_have_a_minute_of_leeway() {
+    let store = Store::default();
+    let account = stored_account(&store);
+    let tokens = tokens_of(TokenOptions::default());
+    let now = jiff::Timestamp::now().as_second();
+    let claims = json!({
+        "iss": ISSUER, "exp": now + 600, "iat": now, "nbf": now, "sub": "system:serviceaccount:n:op",
+        "kubernetes.io": { "namespace": "n", "serviceaccount": { "name": "op", "uid": "1" } },
+    });
+    for (claim, within, beyond, why) in [
+        ("exp", -50, -70, "has expired"),
+        ("nbf", 50, 70, "is not valid yet"),
+        ("iat", 50, 70, "is issued in the future"),
+    ] {
+        let with = |seconds: i64| {
+            let mut claims = claims.clone();
+            claims[claim] = json!(now + seconds);
+            verify(&tokens, &store, &tokens.sign(&claims).unwrap())
+        };
+        assert!(with(within).is_ok(), "{claim}");
+        let expected = format!("[invalid bearer token, service account token {why}]");
+        assert_eq!(with(beyond).unwrap_err(), expected);
+    }
+    let mut stale = claims.clone();
+    stale["kubernetes.io"]["warnafter"] = json!(now - 100);
+    let mut token_use = TokenUse::default();
+    let token = tokens.sign(&stale).unwrap();
+    tokens
+        .verify(&store, &token, tokens.audiences(), &mut token_use)
+        .unwrap();
+    let annotation = &token_use.annotations["authentication.k8s.io/stale-token"];
+    let start = "subject: system:serviceaccount:n:op, seconds after warning threshold: 10";
+    assert!(annotation.starts_with(start), "{annotation}");
+
+    let pod = json!({ "kind": "Pod", "metadata": { "name": "p", "namespace": "n", "uid": "3" } });
+    let api = tokens.audiences().to_vec();
+    let bound = tokens
+        .issue(&store, &account, &api, 60, Some(&pod))
+        .unwrap()
+        .token;
+    store.create("pods", "n/p", pod).unwrap();
+    let deleted = |table: &str, key: &str, seconds: i64| {
+        let stored = store.get(table, key).unwrap();
+        let mut object = stored.value().clone();
+        let time = jiff::Timestamp::from_second(now + seconds).unwrap();
+        object["metadata"]["deletionTimestamp"] = time.to_string().into();
+        store.update(table, key, &stored, object).unwrap();
+        verify(&tokens, &store, &bound)
+    };
+    assert!(deleted("pods", "n/p", -50).is_ok());
+    assert_eq!(
+        deleted("pods", "n/p", -70).unwrap_err(),
+        "[invalid bearer token, service account token has been invalidated]"
+    );
+    assert!(deleted("pods", "n/p", 0).is_ok());
+    assert!(deleted("serviceaccounts", "n/op", -50).is_ok());
+    assert_eq!(
+        deleted("serviceaccounts", "n/op", -70).unwrap_err(),
+        "[invalid bearer token, service account n/op has been deleted]"
     );
 }

@@ -2,6 +2,7 @@
 
 use super::User;
 use super::service_account_tokens::BINDABLE_KINDS;
+use super::token_use::TokenUse;
 use crate::meta::{self, text};
 use crate::quote::quoted;
 use crate::storage::{Object, Store};
@@ -31,6 +32,13 @@ const CREDENTIAL_ID_EXTRA: &str = "authentication.kubernetes.io/credential-id";
 /// The label of Secrets whose tokens a controller found unused for long.
 const INVALID_SINCE_LABEL: &str = "kubernetes.io/legacy-token-invalid-since";
 
+/// The audit annotation of a pod's token that is used after its requested lifetime.
+const STALE_TOKEN: &str = "authentication.k8s.io/stale-token";
+
+/// How far the clocks of servers may differ, in seconds: so long a token is valid before and after its times, and after the deletion of what
+/// it depends on.
+const LEEWAY: i64 = 60;
+
 const INVALIDATED: &str = "service account token has been invalidated";
 
 /// Returns the user of a token with a valid signature.
@@ -38,22 +46,35 @@ const INVALIDATED: &str = "service account token has been invalidated";
 /// # Errors
 ///
 /// kube-apiserver's reason why the token does not hold.
-pub(super) fn user(store: &Store, token: &str, claims: &Value) -> Result<User, String> {
+pub(super) fn user(
+    store: &Store,
+    token: &str,
+    claims: &Value,
+    token_use: &mut TokenUse,
+) -> Result<User, String> {
     if claims["iss"] == LEGACY_ISSUER {
-        legacy_user(store, token, claims)
+        legacy_user(store, token, claims, token_use)
     } else {
-        bound_user(store, claims)
+        bound_user(store, claims, token_use)
     }
 }
 
-fn bound_user(store: &Store, claims: &Value) -> Result<User, String> {
+fn bound_user(store: &Store, claims: &Value, token_use: &mut TokenUse) -> Result<User, String> {
     let now = jiff::Timestamp::now().as_second();
-    if claims["exp"].as_i64().is_some_and(|end| end < now) {
-        return Err("service account token has expired".to_owned());
-    }
-    if claims["nbf"].as_i64().is_some_and(|start| start > now) {
+    let time = |claim: &str| claims[claim].as_i64();
+    if time("nbf").is_some_and(|start| start > now + LEEWAY) {
         return Err("service account token is not valid yet".to_owned());
     }
+    if time("exp").is_some_and(|end| end < now - LEEWAY) {
+        return Err("service account token has expired".to_owned());
+    }
+    if time("iat").is_some_and(|issued| issued > now + LEEWAY) {
+        return Err("service account token is issued in the future".to_owned());
+    }
+    let was_deleted = |object: &Object| {
+        let time = text(&object.value()["metadata"], "deletionTimestamp").parse::<jiff::Timestamp>();
+        time.is_ok_and(|time| time.as_second() < now - LEEWAY)
+    };
     let private_claims = &claims["kubernetes.io"];
     let namespace = text(private_claims, "namespace");
     let (name, uid) = (
@@ -66,6 +87,9 @@ fn bound_user(store: &Store, claims: &Value) -> Result<User, String> {
         return Err(format!(
             "service account UID ({own}) does not match claim ({uid})"
         ));
+    }
+    if was_deleted(&found) {
+        return Err(format!("service account {namespace}/{name} has been deleted"));
     }
     for (kind, resource) in BINDABLE_KINDS {
         let kind_name = kind.to_lowercase();
@@ -85,6 +109,18 @@ fn bound_user(store: &Store, claims: &Value) -> Result<User, String> {
                 "{kind_name} UID ({own}) does not match service account {kind_name} ref claim ({uid})"
             ));
         }
+        if was_deleted(&found) {
+            return Err(INVALIDATED.to_owned());
+        }
+    }
+    let requested_end = private_claims["warnafter"].as_i64().filter(|end| *end != 0);
+    if let Some(end) = requested_end.filter(|end| *end < now) {
+        let subject = text(claims, "sub");
+        let why = format!(
+            "subject: {subject}, seconds after warning threshold: {}",
+            now - end
+        );
+        token_use.annotations.insert(STALE_TOKEN.to_owned(), why);
     }
     Ok(User {
         uid: uid.to_owned(),
@@ -93,7 +129,7 @@ fn bound_user(store: &Store, claims: &Value) -> Result<User, String> {
     })
 }
 
-fn legacy_user(store: &Store, token: &str, claims: &Value) -> Result<User, String> {
+fn legacy_user(store: &Store, token: &str, claims: &Value, token_use: &mut TokenUse) -> Result<User, String> {
     let claim = |name: &str| text(claims, &format!("kubernetes.io/serviceaccount/{name}"));
     let (namespace, secret) = (claim("namespace"), claim("secret.name"));
     let (name, uid) = (claim("service-account.name"), claim("service-account.uid"));
@@ -119,17 +155,22 @@ fn legacy_user(store: &Store, token: &str, claims: &Value) -> Result<User, Strin
         return Err("Token does not match server's copy".to_owned());
     }
     let account = account(store, namespace, name)?;
+    if meta::is_being_deleted(account.value()) {
+        return Err(format!("ServiceAccount {namespace}/{name} has been deleted"));
+    }
     let own = meta::uid(account.value());
     if own != uid {
         return Err(format!("ServiceAccount UID ({own}) does not match claim ({uid})"));
     }
     if !text(&found.value()["metadata"]["labels"], INVALID_SINCE_LABEL).is_empty() {
+        token_use.add_invalidated(&found);
         return Err(format!(
             "the token in secret {namespace}/{secret} for service account {namespace}/{name} has been marked invalid. Use tokens from the \
              TokenRequest API or manually created secret-based tokens, or remove the '{INVALID_SINCE_LABEL}' label from the secret to \
              temporarily allow use of this token"
         ));
     }
+    token_use.add(&found, account.value());
     Ok(User {
         uid: uid.to_owned(),
         ..user

@@ -4,7 +4,7 @@ use super::blocking::{BlockingRequest, hooks_for, is_converted};
 use super::{LayerRequest, ServerState, connect, formats, resources};
 use crate::admission::AdmissionReport;
 use crate::audit::{AuditRecord, BlockingOwner};
-use crate::auth::{self, User};
+use crate::auth::{self, TokenUse, User};
 use crate::discovery;
 use crate::meta::new_uid;
 use crate::render::{ApiResponse, ConnectionAborted, ResponseFormat, respond};
@@ -132,6 +132,7 @@ impl ReceivedRequest {
             draft.message = error.message;
             response
         };
+        respond::prepend_warnings(&mut response, &draft.warnings);
         respond::limit_warnings(&mut response);
         add_common_headers(&mut response, &parts.headers);
         let code = response.status().as_u16();
@@ -180,6 +181,8 @@ struct AuditDraft {
     blocking_owners: Vec<BlockingOwner>,
     annotations: BTreeMap<String, String>,
     message: String,
+    /// The warnings of authentication.
+    warnings: Vec<String>,
 }
 
 impl AuditDraft {
@@ -195,6 +198,14 @@ impl AuditDraft {
             blocking_owners: vec![],
             annotations: BTreeMap::new(),
             message: String::new(),
+            warnings: vec![],
+        }
+    }
+
+    /// Adds annotations. The first value of a key stays, as in kube-apiserver.
+    fn add_annotations(&mut self, annotations: BTreeMap<String, String>) {
+        for (key, value) in annotations {
+            self.annotations.entry(key).or_insert(value);
         }
     }
 
@@ -288,7 +299,7 @@ async fn respond_to(
                     deadline,
                 };
                 let (response, annotations) = request.run(hooks).await;
-                draft.annotations = annotations;
+                draft.add_annotations(annotations);
                 response
             } else {
                 let report = AdmissionReport::default();
@@ -304,7 +315,7 @@ async fn respond_to(
                     webhooks: None,
                 };
                 let response = resources::handle(&context).await;
-                draft.annotations = report.take_annotations();
+                draft.add_annotations(report.take_annotations());
                 response
             }
         }
@@ -373,7 +384,14 @@ fn authenticate(
         ClientCert::Verified(user) => Some(user.as_ref()),
         ClientCert::Absent | ClientCert::Untrusted => None,
     };
-    let user = state.authenticator.authenticate(store, headers, certificate)?;
+    let mut token_use = TokenUse::default();
+    let user = state
+        .authenticator
+        .authenticate(store, headers, certificate, &mut token_use);
+    state.registry.label_used_secret(&token_use);
+    draft.annotations = token_use.annotations;
+    draft.warnings = token_use.warnings;
+    let user = user?;
     if matches!(client_cert, ClientCert::Untrusted) && user == User::anonymous() {
         return Err(ApiError::unauthorized());
     }

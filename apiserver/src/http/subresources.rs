@@ -3,6 +3,7 @@
 use super::resources::{RequestContext, decode_object, write_context, write_options};
 use super::token_request;
 use crate::admission::Operation;
+use crate::auth::TokenUse;
 use crate::kinds::Kind;
 use crate::registry::{Eviction, Target, answer_review};
 use crate::render::{ApiResponse, respond};
@@ -75,6 +76,7 @@ pub(super) fn review(
 ) -> Result<ApiResponse, ApiError> {
     handle_subresource(context, target, "CreateOptions", |mut review, _| {
         let state = context.state;
+        let mut token_use = TokenUse::default();
         answer_review(
             &state.registry,
             &state.authenticator,
@@ -82,7 +84,10 @@ pub(super) fn review(
             kind,
             &target.namespace,
             &mut review,
+            &mut token_use,
         )?;
+        state.registry.label_used_secret(&token_use);
+        // As in kube-apiserver, the client of a review gets no warnings of the token's use.
         respond::unstored(201, context.format, kind, &review)
     })
 }

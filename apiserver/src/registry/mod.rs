@@ -28,6 +28,7 @@ mod review_selectors;
 mod reviews;
 mod scale;
 mod service_addresses;
+mod token_use;
 mod unchanged;
 mod update;
 mod validate;

@@ -2,12 +2,12 @@
 
 use super::Registry;
 use super::review_selectors::{ignored_selector, validate_selector_attributes};
-use crate::auth::{self, AuthenticatedToken, Authenticator, ResourceAttributes, User};
+use crate::auth::{self, AuthenticatedToken, Authenticator, ResourceAttributes, TokenUse, User};
 use crate::kinds::Kind;
 use crate::status::{ApiError, Cause};
 use serde_json::{Value, json};
 
-/// Sets the status of a review.
+/// Sets the status of a review, and adds to `token_use` what follows from the token of a TokenReview.
 pub(crate) fn answer_review(
     registry: &Registry,
     authenticator: &Authenticator,
@@ -15,6 +15,7 @@ pub(crate) fn answer_review(
     kind: &Kind,
     namespace: &str,
     review: &mut Value,
+    token_use: &mut TokenUse,
 ) -> Result<(), ApiError> {
     let spec = &review["spec"];
     let status = match kind.kind.as_str() {
@@ -51,7 +52,7 @@ pub(crate) fn answer_review(
             let why = "token is required for TokenReview in authentication";
             return Err(ApiError::bad_request(why));
         }
-        "TokenReview" => token_status(registry, authenticator, spec),
+        "TokenReview" => token_status(registry, authenticator, spec, token_use),
         other => return Err(ApiError::internal(format!("no such review: {other}"))),
     };
     review["status"] = status;
@@ -166,14 +167,19 @@ fn rules_status(registry: &Registry, user: &User, namespace: &str) -> Value {
     json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false })
 }
 
-fn token_status(registry: &Registry, authenticator: &Authenticator, spec: &Value) -> Value {
+fn token_status(
+    registry: &Registry,
+    authenticator: &Authenticator,
+    spec: &Value,
+    token_use: &mut TokenUse,
+) -> Value {
     let asked = texts(&spec["audiences"]);
     let audiences = if asked.is_empty() {
         authenticator.accounts.audiences()
     } else {
         &asked
     };
-    match authenticator.verify_token(&registry.store, &text(&spec["token"]), audiences) {
+    match authenticator.verify_token(&registry.store, &text(&spec["token"]), audiences, token_use) {
         Ok(AuthenticatedToken { mut user, audiences }) => {
             user.groups.push("system:authenticated".to_owned());
             user.groups.dedup();
