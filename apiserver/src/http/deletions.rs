@@ -2,13 +2,13 @@
 
 use super::resources::{RequestContext, converted, write_context};
 use crate::kinds::Kind;
-use crate::registry::{DeleteResult, Target};
+use crate::registry::{DeleteResult, Deletion, Target};
 use crate::render::{ApiResponse, respond};
 use crate::request::{DeleteOptions, ListOptions, WriteOptions, body};
 use crate::status::ApiError;
 use serde_json::{Value, json};
 
-pub(super) fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let (options, own) = delete_options(context)?;
     let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
         .into_iter()
@@ -19,9 +19,17 @@ pub(super) fn delete(context: &RequestContext<'_>, target: &Target) -> Result<Ap
         converted(context, target, registry.get(target)?)?;
     }
     let write = write_context(context, &own);
-    let deletion = registry.delete_for(target, &options, write);
+    let deletion = registry.begin_deletion(target, &options, write);
     warnings.extend(write.take_warnings());
-    let deletion = deletion.map_err(|error| error.with_warnings(&warnings))?;
+    let deletion = match deletion.map_err(|error| error.with_warnings(&warnings))? {
+        Deletion::Done(result) => result,
+        Deletion::Marked(pod) => {
+            // A task of its own ends also if the client leaves.
+            let removal = registry.clone().remove_marked_pod(target.clone(), pod);
+            let removal = tokio::spawn(removal);
+            DeleteResult::Deleted(removal.await.map_err(ApiError::internal)?)
+        }
+    };
     let is_left = matches!(deletion, DeleteResult::Pending(_));
     let code = if is_left && options.refuses_orphans {
         202

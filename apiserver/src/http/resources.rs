@@ -230,7 +230,7 @@ async fn dispatch(
         ("update", "scale") => update_scale(context, &target),
         ("update", subresource) if is_object => update(context, &target, subresource),
         ("patch", subresource) if is_object || subresource == "scale" => patch(context, &target, subresource),
-        ("delete", "") => delete(context, &target),
+        ("delete", "") => delete(context, &target).await,
         ("deletecollection", "") => delete_collection(context, &target),
         _ => Err(ApiError::method_not_allowed()),
     }

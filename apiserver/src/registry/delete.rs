@@ -25,6 +25,15 @@ pub enum DeleteResult {
     Pending(Arc<Object>),
 }
 
+/// A deletion that is admitted and has begun.
+#[derive(Debug)]
+pub(crate) enum Deletion {
+    /// Nothing is left to do.
+    Done(DeleteResult),
+    /// The pod is marked for deletion, and nothing holds it: [`Registry::remove_marked_pod`] removes it.
+    Marked(Arc<Object>),
+}
+
 impl Registry {
     /// Deletes an object, or marks it for deletion, on behalf of the server: calls no webhooks.
     pub fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<DeleteResult, ApiError> {
@@ -42,6 +51,16 @@ impl Registry {
         self.delete_requested(target, options, context, &target.name)
     }
 
+    /// Begins the deletion of an object. A pod that nothing holds is marked first, as in kube-apiserver: its watchers see both events.
+    pub(crate) fn begin_deletion(
+        &self,
+        target: &Target,
+        options: &DeleteOptions,
+        context: WriteContext<'_>,
+    ) -> Result<Deletion, ApiError> {
+        self.begin_requested(target, options, context, &target.name)
+    }
+
     /// Deletes an object, or marks it for deletion. `requested` is the name in the request.
     fn delete_requested(
         &self,
@@ -50,6 +69,19 @@ impl Registry {
         context: WriteContext<'_>,
         requested: &str,
     ) -> Result<DeleteResult, ApiError> {
+        Ok(match self.begin_requested(target, options, context, requested)? {
+            Deletion::Done(result) => result,
+            Deletion::Marked(pod) => DeleteResult::Deleted(self.remove_pod(target, pod)),
+        })
+    }
+
+    fn begin_requested(
+        &self,
+        target: &Target,
+        options: &DeleteOptions,
+        context: WriteContext<'_>,
+        requested: &str,
+    ) -> Result<Deletion, ApiError> {
         let kind = &target.kind;
         let catalog = self.catalog();
         let mut attributes = self.attributes(&catalog, target, "", Operation::Delete, context);
@@ -61,7 +93,7 @@ impl Registry {
             let old = self.get(target)?;
             check_preconditions(kind, &target.name, old.value(), options)?;
             if is_decided(kind, old.value(), options) {
-                return Ok(DeleteResult::Pending(old));
+                return Ok(Deletion::Done(DeleteResult::Pending(old)));
             }
             if let Some(webhooks) = attributes.webhooks {
                 let shown = self.convert_by_webhook(kind, vec![old.clone()])?;
@@ -87,20 +119,27 @@ impl Registry {
             let marked = mark_for_deletion(kind, old.value(), options);
             let finished = prepare::is_ready_to_delete(kind, &marked);
             if options.dry_run {
-                return Ok(if finished && !is_pod(kind) {
+                return Ok(Deletion::Done(if finished && !is_pod(kind) {
                     DeleteResult::Deleted(old)
                 } else {
                     DeleteResult::Pending(Arc::new(Object::new(marked, old.revision)))
-                });
+                }));
             }
-            let deletion = if finished {
-                self.delete_from_store(target, &old, marked)
-                    .map(DeleteResult::Deleted)
-            } else if marked == *old.value() {
-                return Ok(DeleteResult::Pending(old));
+            let is_unchanged = marked == *old.value();
+            let deletion = if finished && (is_unchanged || !is_pod(kind)) {
+                let deleted = self.delete_from_store(target, &old);
+                deleted.map(|object| Deletion::Done(DeleteResult::Deleted(object)))
+            } else if is_unchanged {
+                return Ok(Deletion::Done(DeleteResult::Pending(old)));
             } else {
                 let updated = self.store.update(&kind.table(), &target.key(), &old, marked);
-                updated.map(DeleteResult::Pending)
+                updated.map(|object| {
+                    if finished {
+                        Deletion::Marked(object)
+                    } else {
+                        Deletion::Done(DeleteResult::Pending(object))
+                    }
+                })
             };
             if let Ok(deletion) = deletion {
                 return Ok(deletion);
@@ -109,19 +148,8 @@ impl Registry {
         }
     }
 
-    /// Deletes an object from the store. Pods are marked first, so that watchers see both events.
-    fn delete_from_store(
-        &self,
-        target: &Target,
-        old: &Object,
-        marked: Value,
-    ) -> Result<Arc<Object>, WriteConflict> {
-        let (table, key) = (target.kind.table(), target.key());
-        if is_pod(&target.kind) && marked != *old.value() {
-            let marked = self.store.update(&table, &key, old, marked)?;
-            return self.store.delete(&table, &key, &marked);
-        }
-        let deleted = self.store.delete(&table, &key, old)?;
+    fn delete_from_store(&self, target: &Target, old: &Object) -> Result<Arc<Object>, WriteConflict> {
+        let deleted = self.store.delete(&target.kind.table(), &target.key(), old)?;
         self.sync_service_addresses(&target.kind, Some(old.value()), None);
         Ok(deleted)
     }

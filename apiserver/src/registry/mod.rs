@@ -1,8 +1,9 @@
 //! The registry: the verbs on objects (create, get, list, update, patch, delete), independent of transport and authentication.
 //!
 //! Reading order: `decode` (what the body of a request must be), `write` (the way of every object into the store) with `quota_charges`, then
-//! the verbs: `create`, `read`, `update`, `patch`, `apply`, `delete`, and what is answered without being stored: `reviews` with `review_selectors`. Everything here is
-//! synchronous, and short unless a write calls webhooks; no lock is held across a call.
+//! the verbs: `create`, `read`, `update`, `patch`, `apply`, `delete` with `pod_removal`, and what is answered without being stored: `reviews`
+//! with `review_selectors`. Everything here is synchronous, and short unless a write calls webhooks, but for two waits: for a default account,
+//! and before a pod is removed. No lock is held across a call.
 
 mod apply;
 mod claim_access;
@@ -18,6 +19,7 @@ mod metadata;
 mod object_size;
 mod param_access;
 mod patch;
+mod pod_removal;
 mod pods;
 mod prepare;
 mod quota_charges;
@@ -36,6 +38,7 @@ mod webhooks;
 mod write;
 
 pub use delete::DeleteResult;
+pub(crate) use delete::Deletion;
 pub(crate) use eviction::Eviction;
 pub(crate) use patch::check_media_type;
 pub use read::Listing;

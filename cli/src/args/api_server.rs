@@ -9,12 +9,20 @@ use std::{
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use kubewright_apiserver::ServiceNetwork;
 
+/// The housekeeping of a server by the name of kube-apiserver, which does no work of the controllers that kube-controller-manager runs.
+const OWN_HOUSEKEEPING: &str = "--housekeeping=custom-resource-definitions,extension-servers,flow-schemas";
+
 /// Returns the command line to parse. A program of the name `kube-apiserver`, such as a link to the command in envtest's folder
-/// `KUBEBUILDER_ASSETS`, is `kubewright api-server`.
+/// `KUBEBUILDER_ASSETS`, is `kubewright api-server`. As with kube-apiserver alone, nothing collects garbage there, unless a flag says so: tests
+/// for envtest count on it.
 pub fn command_line(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let program = arguments.first().map(Path::new).and_then(Path::file_stem);
     if program.is_some_and(|name| name == "kube-apiserver") {
+        let is_housekeeping = |argument: &OsString| argument.to_string_lossy().starts_with("--housekeeping");
+        if !arguments.iter().any(is_housekeeping) {
+            arguments.insert(1, OWN_HOUSEKEEPING.into());
+        }
         arguments.insert(1, "api-server".into());
     }
     arguments
@@ -199,6 +207,7 @@ mod tests {
 
     use super::*;
     use crate::args::{Cli, Command as CliCommand};
+    use kubewright_apiserver::HousekeepingTask;
 
     fn parse(line: &[&str]) -> ApiServer {
         let line = command_line(line.iter().map(OsString::from));
@@ -236,5 +245,21 @@ mod tests {
         ];
         assert_eq!(ignored, expected);
         assert_eq!(parse(&["kubewright", "api-server"]).upstream.ignored().count(), 0);
+    }
+
+    #[test]
+    fn link_of_the_name_kube_apiserver_runs_no_controllers_unless_it_is_told_to() {
+        let tasks = |line: &[&str]| HousekeepingTask::select(&parse(line).housekeeping).unwrap();
+        let own = [
+            HousekeepingTask::CustomResourceDefinitions,
+            HousekeepingTask::ExtensionServers,
+            HousekeepingTask::FlowSchemas,
+        ];
+        assert_eq!(tasks(&["kube-apiserver"]), own);
+        assert_eq!(
+            tasks(&["kube-apiserver", "--housekeeping=*"]),
+            HousekeepingTask::ALL
+        );
+        assert_eq!(tasks(&["kubewright", "api-server"]), HousekeepingTask::ALL);
     }
 }
