@@ -1,11 +1,8 @@
 use super::HousekeepingTask;
-use crate::ServiceNetwork;
 use crate::admission::AdmissionPlugin;
-use crate::auth::{AuthorizationMode, Authorizer, User};
-use crate::kinds::Catalog;
 use crate::meta;
-use crate::registry::{Registry, Target, WriteContext};
-use crate::request::{DeleteOptions, WriteOptions};
+use crate::registry::{Registry, Target};
+use crate::request::DeleteOptions;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,15 +18,7 @@ struct Cluster(Arc<Registry>);
 
 impl Cluster {
     async fn start(tasks: &[HousekeepingTask]) -> Self {
-        let authorizer = Authorizer::new(&[AuthorizationMode::AlwaysAllow]);
-        let plugins = AdmissionPlugin::defaults();
-        let registry = Registry::new(
-            Catalog::built_in().unwrap(),
-            authorizer,
-            plugins,
-            ServiceNetwork::default(),
-        );
-        let cluster = Self(Arc::new(registry));
+        let cluster = Self(Registry::for_tests(AdmissionPlugin::defaults()));
         cluster.create("namespaces", json!({ "metadata": { "name": "shop" } }));
         for task in tasks {
             tokio::spawn(task.run(cluster.0.clone(), DELAY));
@@ -48,9 +37,7 @@ impl Cluster {
     }
 
     fn create(&self, plural: &str, object: Value) {
-        let (user, options) = (User::system(), WriteOptions::default());
-        let context = WriteContext::new(&user, &options);
-        self.0.create(&self.target(plural, ""), object, context).unwrap();
+        self.0.create_for_tests(&self.target(plural, ""), object);
     }
 
     fn define_foo(&self) {

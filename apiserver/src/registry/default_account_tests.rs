@@ -1,19 +1,12 @@
 use super::*;
-use crate::ServiceNetwork;
-use crate::auth::{AuthorizationMode, Authorizer, User};
-use crate::kinds::Catalog;
-use crate::registry::WriteContext;
-use crate::request::WriteOptions;
 use serde_json::json;
 use std::sync::Arc;
 use tokio::time::Instant;
 
 fn registry(plugins: Vec<AdmissionPlugin>) -> Arc<Registry> {
-    let authorizer = Authorizer::new(&[AuthorizationMode::AlwaysAllow]);
-    let network = ServiceNetwork::default();
-    let registry = Registry::new(Catalog::built_in().unwrap(), authorizer, plugins, network);
+    let registry = Registry::for_tests(plugins);
     create(&registry, "namespaces", "", "shop");
-    Arc::new(registry)
+    registry
 }
 
 fn target(registry: &Registry, plural: &str, namespace: &str) -> Target {
@@ -21,12 +14,8 @@ fn target(registry: &Registry, plural: &str, namespace: &str) -> Target {
 }
 
 fn create(registry: &Registry, plural: &str, namespace: &str, name: &str) {
-    let (user, options) = (User::system(), WriteOptions::default());
-    let context = WriteContext::new(&user, &options);
     let object = json!({ "metadata": { "name": name } });
-    registry
-        .create(&target(registry, plural, namespace), object, context)
-        .unwrap();
+    registry.create_for_tests(&target(registry, plural, namespace), object);
 }
 
 /// Returns how long a pod waits if the default account is created after 100 ms.

@@ -30,6 +30,8 @@ mod review_selectors;
 mod reviews;
 mod scale;
 mod service_addresses;
+#[cfg(test)]
+mod test_registry;
 mod token_use;
 mod unchanged;
 mod update;

@@ -41,29 +41,17 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ServiceNetwork;
-    use crate::auth::{AuthorizationMode, Authorizer, User};
-    use crate::kinds::Catalog;
+    use crate::auth::User;
     use crate::registry::{DeleteResult, Deletion, WriteContext};
     use crate::request::{DeleteOptions, WriteOptions};
     use serde_json::json;
 
-    fn registry() -> Arc<Registry> {
-        let authorizer = Authorizer::new(&[AuthorizationMode::AlwaysAllow]);
-        let (catalog, network) = (Catalog::built_in().unwrap(), ServiceNetwork::default());
-        Arc::new(Registry::new(catalog, authorizer, vec![], network))
-    }
-
     /// Creates a pod that is not scheduled.
     fn create_pod(registry: &Registry) -> Target {
         let kind = registry.resource("", "pods").unwrap();
-        let (user, options) = (User::system(), WriteOptions::default());
-        let pod =
-            json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
-        let context = WriteContext::new(&user, &options);
-        registry
-            .create(&Target::new(&kind, "default", ""), pod, context)
-            .unwrap();
+        let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
+        let pod = json!({ "metadata": { "name": "p" }, "spec": spec });
+        registry.create_for_tests(&Target::new(&kind, "default", ""), pod);
         Target::new(&kind, "default", "p")
     }
 
@@ -78,7 +66,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn pod_stays_marked_before_it_is_removed() {
-        let registry = registry();
+        let registry = Registry::for_tests(vec![]);
         let target = create_pod(&registry);
         let marked = mark(&registry, &target);
         assert!(meta::is_being_deleted(marked.value()));
@@ -93,7 +81,7 @@ mod tests {
 
     #[test]
     fn pod_that_was_changed_is_removed_and_a_new_one_stays() {
-        let registry = registry();
+        let registry = Registry::for_tests(vec![]);
         let target = create_pod(&registry);
         let marked = mark(&registry, &target);
         let (table, key) = (target.kind.table(), target.key());
@@ -112,7 +100,7 @@ mod tests {
 
     #[test]
     fn marked_pod_is_deleted_at_once_by_the_server_itself() {
-        let registry = registry();
+        let registry = Registry::for_tests(vec![]);
         let target = create_pod(&registry);
         let deleted = registry.delete(&target, &DeleteOptions::default());
         assert!(matches!(deleted, Ok(DeleteResult::Deleted(_))));
