@@ -2,11 +2,13 @@
 
 use super::resources::{RequestContext, converted, write_context};
 use crate::kinds::Kind;
-use crate::registry::{DeleteResult, Deletion, Target};
+use crate::registry::{DeleteResult, Deletion, MarkedPod, Registry, Target};
 use crate::render::{ApiResponse, respond};
 use crate::request::{DeleteOptions, ListOptions, WriteOptions, body};
 use crate::status::ApiError;
+use crate::storage::Object;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let (options, own) = delete_options(context)?;
@@ -19,15 +21,14 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
         converted(context, target, registry.get(target)?)?;
     }
     let write = write_context(context, &own);
-    let deletion = registry.begin_deletion(target, &options, write);
+    let deletion = registry.begin_deletion(target, &options, write, &target.name);
     warnings.extend(write.take_warnings());
     let deletion = match deletion.map_err(|error| error.with_warnings(&warnings))? {
         Deletion::Done(result) => result,
         Deletion::Marked(pod) => {
-            // A task of its own ends also if the client leaves.
-            let removal = registry.clone().remove_marked_pod(target.clone(), pod);
-            let removal = tokio::spawn(removal);
-            DeleteResult::Deleted(removal.await.map_err(ApiError::internal)?)
+            let removed = remove_marked(registry, vec![pod]).await?;
+            let last = removed.into_iter().next();
+            DeleteResult::Deleted(last.ok_or_else(|| ApiError::not_found(&target.kind, &target.name))?)
         }
     };
     let is_left = matches!(deletion, DeleteResult::Pending(_));
@@ -39,6 +40,12 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
     let mut response = delete_response(context, target, deletion, code)?;
     respond::add_warnings(&mut response, &warnings);
     Ok(response)
+}
+
+/// Removes marked pods in a task of its own, which ends also if the client leaves.
+async fn remove_marked(registry: &Arc<Registry>, pods: Vec<MarkedPod>) -> Result<Vec<Arc<Object>>, ApiError> {
+    let removal = tokio::spawn(registry.clone().remove_marked_pods(pods));
+    removal.await.map_err(ApiError::internal)
 }
 
 /// The warning that deleting a job without a propagation policy orphans its pods.
@@ -73,7 +80,7 @@ fn delete_response(
     })
 }
 
-pub(super) fn delete_collection(
+pub(super) async fn delete_collection(
     context: &RequestContext<'_>,
     target: &Target,
 ) -> Result<ApiResponse, ApiError> {
@@ -81,7 +88,11 @@ pub(super) fn delete_collection(
     let (options, own) = delete_options(context)?;
     let registry = &context.state.registry;
     let write = write_context(context, &own);
-    let deletion = registry.delete_collection_for(target, &selection, &options, write);
+    let mut marked = vec![];
+    let deletion = registry.begin_collection(target, &selection, &options, write, &mut marked);
+    if !marked.is_empty() {
+        remove_marked(registry, marked).await?;
+    }
     let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
         .into_iter()
         .collect();

@@ -231,7 +231,7 @@ async fn dispatch(
         ("update", subresource) if is_object => update(context, &target, subresource),
         ("patch", subresource) if is_object || subresource == "scale" => patch(context, &target, subresource),
         ("delete", "") => delete(context, &target).await,
-        ("deletecollection", "") => delete_collection(context, &target),
+        ("deletecollection", "") => delete_collection(context, &target).await,
         _ => Err(ApiError::method_not_allowed()),
     }
 }

@@ -1,5 +1,6 @@
 //! The delete verb: immediate deletion, or marking an object that finalizers or a grace period hold.
 
+use super::pod_removal::MarkedPod;
 use super::retry::RetryDeadline;
 use super::{Listing, Registry, Target, WriteContext, grace_period, prepare};
 use crate::admission::{self, Attributes, Operation, WebhookContext};
@@ -30,52 +31,26 @@ pub enum DeleteResult {
 pub(crate) enum Deletion {
     /// Nothing is left to do.
     Done(DeleteResult),
-    /// The pod is marked for deletion, and nothing holds it: [`Registry::remove_marked_pod`] removes it.
-    Marked(Arc<Object>),
+    /// [`Registry::remove_marked_pods`] removes the pod.
+    Marked(MarkedPod),
 }
 
 impl Registry {
     /// Deletes an object, or marks it for deletion, on behalf of the server: calls no webhooks.
     pub fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<DeleteResult, ApiError> {
         let (user, own) = (User::system(), WriteOptions::default());
-        self.delete_for(target, options, WriteContext::new(&user, &own))
+        let context = WriteContext::new(&user, &own);
+        Ok(
+            match self.begin_deletion(target, options, context, &target.name)? {
+                Deletion::Done(result) => result,
+                Deletion::Marked(pod) => DeleteResult::Deleted(self.remove_pod(pod)),
+            },
+        )
     }
 
-    /// Deletes an object, or marks it for deletion. After a write conflict, the preconditions are checked against the new state.
-    pub(crate) fn delete_for(
-        &self,
-        target: &Target,
-        options: &DeleteOptions,
-        context: WriteContext<'_>,
-    ) -> Result<DeleteResult, ApiError> {
-        self.delete_requested(target, options, context, &target.name)
-    }
-
-    /// Begins the deletion of an object. A pod that nothing holds is marked first, as in kube-apiserver: its watchers see both events.
+    /// Begins the deletion of an object. A pod that nothing holds is marked first, as in kube-apiserver: its watchers see both events. After a
+    /// write conflict, the preconditions are checked against the new state. `requested` is the name in the request.
     pub(crate) fn begin_deletion(
-        &self,
-        target: &Target,
-        options: &DeleteOptions,
-        context: WriteContext<'_>,
-    ) -> Result<Deletion, ApiError> {
-        self.begin_requested(target, options, context, &target.name)
-    }
-
-    /// Deletes an object, or marks it for deletion. `requested` is the name in the request.
-    fn delete_requested(
-        &self,
-        target: &Target,
-        options: &DeleteOptions,
-        context: WriteContext<'_>,
-        requested: &str,
-    ) -> Result<DeleteResult, ApiError> {
-        Ok(match self.begin_requested(target, options, context, requested)? {
-            Deletion::Done(result) => result,
-            Deletion::Marked(pod) => DeleteResult::Deleted(self.remove_pod(target, pod)),
-        })
-    }
-
-    fn begin_requested(
         &self,
         target: &Target,
         options: &DeleteOptions,
@@ -135,7 +110,7 @@ impl Registry {
                 let updated = self.store.update(&kind.table(), &target.key(), &old, marked);
                 updated.map(|object| {
                     if finished {
-                        Deletion::Marked(object)
+                        Deletion::Marked(MarkedPod::new(target, object))
                     } else {
                         Deletion::Done(DeleteResult::Pending(object))
                     }
@@ -163,20 +138,27 @@ impl Registry {
     ) -> Result<Listing, ApiError> {
         let (user, own) = (User::system(), WriteOptions::default());
         let listing = self.list(target, selection)?;
-        self.delete_listed(target, &listing, options, WriteContext::new(&user, &own))?;
-        Ok(listing)
+        let mut marked = vec![];
+        let context = WriteContext::new(&user, &own);
+        let outcome = self.delete_listed(target, &listing, options, context, &mut marked);
+        for pod in marked {
+            self.remove_pod(pod);
+        }
+        outcome.map(|()| listing)
     }
 
-    /// Deletes all selected objects, and returns their states before the deletion. If one cannot be converted, deletes none.
-    pub(crate) fn delete_collection_for(
+    /// Begins the deletion of all selected objects, and returns their states before it. If one cannot be converted, deletes none. Adds the pods
+    /// that must be removed to `marked`, also if there is an error.
+    pub(crate) fn begin_collection(
         &self,
         target: &Target,
         selection: &ListOptions,
         options: &DeleteOptions,
         context: WriteContext<'_>,
+        marked: &mut Vec<MarkedPod>,
     ) -> Result<Listing, ApiError> {
         let listing = self.list_converted(target, selection)?;
-        self.delete_listed(target, &listing, options, context)?;
+        self.delete_listed(target, &listing, options, context, marked)?;
         Ok(listing)
     }
 
@@ -186,11 +168,13 @@ impl Registry {
         listing: &Listing,
         options: &DeleteOptions,
         context: WriteContext<'_>,
+        marked: &mut Vec<MarkedPod>,
     ) -> Result<(), ApiError> {
         for object in &listing.objects {
             let object = object.value();
             let target = Target::new(&target.kind, meta::namespace(object), meta::name(object));
-            match self.delete_requested(&target, options, context, "") {
+            match self.begin_deletion(&target, options, context, "") {
+                Ok(Deletion::Marked(pod)) => marked.push(pod),
                 Err(error) if error.code != 404 => return Err(error),
                 _ => {}
             }

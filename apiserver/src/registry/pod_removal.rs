@@ -10,22 +10,36 @@ use std::time::Duration;
 /// see them in their caches if both events came at once.
 const MARKED_TIME: Duration = Duration::from_millis(2);
 
+/// A pod that is marked for deletion, and that nothing holds.
+#[derive(Debug)]
+pub(crate) struct MarkedPod {
+    table: String,
+    key: String,
+    object: Arc<Object>,
+}
+
+impl MarkedPod {
+    pub(super) fn new(target: &Target, object: Arc<Object>) -> Self {
+        Self {
+            table: target.kind.table(),
+            key: target.key(),
+            object,
+        }
+    }
+}
+
 impl Registry {
-    /// Removes a marked pod after the time that it stays marked, and returns its last state. The future must be run to its end: without the
-    /// removal, the pod stays marked.
-    pub(crate) async fn remove_marked_pod(
-        self: Arc<Self>,
-        target: Target,
-        marked: Arc<Object>,
-    ) -> Arc<Object> {
+    /// Removes marked pods after the time that they stay marked, and returns their last states. The future must be run to its end: without it,
+    /// the pods stay marked.
+    pub(crate) async fn remove_marked_pods(self: Arc<Self>, pods: Vec<MarkedPod>) -> Vec<Arc<Object>> {
         tokio::time::sleep(MARKED_TIME).await;
-        self.remove_pod(&target, marked)
+        pods.into_iter().map(|pod| self.remove_pod(pod)).collect()
     }
 
     /// Removes a marked pod at once, unless somebody else has removed it since, and returns its last state.
-    pub(super) fn remove_pod(&self, target: &Target, marked: Arc<Object>) -> Arc<Object> {
-        let (table, key) = (target.kind.table(), target.key());
-        let mut last = marked;
+    pub(super) fn remove_pod(&self, pod: MarkedPod) -> Arc<Object> {
+        let MarkedPod { table, key, object } = pod;
+        let mut last = object;
         loop {
             if let Ok(removed) = self.store.delete(&table, &key, &last) {
                 return removed;
@@ -43,7 +57,7 @@ mod tests {
     use super::*;
     use crate::auth::User;
     use crate::registry::{DeleteResult, Deletion, WriteContext};
-    use crate::request::{DeleteOptions, WriteOptions};
+    use crate::request::{DeleteOptions, ListOptions, WriteOptions};
     use serde_json::json;
 
     /// Creates a pod that is not scheduled.
@@ -55,10 +69,10 @@ mod tests {
         Target::new(&kind, "default", "p")
     }
 
-    fn mark(registry: &Registry, target: &Target) -> Arc<Object> {
+    fn mark(registry: &Registry, target: &Target) -> MarkedPod {
         let (user, options) = (User::system(), WriteOptions::default());
         let context = WriteContext::new(&user, &options);
-        match registry.begin_deletion(target, &DeleteOptions::default(), context) {
+        match registry.begin_deletion(target, &DeleteOptions::default(), context, "p") {
             Ok(Deletion::Marked(pod)) => pod,
             other => panic!("{other:?}"),
         }
@@ -69,13 +83,12 @@ mod tests {
         let registry = Registry::for_tests(vec![]);
         let target = create_pod(&registry);
         let marked = mark(&registry, &target);
-        assert!(meta::is_being_deleted(marked.value()));
-        let removal = tokio::spawn(registry.clone().remove_marked_pod(target.clone(), marked));
+        let removal = tokio::spawn(registry.clone().remove_marked_pods(vec![marked]));
         tokio::time::sleep(MARKED_TIME / 2).await;
         let seen = registry.get(&target).unwrap();
         assert!(meta::is_being_deleted(seen.value()));
         let removed = removal.await.unwrap();
-        assert_eq!(meta::uid(removed.value()), meta::uid(seen.value()));
+        assert_eq!(meta::uid(removed[0].value()), meta::uid(seen.value()));
         assert_eq!(registry.get(&target).unwrap_err().code, 404);
     }
 
@@ -84,25 +97,43 @@ mod tests {
         let registry = Registry::for_tests(vec![]);
         let target = create_pod(&registry);
         let marked = mark(&registry, &target);
-        let (table, key) = (target.kind.table(), target.key());
-        let mut labelled = marked.value().clone();
+        let mut labelled = marked.object.value().clone();
         labelled["metadata"]["labels"] = json!({ "a": "b" });
-        registry.store.update(&table, &key, &marked, labelled).unwrap();
-        let removed = registry.remove_pod(&target, marked);
+        let (table, key) = (&marked.table, &marked.key);
+        registry
+            .store
+            .update(table, key, &marked.object, labelled)
+            .unwrap();
+        let removed = registry.remove_pod(marked);
         assert_eq!(removed.value()["metadata"]["labels"]["a"], "b");
         assert_eq!(registry.get(&target).unwrap_err().code, 404);
 
         create_pod(&registry);
-        let remaining = registry.remove_pod(&target, removed.clone());
-        assert!(Arc::ptr_eq(&remaining, &removed));
+        let former = MarkedPod::new(&target, removed.clone());
+        assert!(Arc::ptr_eq(&registry.remove_pod(former), &removed));
         assert!(registry.get(&target).is_ok());
     }
 
     #[test]
-    fn marked_pod_is_deleted_at_once_by_the_server_itself() {
+    fn pods_of_a_collection_are_marked_by_requests_and_removed_at_once_by_the_server() {
         let registry = Registry::for_tests(vec![]);
         let target = create_pod(&registry);
-        let deleted = registry.delete(&target, &DeleteOptions::default());
+        let (user, options) = (User::system(), WriteOptions::default());
+        let context = WriteContext::new(&user, &options);
+        let collection = Target::new(&target.kind, "default", "");
+        let (selection, deletion, mut marked) = (ListOptions::default(), DeleteOptions::default(), vec![]);
+        let listing = registry.begin_collection(&collection, &selection, &deletion, context, &mut marked);
+        assert_eq!((listing.unwrap().objects.len(), marked.len()), (1, 1));
+        assert!(meta::is_being_deleted(registry.get(&target).unwrap().value()));
+        registry.remove_pod(marked.remove(0));
+
+        create_pod(&registry);
+        registry
+            .delete_collection(&collection, &selection, &deletion)
+            .unwrap();
+        assert_eq!(registry.get(&target).unwrap_err().code, 404);
+        create_pod(&registry);
+        let deleted = registry.delete(&target, &deletion);
         assert!(matches!(deleted, Ok(DeleteResult::Deleted(_))));
         assert_eq!(registry.get(&target).unwrap_err().code, 404);
     }
