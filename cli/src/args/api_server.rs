@@ -80,7 +80,8 @@ pub struct ApiServer {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub disable_admission_plugins: Vec<String>,
     /// Tasks of a cluster's controllers that the server does: `*` is all, `-NAME` all but that one. Names: custom-resource-definitions
-    /// (serves custom kinds), extension-servers, flow-schemas, garbage-collector, namespaces (deletes what is in them), storage-protection
+    /// (serves custom kinds), extension-servers, flow-schemas, garbage-collector, namespaces (deletes what is in them), storage-protection.
+    /// A command of the name `kube-apiserver`, such as a link for envtest, does only the first three by default
     #[arg(
         long,
         value_name = "NAMES",
