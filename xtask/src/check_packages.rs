@@ -186,14 +186,16 @@ fn compare(what: &str, expected: &Objects, found: &Objects) -> Result<()> {
     Ok(())
 }
 
-/// Builds a program from its Go module in `xtask/packages`. Go's cache makes later builds fast.
+/// Builds a program from its Go module in `xtask/packages`, with the flags of the control plane's build: so Go's cache has the standard library
+/// and packages that both use. It makes later builds fast, too.
 fn build(name: &str, package: &str) -> Result<PathBuf> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = manifest.join("../target/packages").join(name);
     let status = Command::new("go")
         .current_dir(manifest.join("packages").join(name))
         .envs([("CGO_ENABLED", "0"), ("GOWORK", "off"), ("GOFLAGS", "")])
-        .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o"])
+        .args(["build", "-mod=readonly", "-trimpath", "-buildvcs=false"])
+        .args(["-gcflags=all=-dwarf=false", "-o"])
         .arg(&program)
         .arg(package)
         .status()

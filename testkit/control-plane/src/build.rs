@@ -141,7 +141,7 @@ fn go_build(module: &Path) -> Command {
         .arg(format!(
             "-ldflags=-s -w {stamp}.gitVersion={version} {stamp}.gitMajor=1 {stamp}.gitMinor={minor}"
         ))
-        // Without debug information the compiler needs 7 % less time.
+        // Without debug information the compiler needs 7 % less time. Tests that build Go programs pass the same flag, to share Go's cache.
         .arg("-gcflags=all=-dwarf=false")
         .args(["-o", "./"])
         .args(PROGRAMS.map(|(_, package)| package));

@@ -132,7 +132,8 @@ impl Scenarios<'_> {
         self.cluster
             .merge_patch(&held, &json!({"metadata": {"finalizers": null}}))
             .unwrap();
-        eventually("the namespaces are gone", TIMEOUT, || {
+        // Each takes about 60 requests, and beside programs that compile, two minutes were not enough.
+        eventually("the namespaces are gone", 3 * TIMEOUT, || {
             let namespaces = self.cluster.list(&object("Namespace", "")).unwrap();
             let left = namespaces.iter().filter(|namespace| {
                 namespace["metadata"]["name"]
