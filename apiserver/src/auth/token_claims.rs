@@ -118,7 +118,7 @@ fn bound_user(store: &Store, claims: &Value, token_use: &mut TokenUse) -> Result
         let subject = text(claims, "sub");
         let why = format!(
             "subject: {subject}, seconds after warning threshold: {}",
-            now - end
+            now.saturating_sub(end)
         );
         token_use.annotations.insert(STALE_TOKEN.to_owned(), why);
     }
