@@ -42,7 +42,7 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
     Ok(response)
 }
 
-/// Removes marked pods in a task of its own, which ends also if the client leaves.
+/// Removes marked pods in a separate task, so that they are removed even if the client disconnects.
 async fn remove_marked(registry: &Arc<Registry>, pods: Vec<MarkedPod>) -> Result<Vec<Arc<Object>>, ApiError> {
     let removal = tokio::spawn(registry.clone().remove_marked_pods(pods));
     removal.await.map_err(ApiError::internal)

@@ -27,6 +27,9 @@ pub(crate) fn add_warnings(response: &mut ApiResponse, warnings: &[String]) {
 
 /// Adds Warning headers before the existing ones.
 pub(crate) fn prepend_warnings(response: &mut ApiResponse, warnings: &[String]) {
+    if warnings.is_empty() {
+        return;
+    }
     let existing: Vec<HeaderValue> = response.headers().get_all(WARNING).iter().cloned().collect();
     response.headers_mut().remove(WARNING);
     add_warnings(response, warnings);
