@@ -28,6 +28,7 @@ mod recording;
 mod server;
 mod servers;
 mod subresource_matrix;
+mod waits;
 #[allow(dead_code, reason = "functions that respond are for the test of conversion")]
 #[path = "../support/webhook.rs"]
 mod webhook;

@@ -135,6 +135,7 @@ impl TestServer {
             assert_eq!(code, 201, "{}: {body}", case.name);
         }
         let (mut results, mut normalizer) = (vec![], Normalizer::default());
+        let mut sent = vec![];
         for step in &case.steps {
             for (name, (text, times)) in &step.repeat {
                 variables.insert(name.clone(), text.repeat(*times));
@@ -143,6 +144,7 @@ impl TestServer {
             if step.compact {
                 (self.compact)();
             }
+            self.await_watch_cache(&step).await;
             for (path, response) in &step.webhooks {
                 self.webhook.respond(path, response.clone());
             }
@@ -164,7 +166,9 @@ impl TestServer {
                 variables.insert(name.clone(), text);
             }
             results.push(result);
+            sent.push(step);
         }
+        self.await_removed_definitions(&sent).await;
         results
     }
 
