@@ -2,13 +2,11 @@
 
 use super::resources::{RequestContext, converted, write_context};
 use crate::kinds::Kind;
-use crate::registry::{DeleteResult, Deletion, MarkedPod, Registry, Target};
+use crate::registry::{DeleteResult, Deletion, Target};
 use crate::render::{ApiResponse, respond};
 use crate::request::{DeleteOptions, ListOptions, WriteOptions, body};
 use crate::status::ApiError;
-use crate::storage::Object;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let (options, own) = delete_options(context)?;
@@ -26,9 +24,7 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
     let deletion = match deletion.map_err(|error| error.with_warnings(&warnings))? {
         Deletion::Done(result) => result,
         Deletion::Marked(pod) => {
-            let removed = remove_marked(registry, vec![pod]).await?;
-            let last = removed.into_iter().next();
-            DeleteResult::Deleted(last.ok_or_else(|| ApiError::not_found(&target.kind, &target.name))?)
+            DeleteResult::Deleted(run_to_end(registry.clone().remove_marked_pod(pod)).await?)
         }
     };
     let is_left = matches!(deletion, DeleteResult::Pending(_));
@@ -42,10 +38,11 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
     Ok(response)
 }
 
-/// Removes marked pods in a separate task, so that they are removed even if the client disconnects.
-async fn remove_marked(registry: &Arc<Registry>, pods: Vec<MarkedPod>) -> Result<Vec<Arc<Object>>, ApiError> {
-    let removal = tokio::spawn(registry.clone().remove_marked_pods(pods));
-    removal.await.map_err(ApiError::internal)
+/// Runs the removal of marked pods in a task of its own, so that it ends even if the client disconnects.
+async fn run_to_end<T: Send + 'static>(
+    removal: impl Future<Output = T> + Send + 'static,
+) -> Result<T, ApiError> {
+    tokio::spawn(removal).await.map_err(ApiError::internal)
 }
 
 /// The warning that deleting a job without a propagation policy orphans its pods.
@@ -91,7 +88,7 @@ pub(super) async fn delete_collection(
     let mut marked = vec![];
     let deletion = registry.begin_collection(target, &selection, &options, write, &mut marked);
     if !marked.is_empty() {
-        remove_marked(registry, marked).await?;
+        run_to_end(registry.clone().remove_marked_pods(marked)).await?;
     }
     let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
         .into_iter()

@@ -31,7 +31,7 @@ pub enum DeleteResult {
 pub(crate) enum Deletion {
     /// Nothing is left to do.
     Done(DeleteResult),
-    /// [`Registry::remove_marked_pods`] removes the pod.
+    /// [`Registry::remove_marked_pod`] removes the pod.
     Marked(MarkedPod),
 }
 

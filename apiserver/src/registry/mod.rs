@@ -43,7 +43,6 @@ pub use delete::DeleteResult;
 pub(crate) use delete::Deletion;
 pub(crate) use eviction::Eviction;
 pub(crate) use patch::check_media_type;
-pub(crate) use pod_removal::MarkedPod;
 pub use read::Listing;
 pub(crate) use read::too_large_resource_version;
 pub(crate) use reviews::answer_review;

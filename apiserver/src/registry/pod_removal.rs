@@ -29,11 +29,19 @@ impl MarkedPod {
 }
 
 impl Registry {
-    /// Removes marked pods after the time that they stay marked, and returns their last states. The future must be run to its end: without it,
-    /// the pods stay marked.
-    pub(crate) async fn remove_marked_pods(self: Arc<Self>, pods: Vec<MarkedPod>) -> Vec<Arc<Object>> {
+    /// Removes a marked pod after the time that it stays marked, and returns its last state. The future must be run to its end: without it,
+    /// the pod stays marked.
+    pub(crate) async fn remove_marked_pod(self: Arc<Self>, pod: MarkedPod) -> Arc<Object> {
         tokio::time::sleep(MARKED_TIME).await;
-        pods.into_iter().map(|pod| self.remove_pod(pod)).collect()
+        self.remove_pod(pod)
+    }
+
+    /// As [`remove_marked_pod`](Self::remove_marked_pod), for several pods.
+    pub(crate) async fn remove_marked_pods(self: Arc<Self>, pods: Vec<MarkedPod>) {
+        tokio::time::sleep(MARKED_TIME).await;
+        for pod in pods {
+            self.remove_pod(pod);
+        }
     }
 
     /// Removes a marked pod at once, unless somebody else has removed it since, and returns its last state.
@@ -83,12 +91,12 @@ mod tests {
         let registry = Registry::for_tests(vec![]);
         let target = create_pod(&registry);
         let marked = mark(&registry, &target);
-        let removal = tokio::spawn(registry.clone().remove_marked_pods(vec![marked]));
+        let removal = tokio::spawn(registry.clone().remove_marked_pod(marked));
         tokio::time::sleep(MARKED_TIME / 2).await;
         let seen = registry.get(&target).unwrap();
         assert!(meta::is_being_deleted(seen.value()));
         let removed = removal.await.unwrap();
-        assert_eq!(meta::uid(removed[0].value()), meta::uid(seen.value()));
+        assert_eq!(meta::uid(removed.value()), meta::uid(seen.value()));
         assert_eq!(registry.get(&target).unwrap_err().code, 404);
     }
 
