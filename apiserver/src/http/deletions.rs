@@ -39,7 +39,7 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
 }
 
 /// Runs the removal of marked pods in a task of its own, so that it ends even if the client disconnects.
-async fn run_to_end<T: Send + 'static>(
+pub(super) async fn run_to_end<T: Send + 'static>(
     removal: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, ApiError> {
     tokio::spawn(removal).await.map_err(ApiError::internal)

@@ -226,7 +226,7 @@ async fn dispatch(
         ("create", "") => review(context, &target, kind),
         ("create", "token") => token(context, &target),
         ("create", "binding") => bind(context, &target, kind),
-        ("create", "eviction") => evict(context, &target),
+        ("create", "eviction") => evict(context, &target).await,
         ("update", "scale") => update_scale(context, &target),
         ("update", subresource) if is_object => update(context, &target, subresource),
         ("patch", subresource) if is_object || subresource == "scale" => patch(context, &target, subresource),

@@ -1,5 +1,6 @@
 //! Resources and subresources that are not stored: reviews, tokens, bindings and evictions.
 
+use super::deletions::run_to_end;
 use super::resources::{RequestContext, decode_object, write_context, write_options};
 use super::token_request;
 use crate::admission::Operation;
@@ -120,8 +121,10 @@ pub(super) fn bind(
 }
 
 /// Evicts a pod.
-pub(super) fn evict(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
-    handle_subresource(context, target, "CreateOptions", |eviction, options| {
+pub(super) async fn evict(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
+    let registry = &context.state.registry;
+    let mut marked = None;
+    let response = handle_subresource(context, target, "CreateOptions", |eviction, options| {
         check_subresource_name(target, &eviction, "Eviction")?;
         let deletion = eviction
             .get("deleteOptions")
@@ -129,8 +132,11 @@ pub(super) fn evict(context: &RequestContext<'_>, target: &Target) -> Result<Api
         let empty = json!({});
         let mut deletion = DeleteOptions::parse(context.query, Some(deletion.unwrap_or(&empty)))?;
         deletion.dry_run |= options.dry_run;
-        match context.state.registry.evict(target, &deletion)? {
-            Eviction::Evicted => Ok(success_status(context)),
+        match registry.evict(target, &deletion)? {
+            Eviction::Evicted(pod) => {
+                marked = pod;
+                Ok(success_status(context))
+            }
             Eviction::SeveralBudgets => {
                 let status = json!({
                     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": 500,
@@ -139,5 +145,9 @@ pub(super) fn evict(context: &RequestContext<'_>, target: &Target) -> Result<Api
                 Ok(respond::value(500, context.format, &status))
             }
         }
-    })
+    });
+    if let Some(pod) = marked {
+        run_to_end(registry.clone().remove_marked_pod(pod)).await?;
+    }
+    response
 }

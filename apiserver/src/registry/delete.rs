@@ -38,14 +38,21 @@ pub(crate) enum Deletion {
 impl Registry {
     /// Deletes an object, or marks it for deletion, on behalf of the server: calls no webhooks.
     pub fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<DeleteResult, ApiError> {
+        Ok(match self.begin_server_deletion(target, options)? {
+            Deletion::Done(result) => result,
+            Deletion::Marked(pod) => DeleteResult::Deleted(self.remove_pod(pod)),
+        })
+    }
+
+    /// As [`begin_deletion`](Self::begin_deletion), on behalf of the server.
+    pub(super) fn begin_server_deletion(
+        &self,
+        target: &Target,
+        options: &DeleteOptions,
+    ) -> Result<Deletion, ApiError> {
         let (user, own) = (User::system(), WriteOptions::default());
         let context = WriteContext::new(&user, &own);
-        Ok(
-            match self.begin_deletion(target, options, context, &target.name)? {
-                Deletion::Done(result) => result,
-                Deletion::Marked(pod) => DeleteResult::Deleted(self.remove_pod(pod)),
-            },
-        )
+        self.begin_deletion(target, options, context, &target.name)
     }
 
     /// Begins the deletion of an object. A pod that nothing holds is marked first, as in kube-apiserver: its watchers see both events. After a

@@ -1,6 +1,7 @@
 //! Eviction of pods: a deletion that PodDisruptionBudgets can refuse.
 
-use super::{DeleteResult, Registry, Target, WriteContext};
+use super::pod_removal::MarkedPod;
+use super::{Deletion, Registry, Target, WriteContext};
 use crate::auth::User;
 use crate::kinds::Kind;
 use crate::meta::{self, has_condition, set_condition};
@@ -20,8 +21,8 @@ const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
 
 /// The result of an eviction that is not an error.
 pub(crate) enum Eviction {
-    /// The pod is deleted, or about to be.
-    Evicted,
+    /// The pod is deleted, or about to be. [`Registry::remove_marked_pod`] removes one that is only marked.
+    Evicted(Option<MarkedPod>),
     /// Several budgets select the pod: the API server answers 500 with a Status without a reason.
     SeveralBudgets,
 }
@@ -42,8 +43,7 @@ impl Registry {
             if !is_terminal(pod.value()) {
                 bind_to_version(&mut options);
             }
-            self.add_condition_and_delete(target, &options)?;
-            return Ok(Eviction::Evicted);
+            return self.add_condition_and_delete(target, &options);
         }
         let budgets = self.resource("policy", "poddisruptionbudgets")?;
         let matching = self.budgets_of(&budgets, pod.value());
@@ -51,8 +51,7 @@ impl Registry {
             if !matching.is_empty() {
                 return Ok(Eviction::SeveralBudgets);
             }
-            self.add_condition_and_delete(target, &options)?;
-            return Ok(Eviction::Evicted);
+            return self.add_condition_and_delete(target, &options);
         };
         let name = meta::name(budget).to_owned();
         let is_unguarded = !has_condition(pod.value(), "Ready") && allows_unready(budget);
@@ -68,7 +67,7 @@ impl Registry {
             Err(error) if error.code == 409 && is_unguarded && was_unversioned => {
                 Err(budget_not_processed(&name))
             }
-            deleted => deleted.map(|_| Eviction::Evicted),
+            evicted => evicted,
         }
     }
 
@@ -110,12 +109,12 @@ impl Registry {
         Ok(())
     }
 
-    /// Deletes the pod. If something delays that, its status says why it is being deleted.
+    /// Begins the deletion of the pod. If something delays that, its status says why it is being deleted.
     fn add_condition_and_delete(
         &self,
         target: &Target,
         options: &DeleteOptions,
-    ) -> Result<DeleteResult, ApiError> {
+    ) -> Result<Eviction, ApiError> {
         let mut options = options.clone();
         if !options.dry_run {
             let updated = self.try_update_as_server(target, |pod| {
@@ -127,7 +126,12 @@ impl Registry {
                 meta::resource_version(updated.value()).clone_into(version);
             }
         }
-        self.delete(target, &options)
+        Ok(Eviction::Evicted(
+            match self.begin_server_deletion(target, &options)? {
+                Deletion::Done(_) => None,
+                Deletion::Marked(pod) => Some(pod),
+            },
+        ))
     }
 }
 

@@ -64,7 +64,7 @@ impl Registry {
 mod tests {
     use super::*;
     use crate::auth::User;
-    use crate::registry::{DeleteResult, Deletion, WriteContext};
+    use crate::registry::{DeleteResult, Deletion, Eviction, WriteContext};
     use crate::request::{DeleteOptions, ListOptions, WriteOptions};
     use serde_json::json;
 
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_of_a_collection_are_marked_by_requests_and_removed_at_once_by_the_server() {
+    fn pods_are_marked_by_collections_and_evictions_and_removed_at_once_by_the_server() {
         let registry = Registry::for_tests(vec![]);
         let target = create_pod(&registry);
         let (user, options) = (User::system(), WriteOptions::default());
@@ -140,6 +140,13 @@ mod tests {
             .delete_collection(&collection, &selection, &deletion)
             .unwrap();
         assert_eq!(registry.get(&target).unwrap_err().code, 404);
+        create_pod(&registry);
+        let Ok(Eviction::Evicted(Some(evicted))) = registry.evict(&target, &deletion) else {
+            panic!("the pod is not marked");
+        };
+        assert!(meta::is_being_deleted(registry.get(&target).unwrap().value()));
+        registry.remove_pod(evicted);
+
         create_pod(&registry);
         let deleted = registry.delete(&target, &deletion);
         assert!(matches!(deleted, Ok(DeleteResult::Deleted(_))));
