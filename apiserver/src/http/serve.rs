@@ -315,6 +315,11 @@ async fn respond_to(
                     webhooks: None,
                 };
                 let response = resources::handle(&context).await;
+                if !matches!(info.verb.as_str(), "get" | "list" | "watch") {
+                    // Watches send the change before the writer gets its response: with kube-apiserver most clients see their own write in
+                    // their caches at once, and their tests count on it.
+                    tokio::task::yield_now().await;
+                }
                 draft.add_annotations(report.take_annotations());
                 response
             }

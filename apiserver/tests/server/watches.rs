@@ -3,6 +3,9 @@
 use crate::client::{CONFIG_MAPS, TestServer, config_map};
 use kubewright_apiserver::storage::HISTORY_CAPACITY;
 use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 fn event(kind: &str, name: &str) -> (String, String) {
     (kind.to_owned(), name.to_owned())
@@ -31,6 +34,37 @@ async fn watch_resumes_from_a_resource_version() {
         deleted["object"]["metadata"]["resourceVersion"],
         first["metadata"]["resourceVersion"]
     );
+}
+
+/// Clients read their own writes from caches that watches feed. No server promises it; kube-apiserver does it most of the time.
+#[tokio::test]
+async fn most_changes_are_sent_to_watches_before_the_response_to_their_writer() {
+    let server = Arc::new(TestServer::start().await);
+    let mut watch = server.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = seen.clone();
+    // Tasks, since the runtime polls the test itself before all tasks.
+    let reader = tokio::spawn(async move {
+        while watch.next().await.is_some() {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let writer = tokio::spawn(async move {
+        let mut seen_at_once = 0;
+        for number in 1..=20 {
+            server
+                .create(CONFIG_MAPS, config_map(&format!("map-{number}")))
+                .await;
+            seen_at_once += usize::from(seen.load(Ordering::Relaxed) == number);
+            while seen.load(Ordering::Relaxed) < number {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+        seen_at_once
+    });
+    let seen_at_once = writer.await.unwrap();
+    assert!(seen_at_once > 10, "{seen_at_once} of 20");
+    reader.abort();
 }
 
 /// With many identical watchers, events are sent in batches.
