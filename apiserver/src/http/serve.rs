@@ -316,8 +316,8 @@ async fn respond_to(
                 };
                 let response = resources::handle(&context).await;
                 if !matches!(info.verb.as_str(), "get" | "list" | "watch") {
-                    // Watches send the change before the writer gets its response: with kube-apiserver most clients see their own write in
-                    // their caches at once, and their tests count on it.
+                    // Watches send the change before the writer gets its response. With kube-apiserver, most clients find their own write in
+                    // their caches after the response, and tests depend on it. A blocking request needs no pause: watches run beside it.
                     tokio::task::yield_now().await;
                 }
                 draft.add_annotations(report.take_annotations());

@@ -1,5 +1,5 @@
-//! What a case waits for beside its steps. kube-apiserver reads watches and some lists from caches, and removes a deleted definition some
-//! time after its response: without these waits, what is recorded would depend on how busy the machine is.
+//! What a case waits for, apart from its steps. kube-apiserver reads watches and some lists from caches, and removes a deleted definition
+//! after its response. Without these waits, the recording depends on the load of the machine.
 
 use crate::case::Step;
 use crate::server::{StepResult, TestServer};
