@@ -59,6 +59,14 @@ pub(super) fn integer(bytes: &[u8]) -> Vec<u8> {
     element(INTEGER, &[sign, bytes].concat())
 }
 
+/// Returns an AlgorithmIdentifier.
+pub(super) fn algorithm_identifier(name: &[u8], parameters: &[u8]) -> Vec<u8> {
+    element(
+        SEQUENCE,
+        &[&element(OBJECT_IDENTIFIER, name), parameters].concat(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

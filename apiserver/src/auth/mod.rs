@@ -4,6 +4,7 @@ mod authenticator;
 mod authorizer;
 mod bootstrap;
 mod client_certificate;
+mod curve;
 mod der;
 mod impersonation;
 mod rbac;

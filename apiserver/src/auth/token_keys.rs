@@ -1,7 +1,11 @@
-//! The keys of the tokens of service accounts: RSA, which JSON web tokens name `RS256`, and ECDSA with the curve P-256, `ES256`.
+//! The keys of the tokens of service accounts: RSA, which JSON web tokens name `RS256`, and ECDSA, `ES256` with the curve P-256 and `ES384` with P-384.
+//!
+//! `kube-apiserver` reads keys with the curve P-521 too. The library that computes signatures here does not have it.
 
+use super::curve::{CURVES, Curve, ECDSA};
 use super::der::{
-    BIT_STRING, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, element, integer, skip, take,
+    BIT_STRING, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, algorithm_identifier, element, integer,
+    skip, take,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -9,32 +13,27 @@ use ring::digest::{SHA256, digest};
 use ring::error::Unspecified;
 use ring::rand::SystemRandom;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _,
-    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, RsaPublicKeyComponents, UnparsedPublicKey,
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _, RSA_PKCS1_2048_8192_SHA256,
+    RSA_PKCS1_SHA256, RsaKeyPair, RsaPublicKeyComponents, UnparsedPublicKey,
 };
 use rustls::pki_types::pem::{PemObject as _, SectionKind};
 use serde_json::{Value, json};
 
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
-const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
-const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 const NULL: &[u8] = &[0x05, 0x00];
-
-/// The bytes of a coordinate of a point of P-256.
-const COORDINATE_BYTES: usize = 32;
 
 /// A key that signs.
 #[derive(Debug)]
 pub(crate) enum PrivateKey {
     Rsa(RsaKeyPair),
-    Ecdsa(EcdsaKeyPair),
+    Ecdsa(EcdsaKeyPair, &'static Curve),
 }
 
 /// A key that verifies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PublicKey {
     Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
-    Ecdsa { point: Vec<u8> },
+    Ecdsa { point: Vec<u8>, curve: &'static Curve },
 }
 
 impl PrivateKey {
@@ -45,7 +44,7 @@ impl PrivateKey {
     /// If the system has no random numbers.
     pub(super) fn generate() -> Result<Self, Unspecified> {
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new())?;
-        ecdsa(document.as_ref()).ok_or(Unspecified)
+        ecdsa(|_| document.as_ref().to_vec()).ok_or(Unspecified)
     }
 
     /// Reads the first key of a PEM text.
@@ -64,16 +63,17 @@ impl PrivateKey {
             SectionKind::RsaPrivateKey => RsaKeyPair::from_der(content).ok().map(Self::Rsa),
             SectionKind::PrivateKey => {
                 let rsa = RsaKeyPair::from_pkcs8(content).ok().map(Self::Rsa);
-                rsa.or_else(|| ecdsa(content))
+                rsa.or_else(|| ecdsa(|_| content.to_vec()))
             }
-            SectionKind::EcPrivateKey => {
+            // The key as PKCS#8, which names the curve.
+            SectionKind::EcPrivateKey => ecdsa(|curve| {
                 let parts = [
                     integer(&[0]),
-                    algorithm(ECDSA, &element(OBJECT_IDENTIFIER, P256)),
+                    curve.algorithm_identifier(),
                     element(OCTET_STRING, content),
                 ];
-                ecdsa(&element(SEQUENCE, &parts.concat()))
-            }
+                element(SEQUENCE, &parts.concat())
+            }),
             _ => None,
         }
     }
@@ -87,8 +87,9 @@ impl PrivateKey {
                     exponent: e,
                 }
             }
-            Self::Ecdsa(pair) => PublicKey::Ecdsa {
+            Self::Ecdsa(pair, curve) => PublicKey::Ecdsa {
                 point: pair.public_key().as_ref().to_vec(),
+                curve,
             },
         }
     }
@@ -106,7 +107,7 @@ impl PrivateKey {
                 pair.sign(&RSA_PKCS1_SHA256, &random, text, &mut signature)?;
                 Ok(signature)
             }
-            Self::Ecdsa(pair) => Ok(pair.sign(&random, text)?.as_ref().to_vec()),
+            Self::Ecdsa(pair, _) => Ok(pair.sign(&random, text)?.as_ref().to_vec()),
         }
     }
 }
@@ -161,21 +162,28 @@ impl PublicKey {
                 exponent: number()?,
             });
         }
-        let is_p256 = name == ECDSA && take(OBJECT_IDENTIFIER, &mut algorithm)? == P256;
-        is_p256.then(|| Self::Ecdsa { point: key.to_vec() })
+        if name != ECDSA {
+            return None;
+        }
+        let identifier = take(OBJECT_IDENTIFIER, &mut algorithm)?;
+        let curve = CURVES.iter().find(|curve| curve.identifier == identifier)?;
+        Some(Self::Ecdsa {
+            point: key.to_vec(),
+            curve,
+        })
     }
 
     /// Returns the SubjectPublicKeyInfo.
     fn document(&self) -> Vec<u8> {
-        let (algorithm, key) = match self {
+        let (identifier, key) = match self {
             Self::Rsa { modulus, exponent } => {
                 let numbers = [integer(modulus), integer(exponent)].concat();
-                (algorithm(RSA, NULL), element(SEQUENCE, &numbers))
+                (algorithm_identifier(RSA, NULL), element(SEQUENCE, &numbers))
             }
-            Self::Ecdsa { point } => (algorithm(ECDSA, &element(OBJECT_IDENTIFIER, P256)), point.clone()),
+            Self::Ecdsa { point, curve } => (curve.algorithm_identifier(), point.clone()),
         };
         let key = element(BIT_STRING, &[vec![0], key].concat());
-        element(SEQUENCE, &[algorithm, key].concat())
+        element(SEQUENCE, &[identifier, key].concat())
     }
 
     /// Returns the name of the key: the digest of its document, as kube-apiserver names keys.
@@ -187,7 +195,7 @@ impl PublicKey {
     pub(super) fn algorithm(&self) -> &'static str {
         match self {
             Self::Rsa { .. } => "RS256",
-            Self::Ecdsa { .. } => "ES256",
+            Self::Ecdsa { curve, .. } => curve.algorithm,
         }
     }
 
@@ -200,8 +208,8 @@ impl PublicKey {
                 };
                 key.verify(&RSA_PKCS1_2048_8192_SHA256, text, signature)
             }
-            Self::Ecdsa { point } => {
-                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(text, signature)
+            Self::Ecdsa { point, curve } => {
+                UnparsedPublicKey::new(curve.verification, point).verify(text, signature)
             }
         };
         verified.is_ok()
@@ -218,17 +226,16 @@ impl PublicKey {
                     ("e", BASE64.encode(exponent)),
                 ]
             }
-            Self::Ecdsa { point } => {
+            Self::Ecdsa { point, curve } => {
                 // The first byte says that the point is not compressed.
                 let (x, y) = point
                     .get(1..)
                     .unwrap_or_default()
-                    .split_at_checked(COORDINATE_BYTES)
+                    .split_at_checked(curve.coordinate_bytes)
                     .unwrap_or_default();
-                let curve = ("crv", "P-256".to_owned());
                 vec![
                     ("kty", "EC".to_owned()),
-                    curve,
+                    ("crv", curve.name.to_owned()),
                     ("x", BASE64.encode(x)),
                     ("y", BASE64.encode(y)),
                 ]
@@ -241,17 +248,12 @@ impl PublicKey {
     }
 }
 
-fn ecdsa(document: &[u8]) -> Option<PrivateKey> {
-    let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document, &SystemRandom::new());
-    pair.ok().map(PrivateKey::Ecdsa)
-}
-
-/// Returns an AlgorithmIdentifier.
-fn algorithm(name: &[u8], parameters: &[u8]) -> Vec<u8> {
-    element(
-        SEQUENCE,
-        &[&element(OBJECT_IDENTIFIER, name), parameters].concat(),
-    )
+/// Reads a key whose curve is not known; the function returns the document that it would be with a curve.
+fn ecdsa(document: impl Fn(&Curve) -> Vec<u8>) -> Option<PrivateKey> {
+    CURVES.iter().find_map(|curve| {
+        let pair = EcdsaKeyPair::from_pkcs8(curve.signing, &document(curve), &SystemRandom::new());
+        Some(PrivateKey::Ecdsa(pair.ok()?, curve))
+    })
 }
 
 /// Returns the sections of a PEM text, until one that is malformed.
@@ -260,7 +262,9 @@ fn sections(pem: &str) -> impl Iterator<Item = (SectionKind, Vec<u8>)> {
 }
 
 fn unsupported(what: &str) -> String {
-    format!("it contains no {what} in PEM that is RSA with 2,048 bits or more, or ECDSA with the curve P-256")
+    format!(
+        "it contains no {what} in PEM that is RSA with 2,048 bits or more, or ECDSA with the curve P-256 or P-384"
+    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use ring::signature::ECDSA_P256_SHA256_FIXED;
 
 const RSA_PKCS8: &str = include_str!("testdata/rsa_pkcs8.pem");
 const RSA_PKCS1: &str = include_str!("testdata/rsa_pkcs1.pem");
@@ -8,15 +9,26 @@ const RSA_CERTIFICATE: &str = include_str!("testdata/rsa_certificate.pem");
 const RSA_JWKS: &str = include_str!("testdata/rsa_jwks.json");
 const ECDSA_SEC1: &str = include_str!("testdata/ecdsa_sec1.pem");
 const ECDSA_PUBLIC: &str = include_str!("testdata/ecdsa_public.pem");
+const P384_SEC1: &str = include_str!("testdata/p384_sec1.pem");
+const P384_PKCS8: &str = include_str!("testdata/p384_pkcs8.pem");
+const P384_PUBLIC: &str = include_str!("testdata/p384_public.pem");
+/// What kube-apiserver publishes for this key.
+const P384_JWKS: &str = include_str!("testdata/p384_jwks.json");
+/// A key with the curve P-521.
 const OTHER_CURVE: &str = include_str!("testdata/other_curve.pem");
 
 #[test]
 fn all_forms_of_a_key_are_one_public_key() {
-    let expected: Value = serde_json::from_str(RSA_JWKS).unwrap();
-    for pem in [RSA_PKCS8, RSA_PKCS1, RSA_PUBLIC, RSA_CERTIFICATE] {
-        let keys = PublicKey::all_from_pem(pem).unwrap();
-        let keys: Vec<Value> = keys.iter().map(PublicKey::to_json).collect();
-        assert_eq!(json!({ "keys": keys }), expected, "{pem}");
+    for (published, forms) in [
+        (RSA_JWKS, &[RSA_PKCS8, RSA_PKCS1, RSA_PUBLIC, RSA_CERTIFICATE][..]),
+        (P384_JWKS, &[P384_SEC1, P384_PKCS8, P384_PUBLIC]),
+    ] {
+        let expected: Value = serde_json::from_str(published).unwrap();
+        for pem in forms {
+            let keys = PublicKey::all_from_pem(pem).unwrap();
+            let keys: Vec<Value> = keys.iter().map(PublicKey::to_json).collect();
+            assert_eq!(json!({ "keys": keys }), expected, "{pem}");
+        }
     }
     let key = PrivateKey::from_pem(ECDSA_SEC1).unwrap();
     assert_eq!(PublicKey::all_from_pem(ECDSA_PUBLIC).unwrap(), [key.public()]);
@@ -29,6 +41,7 @@ fn signatures_of_a_key_are_verified_by_its_public_key_alone() {
     let keys = [
         PrivateKey::from_pem(RSA_PKCS8).unwrap(),
         PrivateKey::from_pem(ECDSA_SEC1).unwrap(),
+        PrivateKey::from_pem(P384_PKCS8).unwrap(),
         PrivateKey::generate().unwrap(),
     ];
     for (at, key) in keys.iter().enumerate() {

@@ -106,7 +106,7 @@ impl ApiServerBuilder {
     ///
     /// # Errors
     ///
-    /// If the text has no key that is RSA with 2,048 bits or more, or ECDSA with the curve P-256.
+    /// If the text has no key that is RSA with 2,048 bits or more, or ECDSA with the curve P-256 or P-384.
     pub fn service_account_signing_key(mut self, pem: &str) -> Result<Self, String> {
         self.service_accounts.signing_key = Some(PrivateKey::from_pem(pem)?);
         Ok(self)
@@ -117,7 +117,7 @@ impl ApiServerBuilder {
     ///
     /// # Errors
     ///
-    /// If the text has no key that is RSA with 2,048 bits or more, or ECDSA with the curve P-256.
+    /// If the text has no key that is RSA with 2,048 bits or more, or ECDSA with the curve P-256 or P-384.
     pub fn service_account_keys(mut self, pem: &str) -> Result<Self, String> {
         self.service_accounts.keys.extend(PublicKey::all_from_pem(pem)?);
         Ok(self)
