@@ -1,10 +1,11 @@
 //! The subresources that connect to a node, a pod or a service: `log`, `exec`, `attach`, `portforward` and `proxy`.
 //!
 //! Requests are checked as by kube-apiserver, up to the connection: this server has no kubelets to connect to, so every request ends with
-//! an error, or with an empty log for a pod without a node. No request reaches a handler of the object itself. Webhooks and policies see
+//! an error, in a WebSocket where that server has one by then, or with an empty log for a pod without a node. No request reaches a handler of the object itself. Webhooks and policies see
 //! all but `log`, as the operation CONNECT, before the object is read.
 
 use super::resources::{RequestContext, write_context};
+use super::web_socket::remote_command;
 use crate::admission::Operation;
 use crate::meta;
 use crate::quote::quoted;
@@ -63,8 +64,8 @@ pub(super) fn handle(context: &RequestContext<'_>, target: &Target) -> Result<Ap
         &mut options,
         write,
     )?;
-    let refusal = check_create_permission(context, target).and_then(|()| connect(context, target, &options));
-    Err(refusal.unwrap_or_else(|error| error).with_warnings(&warnings))
+    let response = check_create_permission(context, target).and_then(|()| connect(context, target, &options));
+    response.map_err(|error| error.with_warnings(&warnings))
 }
 
 /// What runs in a pod can be changed over a connection: opening one by GET, as WebSockets do, needs the permission for POST as well.
@@ -86,8 +87,8 @@ fn check_create_permission(context: &RequestContext<'_>, target: &Target) -> Res
     allowed.map_err(|_| ApiError::forbidden(&*target.kind, &target.name, ""))
 }
 
-/// Returns why the connection fails.
-fn connect(context: &RequestContext<'_>, target: &Target, options: &Value) -> Result<ApiError, ApiError> {
+/// Fails, or says in the connection why it does.
+fn connect(context: &RequestContext<'_>, target: &Target, options: &Value) -> Result<ApiResponse, ApiError> {
     let registry = &context.state.registry;
     match (context.info.resource.as_str(), context.info.subresource.as_str()) {
         ("services", _) => proxy_service(registry, target),
@@ -98,7 +99,7 @@ fn connect(context: &RequestContext<'_>, target: &Target, options: &Value) -> Re
             if subresource != "portforward" {
                 check_container(pod.value(), options["container"].as_str().unwrap_or_default())?;
             }
-            stream(context, target, pod.value())
+            stream(context, target, options, pod.value())
         }
     }
 }
@@ -121,8 +122,13 @@ fn log(registry: &Registry, target: &Target, query: &Query) -> Result<ApiRespons
     Err(ApiError::new(500, "", format!("node {node}: {NO_CONNECTIONS}")))
 }
 
-/// Returns the error for exec, attach and portforward.
-fn stream(context: &RequestContext<'_>, target: &Target, pod: &Value) -> Result<ApiError, ApiError> {
+/// Answers exec, attach and portforward.
+fn stream(
+    context: &RequestContext<'_>,
+    target: &Target,
+    options: &Value,
+    pod: &Value,
+) -> Result<ApiResponse, ApiError> {
     let node = node_name(pod);
     if node.is_empty() {
         let why = format!("pod {} does not have a host assigned", target.name);
@@ -132,14 +138,15 @@ fn stream(context: &RequestContext<'_>, target: &Target, pod: &Value) -> Result<
     if !context.parts.headers.contains_key(http::header::UPGRADE) {
         return Err(ApiError::bad_request("Upgrade request required"));
     }
-    Ok(ApiError::new(
-        500,
-        "",
-        format!("error dialing backend: {NO_CONNECTIONS}"),
-    ))
+    if context.info.subresource != "portforward" && remote_command::is_requested_by(context.parts) {
+        let error = ApiError::internal(format_args!("error sending request: {NO_CONNECTIONS}"));
+        return Ok(remote_command::refuse(context.parts, options, &error));
+    }
+    let why = format!("error dialing backend: {NO_CONNECTIONS}");
+    Err(ApiError::new(500, "", why))
 }
 
-fn proxy_pod(registry: &Registry, target: &Target) -> Result<ApiError, ApiError> {
+fn proxy_pod(registry: &Registry, target: &Target) -> Result<ApiResponse, ApiError> {
     let (name, _) = split_address(target, "pod")?;
     let pod = registry.get(&Target::new(&target.kind, &target.namespace, name))?;
     let address = pod.value()["status"]["podIPs"][0]["ip"].as_str();
@@ -147,10 +154,10 @@ fn proxy_pod(registry: &Registry, target: &Target) -> Result<ApiError, ApiError>
     if !address.is_some_and(is_global_unicast) {
         return Err(ApiError::bad_request("address not allowed"));
     }
-    Ok(unreachable_service())
+    Err(unreachable_service())
 }
 
-fn proxy_service(registry: &Registry, target: &Target) -> Result<ApiError, ApiError> {
+fn proxy_service(registry: &Registry, target: &Target) -> Result<ApiResponse, ApiError> {
     let unavailable = |why: String| ApiError::new(503, "ServiceUnavailable", why);
     let (name, mut port) = split_address(target, "service")?;
     let service;
@@ -184,10 +191,10 @@ fn proxy_service(registry: &Registry, target: &Target) -> Result<ApiError, ApiEr
         let why = format!("no endpoints available for service {}", quoted(name));
         return Err(unavailable(why));
     }
-    Ok(unreachable_service())
+    Err(unreachable_service())
 }
 
-fn proxy_node(registry: &Registry, target: &Target) -> Result<ApiError, ApiError> {
+fn proxy_node(registry: &Registry, target: &Target) -> Result<ApiResponse, ApiError> {
     let (name, _) = split_address(target, "node")?;
     let address = check_node_address(registry, target, name)?;
     let is_allowed = match address.parse() {
@@ -197,7 +204,7 @@ fn proxy_node(registry: &Registry, target: &Target) -> Result<ApiError, ApiError
     if !is_allowed {
         return Err(ApiError::bad_request("address not allowed"));
     }
-    Ok(unreachable_service())
+    Err(unreachable_service())
 }
 
 /// Splits a name of the form `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT` into name and port.

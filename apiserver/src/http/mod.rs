@@ -2,8 +2,8 @@
 //!
 //! Reading order: `serve` (the sequence of steps) with `state`, `resources` (choosing the operation), `subresources` (reviews, tokens,
 //! bindings and evictions), `component_statuses`, `connect` (subresources that connect to nodes and pods), `web_socket`
-//! (watches), `layer` (interception of requests in tests). Requests
-//! are parsed by `request`, responses are written by `render`.
+//! (watches, and commands in pods), `layer` (interception of requests in tests). Requests are parsed by `request`, responses are written
+//! by `render`.
 
 mod blocking;
 mod component_statuses;

@@ -320,7 +320,7 @@ async fn watch(context: &RequestContext<'_>, target: Target) -> Result<ApiRespon
     };
     let response = respond::stream(content_type, watcher.into_body());
     if web_socket::is_requested(context.parts) {
-        return Ok(web_socket::upgrade(context.parts, response));
+        return Ok(web_socket::watch::upgrade(context.parts, response));
     }
     Ok(response)
 }

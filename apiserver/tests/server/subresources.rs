@@ -1,8 +1,10 @@
 //! Subresources: a request to one never reaches a handler of the object, and those that connect to a node answer as without a kubelet.
 
-use crate::client::{CONFIG_MAPS, FOOS, Response, TestServer, config_map, foo};
+use crate::client::{CONFIG_MAPS, FOOS, Response, TIMEOUT, TestServer, config_map, foo};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
@@ -364,4 +366,49 @@ async fn log_and_streams_of_a_pod_with_a_node() {
     for (subresource, code) in [("log", 500), ("exec", 400), ("attach", 400), ("portforward", 400)] {
         server.get(&format!("{PODS}/a/{subresource}")).await.expect(code);
     }
+}
+
+#[tokio::test]
+async fn commands_over_web_sockets_end_with_an_error_in_a_message() {
+    let server = TestServer::start().await;
+    server
+        .create(NODES, json!({ "metadata": { "name": "node" } }))
+        .await;
+    let addresses = json!({ "status": { "addresses": [{ "type": "InternalIP", "address": "127.0.0.1" }] } });
+    server
+        .patch(
+            &format!("{NODES}/node/status"),
+            "application/merge-patch+json",
+            addresses,
+        )
+        .await
+        .expect(200);
+    let mut pod = pod("p", &["c"]);
+    pod["spec"]["nodeName"] = "node".into();
+    server.create(PODS, pod).await;
+    let mut stream = TcpStream::connect(server.api.address()).await.unwrap();
+    let request = format!(
+        "GET {PODS}/p/exec?command=ls&stderr=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nConnection: Upgrade\r\n\
+        Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\
+        Sec-WebSocket-Protocol: v4.channel.k8s.io, v5.channel.k8s.io\r\n\r\n",
+        server.api.admin_token()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut received = vec![];
+    // The server closes the connection.
+    let whole = tokio::time::timeout(TIMEOUT, stream.read_to_end(&mut received));
+    whole.await.unwrap().unwrap();
+    let received = String::from_utf8_lossy(&received);
+    let (head, messages) = received.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+    assert!(
+        head.contains("sec-websocket-protocol: v5.channel.k8s.io"),
+        "{head}"
+    );
+    // An empty message on the channel of stderr, and the error's.
+    assert!(messages.contains("\u{1}\u{2}"), "{messages}");
+    assert!(
+        messages.contains("\u{3}{\"metadata\":{},\"status\":\"Failure\",\"message\":\"Internal error"),
+        "{messages}"
+    );
 }

@@ -1,0 +1,92 @@
+//! Commands in pods: `exec` and `attach` with the protocol that kubectl uses.
+//!
+//! kube-apiserver accepts the upgrade before it connects to the kubelet, so that clients read in a message that it cannot. Requests with older
+//! protocols are passed on to the kubelet as they are, and get an error of HTTP.
+
+use super::frames::{Opcode, close, frame};
+use super::handshake::{handshake, is_requested, protocols, serve};
+use crate::go_json;
+use crate::render::ApiResponse;
+use crate::status::ApiError;
+use http::HeaderValue;
+use http::header::SEC_WEBSOCKET_PROTOCOL;
+use http::request::Parts;
+use serde_json::Value;
+use std::io;
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+
+/// The protocol whose messages kube-apiserver reads and writes itself.
+const PROTOCOL: &str = "v5.channel.k8s.io";
+const STDOUT: u8 = 1;
+const STDERR: u8 = 2;
+const ERROR: u8 = 3;
+
+/// Whether the request asks for a WebSocket with this protocol.
+pub(in crate::http) fn is_requested_by(parts: &Parts) -> bool {
+    let protocols = protocols(&parts.headers).and_then(|value| value.to_str().ok());
+    let mut protocols = protocols.unwrap_or_default().split(',');
+    is_requested(parts) && protocols.any(|protocol| protocol.trim() == PROTOCOL)
+}
+
+/// Upgrades the connection, and says in it why the command does not run. The options are those of the request.
+pub(in crate::http) fn refuse(parts: &Parts, options: &Value, error: &ApiError) -> ApiResponse {
+    let mut response = match handshake(parts) {
+        Ok(response) => response,
+        Err(refusal) => return *refusal,
+    };
+    let protocol = HeaderValue::from_static(PROTOCOL);
+    response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, protocol);
+    let messages = messages(options, error);
+    serve(parts, move |connection| send(connection, messages));
+    response
+}
+
+/// Returns the messages, whose first byte is their channel: an empty one on the first channel that is written, which says that the connection
+/// stands, and the error.
+fn messages(options: &Value, error: &ApiError) -> [Vec<u8>; 2] {
+    let is_open = |stream: &str| options[stream].as_bool().unwrap_or_default();
+    let first = match (is_open("stdout"), is_open("stderr")) {
+        (true, _) => STDOUT,
+        (false, true) => STDERR,
+        (false, false) => ERROR,
+    };
+    let mut second = vec![ERROR];
+    go_json::write_without_kind(&mut second, &error.status());
+    [vec![first], second]
+}
+
+async fn send(mut connection: impl AsyncWrite + Unpin, messages: [Vec<u8>; 2]) -> io::Result<()> {
+    for message in messages {
+        connection.write_all(&frame(Opcode::Binary, &message)).await?;
+    }
+    close(&mut connection).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_first_message_is_on_the_first_channel_that_is_written() {
+        let error = ApiError::internal("no kubelet");
+        for (options, channel) in [
+            (json!({ "stdin": true, "stdout": true, "stderr": true }), 1),
+            (json!({ "stderr": true }), 2),
+            (json!({ "stdin": true }), 3),
+        ] {
+            let [first, second] = messages(&options, &error);
+            assert_eq!(first, [channel]);
+            let expected = "\x03{\"metadata\":{},\"status\":\"Failure\",\"message\":\"Internal error occurred: no kubelet\",\
+                \"reason\":\"InternalError\",\"details\":{\"causes\":[{\"message\":\"no kubelet\"}]},\"code\":500}";
+            assert_eq!(String::from_utf8_lossy(&second), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn messages_are_followed_by_the_end_of_the_connection() {
+        let mut sent = vec![];
+        send(&mut sent, [vec![1], vec![3, b'{', b'}']]).await.unwrap();
+        assert_eq!(sent, b"\x82\x01\x01\x82\x03\x03{}\x88\x02\x03\xe8");
+    }
+}
