@@ -1,8 +1,9 @@
 //! The subresources that connect to a node, a pod or a service: `log`, `exec`, `attach`, `portforward` and `proxy`.
 //!
 //! Requests are checked as by kube-apiserver, up to the connection: this server has no kubelets to connect to, so every request ends with
-//! an error, in a WebSocket where that server has one by then, or with an empty log for a pod without a node. No request reaches a handler of the object itself. Webhooks and policies see
-//! all but `log`, as the operation CONNECT, before the object is read.
+//! an error, in a message of the WebSocket where that server has opened one by then, or with an empty log for a pod without a node. No
+//! request reaches a handler of the object itself. Webhooks and policies see all but `log`, as the operation CONNECT, before the object is
+//! read.
 
 use super::resources::{RequestContext, write_context};
 use super::web_socket::remote_command;
@@ -138,7 +139,7 @@ fn stream(
     if !context.parts.headers.contains_key(http::header::UPGRADE) {
         return Err(ApiError::bad_request("Upgrade request required"));
     }
-    if context.info.subresource != "portforward" && remote_command::is_requested_by(context.parts) {
+    if context.info.subresource != "portforward" && remote_command::is_requested(context.parts) {
         let error = ApiError::internal(format_args!("error sending request: {NO_CONNECTIONS}"));
         return Ok(remote_command::refuse(context.parts, options, &error));
     }

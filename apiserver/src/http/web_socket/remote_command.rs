@@ -3,8 +3,8 @@
 //! kube-apiserver accepts the upgrade before it connects to the kubelet, so that clients read in a message that it cannot. Requests with older
 //! protocols are passed on to the kubelet as they are, and get an error of HTTP.
 
-use super::frames::{Opcode, close, frame};
-use super::handshake::{handshake, is_requested, protocols, serve};
+use super::frames::{Opcode, close, frame, read_until_close};
+use super::handshake::{self, handshake, protocols, serve};
 use crate::go_json;
 use crate::render::ApiResponse;
 use crate::status::ApiError;
@@ -13,19 +13,23 @@ use http::header::SEC_WEBSOCKET_PROTOCOL;
 use http::request::Parts;
 use serde_json::Value;
 use std::io;
-use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::mpsc;
 
 /// The protocol whose messages kube-apiserver reads and writes itself.
 const PROTOCOL: &str = "v5.channel.k8s.io";
 const STDOUT: u8 = 1;
 const STDERR: u8 = 2;
 const ERROR: u8 = 3;
+/// How long the client may take to close the connection after the messages.
+const MAX_CLOSING: Duration = Duration::from_secs(5);
 
 /// Whether the request asks for a WebSocket with this protocol.
-pub(in crate::http) fn is_requested_by(parts: &Parts) -> bool {
+pub(in crate::http) fn is_requested(parts: &Parts) -> bool {
     let protocols = protocols(&parts.headers).and_then(|value| value.to_str().ok());
     let mut protocols = protocols.unwrap_or_default().split(',');
-    is_requested(parts) && protocols.any(|protocol| protocol.trim() == PROTOCOL)
+    handshake::is_requested(parts) && protocols.any(|protocol| protocol.trim() == PROTOCOL)
 }
 
 /// Upgrades the connection, and says in it why the command does not run. The options are those of the request.
@@ -55,17 +59,24 @@ fn messages(options: &Value, error: &ApiError) -> [Vec<u8>; 2] {
     [vec![first], second]
 }
 
-async fn send(mut connection: impl AsyncWrite + Unpin, messages: [Vec<u8>; 2]) -> io::Result<()> {
+/// Sends the messages, and ends the connection.
+async fn send(connection: impl AsyncRead + AsyncWrite, messages: [Vec<u8>; 2]) -> io::Result<()> {
+    let (reader, mut writer) = tokio::io::split(connection);
     for message in messages {
-        connection.write_all(&frame(Opcode::Binary, &message)).await?;
+        writer.write_all(&frame(Opcode::Binary, &message)).await?;
     }
-    close(&mut connection).await
+    close(&mut writer).await?;
+    // A connection that ends with unread input is reset, and the client may lose the messages.
+    let (pings, _) = mpsc::channel(1);
+    let closed = tokio::time::timeout(MAX_CLOSING, read_until_close(reader, pings)).await;
+    closed.unwrap_or(Ok(()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+    use tokio::io::{AsyncReadExt as _, duplex};
 
     #[test]
     fn the_first_message_is_on_the_first_channel_that_is_written() {
@@ -83,10 +94,23 @@ mod tests {
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn messages_are_followed_by_the_end_of_the_connection() {
+        let (mut client, server) = duplex(1 << 10);
+        // Standard input, which nobody reads.
+        client.write_all(b"\x82\x82\0\0\0\0\0a").await.unwrap();
+        let session = tokio::spawn(send(server, [vec![1], vec![3, b'{', b'}']]));
         let mut sent = vec![];
-        send(&mut sent, [vec![1], vec![3, b'{', b'}']]).await.unwrap();
+        client.read_to_end(&mut sent).await.unwrap();
         assert_eq!(sent, b"\x82\x01\x01\x82\x03\x03{}\x88\x02\x03\xe8");
+        client.write_all(b"\x88\x80\0\0\0\0").await.unwrap();
+        session.await.unwrap().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clients_that_do_not_close_are_not_waited_for_without_end() {
+        let (client, server) = duplex(1 << 10);
+        send(server, [vec![1], vec![3]]).await.unwrap();
+        drop(client);
     }
 }
