@@ -137,6 +137,11 @@ impl ReceivedRequest {
         add_common_headers(&mut response, &parts.headers);
         let code = response.status().as_u16();
         state.audit.add(|| draft.finish(state, &info, code));
+        if !matches!(info.verb.as_str(), "get" | "list" | "watch") {
+            // Watches send the change before the writer gets its response. With kube-apiserver, most clients find their own write in their
+            // caches after the response, and tests depend on it. The request is recorded by now: it ends here if the client has gone.
+            tokio::task::yield_now().await;
+        }
         if parts.method == Method::HEAD {
             respond::without_body(response)
         } else {
@@ -315,11 +320,6 @@ async fn respond_to(
                     webhooks: None,
                 };
                 let response = resources::handle(&context).await;
-                if !matches!(info.verb.as_str(), "get" | "list" | "watch") {
-                    // Watches send the change before the writer gets its response. With kube-apiserver, most clients find their own write in
-                    // their caches after the response, and tests depend on it. A blocking request needs no pause: watches run beside it.
-                    tokio::task::yield_now().await;
-                }
                 draft.add_annotations(report.take_annotations());
                 response
             }

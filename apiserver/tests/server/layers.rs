@@ -1,10 +1,15 @@
 //! Layers in front of the server.
 
-use crate::client::TestServer;
-use kubewright_apiserver::http::{Layer, LayerRequest, ResponseFuture};
+use crate::client::{CONFIG_MAPS, TestServer, config_map};
+use kubewright_apiserver::http::{ConnectionAborted, Layer, LayerRequest, ResponseFuture};
 use kubewright_apiserver::{ApiServer, Tls, auth::AuthorizationMode};
 use serde_json::json;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
@@ -60,4 +65,55 @@ async fn request_is_authenticated_once_before_the_layer() {
     let (response, ()) = tokio::join!(held, revoke_token);
     response.expect(200);
     assert_eq!(server.send(token, "GET", ACCOUNTS, &[], b"").await.code, 401);
+}
+
+/// Drops requests that create while they wait, as if their client had gone: each of them at a later place.
+#[derive(Debug, Default)]
+struct Abandon(AtomicUsize);
+
+impl Layer for Abandon {
+    fn call(&self, request: LayerRequest, mut next: ResponseFuture) -> ResponseFuture {
+        if request.info.verb != "create" {
+            return next;
+        }
+        let mut waits = self.0.fetch_add(1, Ordering::Relaxed);
+        Box::pin(poll_fn(move |context| match next.as_mut().poll(context) {
+            Poll::Pending if waits == 0 => Poll::Ready(Err(ConnectionAborted)),
+            Poll::Pending => {
+                waits -= 1;
+                Poll::Pending
+            }
+            response @ Poll::Ready(_) => response,
+        }))
+    }
+}
+
+#[tokio::test]
+async fn writes_of_clients_that_have_gone_are_recorded() {
+    const WRITES: usize = 5;
+    let builder = ApiServer::builder()
+        .tls(Tls::Off)
+        .layer(Arc::new(Abandon::default()));
+    let server = TestServer {
+        api: builder.start().await.unwrap(),
+    };
+    let token = server.api.admin_token();
+    for number in 0..WRITES {
+        let body = config_map(&format!("map-{number}")).to_string();
+        let request = format!(
+            "POST {CONFIG_MAPS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
+            Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(server.api.address()).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        // Until the server has closed the connection.
+        let _ = stream.read_to_end(&mut vec![]).await;
+    }
+    let created = server.get(CONFIG_MAPS).await.expect(200)["items"].clone();
+    let created = created.as_array().unwrap().len();
+    let records = server.api.audit().records();
+    let recorded = records.iter().filter(|record| record.verb == "create").count();
+    assert!(created > 1, "{created} of {WRITES}");
+    assert_eq!(recorded, created);
 }
