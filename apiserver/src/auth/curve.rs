@@ -13,7 +13,7 @@ pub(super) const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 #[derive(Debug)]
 pub(crate) struct Curve {
     pub(super) name: &'static str,
-    /// What tokens and published keys call signatures with it.
+    /// The name of its signatures in tokens and published keys.
     pub(super) algorithm: &'static str,
     pub(super) identifier: &'static [u8],
     /// The bytes of a coordinate of a point.
@@ -22,7 +22,7 @@ pub(crate) struct Curve {
     pub(super) verification: &'static EcdsaVerificationAlgorithm,
 }
 
-/// The curves whose signatures can be computed and verified.
+/// The supported curves.
 pub(super) static CURVES: [Curve; 2] = [
     Curve {
         name: "P-256",

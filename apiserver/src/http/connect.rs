@@ -88,7 +88,7 @@ fn check_create_permission(context: &RequestContext<'_>, target: &Target) -> Res
     allowed.map_err(|_| ApiError::forbidden(&*target.kind, &target.name, ""))
 }
 
-/// Fails, or says in the connection why it does.
+/// Returns the error of the connection, or sends it over a WebSocket.
 fn connect(context: &RequestContext<'_>, target: &Target, options: &Value) -> Result<ApiResponse, ApiError> {
     let registry = &context.state.registry;
     match (context.info.resource.as_str(), context.info.subresource.as_str()) {

@@ -139,7 +139,7 @@ impl ReceivedRequest {
         state.audit.add(|| draft.finish(state, &info, code));
         if !matches!(info.verb.as_str(), "get" | "list" | "watch") {
             // Watches send the change before the writer gets its response. With kube-apiserver, most clients find their own write in their
-            // caches after the response, and tests depend on it. The request is recorded by now: it ends here if the client has gone.
+            // caches after the response, and tests depend on it. The audit record exists by now: the request ends here if the client has closed the connection.
             tokio::task::yield_now().await;
         }
         if parts.method == Method::HEAD {

@@ -138,7 +138,7 @@ impl TestServer {
         }
     }
 
-    async fn open(
+    pub(crate) async fn open(
         &self,
         token: &str,
         method: &str,

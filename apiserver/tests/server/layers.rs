@@ -8,8 +8,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::io::AsyncReadExt as _;
 use tokio::sync::Notify;
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
@@ -67,7 +66,7 @@ async fn request_is_authenticated_once_before_the_layer() {
     assert_eq!(server.send(token, "GET", ACCOUNTS, &[], b"").await.code, 401);
 }
 
-/// Drops requests that create while they wait, as if their client had gone: each of them at a later place.
+/// Drops each create request at one of its await points, the first one at the first, as when the client closes the connection.
 #[derive(Debug, Default)]
 struct Abandon(AtomicUsize);
 
@@ -100,13 +99,10 @@ async fn writes_of_clients_that_have_gone_are_recorded() {
     let token = server.api.admin_token();
     for number in 0..WRITES {
         let body = config_map(&format!("map-{number}")).to_string();
-        let request = format!(
-            "POST {CONFIG_MAPS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
-            Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        let mut stream = TcpStream::connect(server.api.address()).await.unwrap();
-        stream.write_all(request.as_bytes()).await.unwrap();
+        let json = ("Content-Type", "application/json");
+        let mut stream = server
+            .open(token, "POST", CONFIG_MAPS, &[json], body.as_bytes())
+            .await;
         // Until the server has closed the connection.
         let _ = stream.read_to_end(&mut vec![]).await;
     }

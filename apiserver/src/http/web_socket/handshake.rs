@@ -66,7 +66,6 @@ pub(super) fn handshake(parts: &Parts) -> Result<ApiResponse, Box<ApiResponse>> 
     }
     let mut response = respond::status(StatusCode::SWITCHING_PROTOCOLS);
     let accepted = response.headers_mut();
-    accepted.remove(CONTENT_TYPE);
     accepted.insert(UPGRADE, HeaderValue::from_static("websocket"));
     accepted.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     if let Ok(value) = HeaderValue::from_str(&accept_key(key.as_bytes())) {

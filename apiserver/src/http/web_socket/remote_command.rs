@@ -1,7 +1,7 @@
 //! Commands in pods: `exec` and `attach` with the protocol that kubectl uses.
 //!
-//! kube-apiserver accepts the upgrade before it connects to the kubelet, so that clients read in a message that it cannot. Requests with older
-//! protocols are passed on to the kubelet as they are, and get an error of HTTP.
+//! kube-apiserver accepts the upgrade before it connects to the kubelet, and sends a failure of that connection as a message. It passes requests with
+//! older protocols to the kubelet, and returns a failure as an HTTP response.
 
 use super::frames::{Opcode, close, frame, read_until_close};
 use super::handshake::{self, handshake, protocols, serve};
@@ -32,7 +32,7 @@ pub(in crate::http) fn is_requested(parts: &Parts) -> bool {
     handshake::is_requested(parts) && protocols.any(|protocol| protocol.trim() == PROTOCOL)
 }
 
-/// Upgrades the connection, and says in it why the command does not run. The options are those of the request.
+/// Upgrades the connection, and sends an error over it. The options are those of the request.
 pub(in crate::http) fn refuse(parts: &Parts, options: &Value, error: &ApiError) -> ApiResponse {
     let mut response = match handshake(parts) {
         Ok(response) => response,
@@ -45,8 +45,8 @@ pub(in crate::http) fn refuse(parts: &Parts, options: &Value, error: &ApiError) 
     response
 }
 
-/// Returns the messages, whose first byte is their channel: an empty one on the first channel that is written, which says that the connection
-/// stands, and the error.
+/// Returns the messages: an empty one on the first channel that the server writes, which tells the client that the connection is open, and the
+/// error. The first byte of a message is its channel.
 fn messages(options: &Value, error: &ApiError) -> [Vec<u8>; 2] {
     let is_open = |stream: &str| options[stream].as_bool().unwrap_or_default();
     let first = match (is_open("stdout"), is_open("stderr")) {
