@@ -450,6 +450,43 @@ async fn link_to_the_command_runs_as_kube_apiserver_with_the_flags_of_envtest() 
     );
 }
 
+#[tokio::test]
+async fn certificate_folder_keeps_the_generated_certificate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = ["certs/apiserver.crt", "certs/apiserver.key"].map(|file| folder.path().join(file));
+    let read_files = || {
+        files
+            .each_ref()
+            .map(|file| fs::read_to_string(file).expect("the file exists"))
+    };
+    let argument = format!("--cert-dir={}", folder.path().join("certs").display());
+    let mut written = vec![];
+    for _ in 0..2 {
+        let _server = Server::start(&[&argument]);
+        written.push(read_files());
+        let kubeconfig = Kubeconfig::read_from(folder.path().join("certs/kubeconfig.json"));
+        let mut kubeconfig = kubeconfig.expect("a kubeconfig");
+        let maps = get(&client(kubeconfig.clone()).await, CONFIG_MAPS).await;
+        maps.expect("the kubeconfig trusts the certificate");
+        let cluster = kubeconfig.clusters[0].cluster.as_mut().expect("a cluster");
+        cluster.certificate_authority_data = None;
+        cluster.certificate_authority = Some(files[0].display().to_string());
+        let maps = get(&client(kubeconfig).await, CONFIG_MAPS).await;
+        maps.expect("the file is a CA bundle, too");
+    }
+    assert_eq!(written[0], written[1]);
+}
+
+#[test]
+fn kube_apiserver_reports_its_version() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("kube-apiserver");
+    std::os::unix::fs::symlink(Project::command_path(), &program).expect("a link");
+    let output = std::process::Command::new(program).arg("--version").output();
+    let output = output.expect("the program runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "Kubernetes v1.36.3\n");
+}
+
 /// A certificate authority.
 struct CertificateAuthority {
     issuer: Issuer<'static, KeyPair>,

@@ -39,14 +39,14 @@ pub(crate) async fn serve(
     }
     let received = ReceivedRequest::new(&state, request, &client_cert);
     let Some(layer) = state.layer.clone() else {
-        return Ok(received.answer(&state).await);
+        return received.answer_to_the_end(state).await;
     };
     let layer_request = LayerRequest {
         user: received.draft.user.name.clone(),
         info: received.info.clone(),
         query: received.query.clone(),
     };
-    let next = async move { Ok(received.answer(&state).await) };
+    let next = received.answer_to_the_end(state);
     layer.call(layer_request, Box::pin(next)).await
 }
 
@@ -99,6 +99,13 @@ impl ReceivedRequest {
         }
     }
 
+    /// Answers the request in a task of its own, as kube-apiserver does. It goes on when the client has closed the connection: a webhook may
+    /// take longer than the client waits, and the write that it admits must be recorded.
+    async fn answer_to_the_end(self, state: Arc<ServerState>) -> Result<ApiResponse, ConnectionAborted> {
+        let answered = tokio::spawn(async move { self.answer(&state).await });
+        answered.await.map_err(|_| ConnectionAborted)
+    }
+
     /// Answers the request and records it in the audit log.
     async fn answer(self, state: &Arc<ServerState>) -> ApiResponse {
         let Self {
@@ -139,7 +146,7 @@ impl ReceivedRequest {
         state.audit.add(|| draft.finish(state, &info, code));
         if !matches!(info.verb.as_str(), "get" | "list" | "watch") {
             // Watches send the change before the writer gets its response. With kube-apiserver, most clients find their own write in their
-            // caches after the response, and tests depend on it. The audit record exists by now: the request ends here if the client has closed the connection.
+            // caches after the response, and tests depend on it.
             tokio::task::yield_now().await;
         }
         if parts.method == Method::HEAD {

@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 pub struct ApiServer {
     state: Arc<ServerState>,
     address: SocketAddr,
-    /// The CA of the generated certificate, as PEM; None without TLS or with a given certificate.
+    /// See [`Self::certificate_authority`].
     certificate_authority: Option<String>,
     tls: bool,
     admin_token: String,
@@ -59,7 +59,7 @@ impl ApiServer {
         self.address
     }
 
-    /// The CA that signed the generated certificate, as PEM.
+    /// The CA at the end of the server's certificate chain, as PEM; a generated chain has one. None if there is none, and without TLS.
     pub fn certificate_authority(&self) -> Option<&str> {
         self.certificate_authority.as_deref()
     }
@@ -99,7 +99,8 @@ impl ApiServer {
         &self.state.audit
     }
 
-    /// Stops the server and waits until all of its tasks have ended. Requests in flight are aborted.
+    /// Stops the server: closes the listener and all connections. Requests in flight get no response; one that waits, as for a webhook, ends
+    /// by itself.
     pub async fn stop(mut self) {
         self.tasks.shutdown().await;
     }

@@ -34,10 +34,7 @@ impl ProxyListener {
             .await
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let (acceptor, authority) = match tls::new_acceptor(&Tls::Generated, address.ip(), None)? {
-            Some((acceptor, authority)) => (Some(acceptor), authority),
-            None => (None, None),
-        };
+        let (acceptor, authority) = tls::new_acceptor(Tls::Generated, address.ip(), None)?.unzip();
         let mut tasks = JoinSet::new();
         tasks.spawn(listener::run(
             Arc::new(move |request, _| handler(request)),
@@ -46,7 +43,7 @@ impl ProxyListener {
         ));
         Ok(Self {
             address,
-            certificate_authority: authority.unwrap_or_default(),
+            certificate_authority: authority.flatten().unwrap_or_default(),
             _tasks: tasks,
         })
     }

@@ -67,11 +67,8 @@ impl ApiServerBuilder {
             address: format!("{}:{}", self.address, self.port),
             source,
         })?;
-        let tls = tls::new_acceptor(&self.tls, self.address, self.client_ca.as_deref())?;
-        let (acceptor, certificate_authority) = match tls {
-            Some((acceptor, authority)) => (Some(acceptor), authority),
-            None => (None, None),
-        };
+        let (acceptor, certificate_authority) =
+            tls::new_acceptor(self.tls, self.address, self.client_ca.as_deref())?.unzip();
         let registry = Registry::new(
             Catalog::built_in()?,
             Authorizer::new(&self.modes),
@@ -124,7 +121,7 @@ impl ApiServerBuilder {
         Ok(ApiServer {
             state,
             address,
-            certificate_authority,
+            certificate_authority: certificate_authority.flatten(),
             tls,
             admin_token,
             tasks,

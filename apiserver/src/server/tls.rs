@@ -33,11 +33,26 @@ pub enum Tls {
     Generated,
     /// The given certificate, as PEM.
     Given {
-        /// The certificate chain.
+        /// The certificate chain. If it ends with a CA, the kubeconfig trusts that one.
         certificates: String,
         /// The private key.
         key: String,
     },
+}
+
+impl Tls {
+    /// Generates a certificate for an address, with a CA that signs it and ends the chain.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub fn generate(address: IpAddr) -> Result<Self, StartError> {
+        let [certificate, authority, key] = generate_certificate(address).map_err(certificate_error)?;
+        Ok(Self::Given {
+            certificates: certificate + &authority,
+            key,
+        })
+    }
 }
 
 /// What a server reads as PEM.
@@ -194,21 +209,22 @@ impl ClientCertVerifier for PossessionVerifier {
     }
 }
 
-/// Returns the TLS acceptor and the CA that clients need; None without TLS.
+/// Returns the TLS acceptor and the CA at the end of the server's chain, if one is there; None without TLS.
 pub(super) fn new_acceptor(
-    tls: &Tls,
+    mut tls: Tls,
     address: IpAddr,
     client_ca: Option<&str>,
 ) -> Result<Option<(ConnectionAcceptor, Option<String>)>, StartError> {
-    let (certificates, key, authority) = match tls {
-        Tls::Off => return Ok(None),
-        Tls::Given { certificates, key } => (certificates.clone(), key.clone(), None),
-        Tls::Generated => {
-            let (certificate, key, authority) = generate_certificate(address)?;
-            (certificate, key, Some(authority))
-        }
+    if matches!(tls, Tls::Generated) {
+        tls = Tls::generate(address)?;
+    }
+    let Tls::Given { certificates, key } = tls else {
+        return Ok(None);
     };
     let chain = TlsInput::Certificates.certificates(&certificates)?;
+    let last = certificates.rfind("-----BEGIN").unwrap_or_default();
+    let ends_with_authority = chain.last().is_some_and(|last| may_issue(last, Timestamp::now()));
+    let authority = ends_with_authority.then(|| certificates[last..].to_owned());
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| {
         TlsInput::Key.error(match error {
             pem::Error::NoItemsFound => "it contains no private key in PEM".to_owned(),
@@ -250,19 +266,16 @@ pub(super) fn new_acceptor(
     Ok(Some((acceptor, authority)))
 }
 
-/// Generates a certificate for the address; returns it with its key and its CA, as PEM.
-fn generate_certificate(address: IpAddr) -> Result<(String, String, String), StartError> {
-    let mut authority = CertificateParams::new(vec![]).map_err(certificate_error)?;
+/// Generates a certificate for the address; returns it with its CA and its key, as PEM.
+fn generate_certificate(address: IpAddr) -> Result<[String; 3], rcgen::Error> {
+    let mut authority = CertificateParams::new(vec![])?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     authority
         .distinguished_name
         .push(DnType::CommonName, "kubewright-ca");
-    let authority_key = KeyPair::generate().map_err(certificate_error)?;
-    let authority_pem = authority
-        .self_signed(&authority_key)
-        .map_err(certificate_error)?
-        .pem();
+    let authority_key = KeyPair::generate()?;
+    let authority_pem = authority.self_signed(&authority_key)?.pem();
     let issuer = Issuer::new(authority, authority_key);
     let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     names.extend(["kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(str::to_owned));
@@ -270,14 +283,14 @@ fn generate_certificate(address: IpAddr) -> Result<(String, String, String), Sta
     if !address.is_unspecified() && !names.contains(&address.to_string()) {
         names.push(address.to_string());
     }
-    let mut server = CertificateParams::new(names).map_err(certificate_error)?;
+    let mut server = CertificateParams::new(names)?;
     server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     server
         .distinguished_name
         .push(DnType::CommonName, "kubewright-apiserver");
-    let key = KeyPair::generate().map_err(certificate_error)?;
-    let certificate = server.signed_by(&key, &issuer).map_err(certificate_error)?;
-    Ok((certificate.pem(), key.serialize_pem(), authority_pem))
+    let key = KeyPair::generate()?;
+    let certificate = server.signed_by(&key, &issuer)?;
+    Ok([certificate.pem(), authority_pem, key.serialize_pem()])
 }
 
 fn certificate_error(error: impl std::fmt::Display) -> StartError {

@@ -1,6 +1,6 @@
 //! Layers in front of the server.
 
-use crate::client::{CONFIG_MAPS, TestServer, config_map};
+use crate::client::{CONFIG_MAPS, TIMEOUT, TestServer, config_map};
 use kubewright_apiserver::http::{ConnectionAborted, Layer, LayerRequest, ResponseFuture};
 use kubewright_apiserver::{ApiServer, Tls, auth::AuthorizationMode};
 use serde_json::json;
@@ -8,7 +8,9 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
+use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
@@ -106,10 +108,54 @@ async fn writes_of_clients_that_have_gone_are_recorded() {
         // Until the server has closed the connection.
         let _ = stream.read_to_end(&mut vec![]).await;
     }
+    assert_eq!(records_of_creates(&server, WRITES).await, WRITES);
     let created = server.get(CONFIG_MAPS).await.expect(200)["items"].clone();
-    let created = created.as_array().unwrap().len();
-    let records = server.api.audit().records();
-    let recorded = records.iter().filter(|record| record.verb == "create").count();
-    assert!(created > 1, "{created} of {WRITES}");
-    assert_eq!(recorded, created);
+    assert_eq!(created.as_array().unwrap().len(), WRITES);
+}
+
+/// A webhook that never answers, which the server ignores after a second. The client does not wait for that.
+#[tokio::test]
+async fn write_is_recorded_if_the_client_does_not_wait_for_the_webhook() {
+    let server = TestServer::start().await;
+    let webhook = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let webhook_url = format!("https://{}/", webhook.local_addr().unwrap());
+    let hook = json!({
+        "metadata": { "name": "silent" },
+        "webhooks": [{
+            "name": "silent.example.com", "clientConfig": { "url": webhook_url },
+            "rules": [{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"] }],
+            "failurePolicy": "Ignore", "timeoutSeconds": 1, "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        }],
+    });
+    let hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    server.create(hooks, hook).await;
+    let before = records_of_creates(&server, 1).await;
+    let body = config_map("map").to_string();
+    let json = ("Content-Type", "application/json");
+    let stream = server
+        .open(
+            server.api.admin_token(),
+            "POST",
+            CONFIG_MAPS,
+            &[json],
+            body.as_bytes(),
+        )
+        .await;
+    let _silent = webhook.accept().await.unwrap();
+    drop(stream);
+    assert_eq!(records_of_creates(&server, before + 1).await, before + 1);
+    server.get(&format!("{CONFIG_MAPS}/map")).await.expect(200);
+}
+
+/// Waits until the audit log has so many creations, at most for the timeout, and returns how many it has.
+async fn records_of_creates(server: &TestServer, expected: usize) -> usize {
+    let started = Instant::now();
+    loop {
+        let records = server.api.audit().records();
+        let count = records.iter().filter(|record| record.verb == "create").count();
+        if count >= expected || started.elapsed() > TIMEOUT {
+            return count;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }

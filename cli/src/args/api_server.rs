@@ -43,7 +43,8 @@ pub struct ApiServer {
     /// Private key of the serving certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     pub tls_private_key_file: Option<PathBuf>,
-    /// Folder of the serving certificate `apiserver.crt` and its key `apiserver.key`, which are used if both exist, and of the kubeconfig
+    /// Folder of the serving certificate `apiserver.crt` and its key `apiserver.key`, which are generated unless both exist, and of the
+    /// kubeconfig
     #[arg(long, value_name = "FOLDER")]
     pub cert_dir: Option<PathBuf>,
     /// Serve plain HTTP; kubectl sends no token over it
@@ -100,6 +101,9 @@ pub struct ApiServer {
     /// Kubernetes version to report
     #[arg(long, value_name = "VERSION", default_value = "v1.36.3")]
     pub report_version: String,
+    /// Print the Kubernetes version and exit
+    #[arg(long)]
+    pub version: bool,
     /// Flags of kube-apiserver that change nothing.
     #[command(flatten)]
     pub upstream: UpstreamFlags,

@@ -9,12 +9,17 @@ use kubewright_apiserver::{
 use super::signals::termination_signal;
 use crate::{
     Context, Error, args,
+    dev::write_private,
     plan::IoError,
     project::{create_session_folder, find_root},
 };
 
 /// Runs the API server until it is interrupted.
 pub fn run(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), Error> {
+    if args.version {
+        context.print(&format!("Kubernetes {}\n", args.report_version))?;
+        return Ok(());
+    }
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Error::ApiServer(error.to_string()))?;
     runtime.block_on(serve(args, context))
 }
@@ -27,7 +32,7 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
         let reason = reason[..1].to_ascii_lowercase() + &reason[1..];
         context.message(format_args!("--{flag} changes nothing here: {reason}"))?;
     }
-    let serving_files = serving_files(args);
+    let serving_files = serving_files(args)?;
     let mut builder = ApiServer::builder()
         .address(args.bind_address)
         .port(args.secure_port)
@@ -95,10 +100,6 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
         .await
         .map_err(|error| start_error(args, serving_files.as_ref(), &error))?;
     let kubeconfig = kubeconfig_path(args, &context.cwd)?;
-    if let Some(folder) = &args.cert_dir {
-        // As kube-apiserver does.
-        std::fs::create_dir_all(folder).map_err(|source| IoError::new("create", folder.as_path(), source))?;
-    }
     server
         .write_kubeconfig(&kubeconfig)
         .map_err(|source| IoError::new("write", kubeconfig.as_path(), source))?;
@@ -116,14 +117,29 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Returns the files of the serving certificate and its key; none if the certificate is generated.
-fn serving_files(args: &args::ApiServer) -> Option<[PathBuf; 2]> {
+/// Returns the files of the serving certificate and its key, which are generated if the certificate folder lacks them; none without that folder.
+fn serving_files(args: &args::ApiServer) -> Result<Option<[PathBuf; 2]>, Error> {
     if let (Some(certificates), Some(key)) = (&args.tls_cert_file, &args.tls_private_key_file) {
-        return Some([certificates.clone(), key.clone()]);
+        return Ok(Some([certificates.clone(), key.clone()]));
     }
-    let folder = args.cert_dir.as_ref().filter(|_| !args.plain_http)?;
+    let Some(folder) = &args.cert_dir else {
+        return Ok(None);
+    };
+    std::fs::create_dir_all(folder).map_err(|source| IoError::new("create", folder.as_path(), source))?;
+    if args.plain_http {
+        return Ok(None);
+    }
     let files = ["apiserver.crt", "apiserver.key"].map(|name| folder.join(name));
-    files.iter().all(|file| file.is_file()).then_some(files)
+    if !files.iter().all(|file| file.is_file()) {
+        let generated = Tls::generate(args.bind_address);
+        let generated = generated.map_err(|error| Error::ApiServer(error.to_string()))?;
+        if let Tls::Given { certificates, key } = generated {
+            for (file, text) in files.iter().zip([certificates, key]) {
+                write_private(file, &text)?;
+            }
+        }
+    }
+    Ok(Some(files))
 }
 
 /// Returns where the kubeconfig is written. In a project, git should not see it.

@@ -143,7 +143,7 @@ async fn connect(
 }
 
 /// Writes a file atomically, readable by its owner only.
-pub(super) fn write_private(path: &Path, text: &str) -> Result<(), IoError> {
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), IoError> {
     use std::io::Write as _;
     let failed = |source| IoError::new("write", path, source);
     let folder = path.parent().unwrap_or(Path::new("."));

@@ -28,6 +28,6 @@ mod simulated_cluster;
 mod source_watcher;
 mod webhooks;
 
-pub(crate) use cluster::{client_of_context, config_of_context};
+pub(crate) use cluster::{client_of_context, config_of_context, write_private};
 pub use console::{Console, Line};
 pub use session::Session;
