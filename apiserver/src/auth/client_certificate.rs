@@ -8,13 +8,12 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::User;
+use super::der::{BOOLEAN, SEQUENCE, content, next, take};
 
 const COMMON_NAME_OID: &[u8] = &[0x55, 0x04, 0x03];
 const ORGANIZATION_OID: &[u8] = &[0x55, 0x04, 0x0a];
-const SEQUENCE_TAG: u8 = 0x30;
 const VERSION_TAG: u8 = 0xa0;
 const EXTENSIONS_TAG: u8 = 0xa3;
-const BOOLEAN_TAG: u8 = 0x01;
 const UTC_TIME_TAG: u8 = 0x17;
 const BASIC_CONSTRAINTS_OID: &[u8] = &[0x55, 0x1d, 0x13];
 const KEY_USAGE_OID: &[u8] = &[0x55, 0x1d, 0x0f];
@@ -34,13 +33,10 @@ pub(crate) fn user_from_certificate(certificate: &[u8]) -> Option<User> {
     let mut subject = Fields::read(certificate)?.subject;
     let mut user = User::default();
     while !subject.is_empty() {
-        let (_, mut set, rest) = der_element(subject)?;
-        subject = rest;
+        let mut set = content(&mut subject)?;
         while !set.is_empty() {
-            let (_, pair, rest) = der_element(set)?;
-            set = rest;
-            let (_, oid, value) = der_element(pair)?;
-            let (_, value, _) = der_element(value)?;
+            let mut pair = content(&mut set)?;
+            let (oid, value) = (content(&mut pair)?, content(&mut pair)?);
             let value = String::from_utf8_lossy(value).into_owned();
             match oid {
                 COMMON_NAME_OID => user.name = value,
@@ -65,13 +61,11 @@ pub(crate) fn may_issue(certificate: &[u8], now: Timestamp) -> bool {
         // `cA` is false by default, and a true value is any but zero.
         let is_ca = fields
             .extension(BASIC_CONSTRAINTS_OID)
-            .and_then(der_element)
-            .and_then(|(_, constraints, _)| der_element(constraints))
-            .is_some_and(|(tag, value, _)| tag == BOOLEAN_TAG && value != [0]);
+            .and_then(|mut constraints| take(BOOLEAN, &mut content(&mut constraints)?))
+            .is_some_and(|value| value != [0]);
         // A bit string: the number of unused bits, then the bits.
-        let signs = fields.extension(KEY_USAGE_OID).is_none_or(|usage| {
-            der_element(usage)
-                .is_some_and(|(_, bits, _)| bits.get(1).is_none_or(|bits| bits & KEY_CERT_SIGN != 0))
+        let signs = fields.extension(KEY_USAGE_OID).is_none_or(|mut usage| {
+            content(&mut usage).is_some_and(|bits| bits.get(1).is_none_or(|bits| bits & KEY_CERT_SIGN != 0))
         });
         is_ca && signs
     };
@@ -100,13 +94,11 @@ pub(crate) fn may_identify(certificate: &[u8], now: Timestamp) -> bool {
 }
 
 /// Whether an extended key usage includes clients; an empty one has no limits. None if it is malformed.
-fn has_client_usage(usages: &[u8]) -> Option<bool> {
-    let (_, mut usages, _) = der_element(usages)?;
+fn has_client_usage(mut extension: &[u8]) -> Option<bool> {
+    let mut usages = content(&mut extension)?;
     let mut includes_clients = usages.is_empty();
     while !usages.is_empty() {
-        let (_, oid, rest) = der_element(usages)?;
-        includes_clients |= CLIENT_USAGE_OIDS.contains(&oid);
-        usages = rest;
+        includes_clients |= CLIENT_USAGE_OIDS.contains(&content(&mut usages)?);
     }
     Some(includes_clients)
 }
@@ -126,32 +118,25 @@ struct Extension<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn read(certificate: &'a [u8]) -> Option<Self> {
-        let (_, certificate, _) = der_element(certificate)?;
-        let (_, body, _) = der_element(certificate)?;
-        let (tag, version, after_version) = der_element(body)?;
-        let has_version = tag == VERSION_TAG;
-        let rest = if has_version { after_version } else { body };
-        // Serial number, algorithm, issuer, validity, subject, key.
-        let (_, _, rest) = der_element(rest)?;
-        let (_, _, rest) = der_element(rest)?;
-        let (_, _, rest) = der_element(rest)?;
-        let (_, validity, rest) = der_element(rest)?;
-        let (tag, subject, rest) = der_element(rest)?;
-        let (_, _, mut rest) = der_element(rest)?;
-        if tag != SEQUENCE_TAG {
-            return None;
-        }
+    fn read(mut document: &'a [u8]) -> Option<Self> {
+        let mut certificate = content(&mut document)?;
+        let mut body = content(&mut certificate)?;
+        let version = take(VERSION_TAG, &mut body);
+        let _serial_number = content(&mut body)?;
+        let _algorithm = content(&mut body)?;
+        let _issuer = content(&mut body)?;
+        let validity = content(&mut body)?;
+        let subject = take(SEQUENCE, &mut body)?;
+        let _key = content(&mut body)?;
         let mut extensions = vec![];
-        while !rest.is_empty() {
-            let (tag, content, others) = der_element(rest)?;
+        while !body.is_empty() {
+            let (tag, mut element) = next(&mut body)?;
             if tag == EXTENSIONS_TAG {
-                extensions = read_extensions(der_element(content)?.1)?;
+                extensions = read_extensions(content(&mut element)?)?;
             }
-            rest = others;
         }
         Some(Self {
-            has_version_3: has_version && version.last() == Some(&2),
+            has_version_3: version.and_then(<[u8]>::last) == Some(&2),
             validity,
             subject,
             extensions,
@@ -165,40 +150,29 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn read_extensions(mut bytes: &[u8]) -> Option<Vec<Extension<'_>>> {
+fn read_extensions(mut list: &[u8]) -> Option<Vec<Extension<'_>>> {
     let mut extensions = vec![];
-    while !bytes.is_empty() {
-        let (_, extension, rest) = der_element(bytes)?;
-        let (_, oid, extension) = der_element(extension)?;
-        let (tag, content, after_critical) = der_element(extension)?;
-        let is_critical = tag == BOOLEAN_TAG && content != [0];
-        let value = if tag == BOOLEAN_TAG {
-            der_element(after_critical)?.1
-        } else {
-            content
-        };
+    while !list.is_empty() {
+        let mut extension = content(&mut list)?;
         extensions.push(Extension {
-            oid,
-            is_critical,
-            value,
+            oid: content(&mut extension)?,
+            is_critical: take(BOOLEAN, &mut extension).is_some_and(|value| value != [0]),
+            value: content(&mut extension)?,
         });
-        bytes = rest;
     }
     Some(extensions)
 }
 
 /// Whether a time lies within a validity; None if that is malformed.
-fn is_within(validity: &[u8], now: Timestamp) -> Option<bool> {
-    let (tag, begin, rest) = der_element(validity)?;
-    let begin = time(tag, begin)?;
-    let (tag, end, _) = der_element(rest)?;
+fn is_within(mut validity: &[u8], now: Timestamp) -> Option<bool> {
+    let (begin, end) = (time(next(&mut validity)?)?, time(next(&mut validity)?)?);
     // The last date that certificates have, 9999-12-31, is not a timestamp.
     let now = now.to_zoned(TimeZone::UTC).datetime();
-    Some((begin..=time(tag, end)?).contains(&now))
+    Some((begin..=end).contains(&now))
 }
 
 /// `YYMMDDHHMMSSZ` of 1950 to 2049, or with four digits of the year.
-fn time(tag: u8, text: &[u8]) -> Option<DateTime> {
+fn time((tag, text): (u8, &[u8])) -> Option<DateTime> {
     let text = std::str::from_utf8(text).ok()?;
     let text = match tag {
         UTC_TIME_TAG => {
@@ -212,28 +186,6 @@ fn time(tag: u8, text: &[u8]) -> Option<DateTime> {
         _ => text.to_owned(),
     };
     DateTime::strptime("%Y%m%d%H%M%SZ", text).ok()
-}
-
-/// Splits a DER element into tag, content and the rest.
-fn der_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&tag, bytes) = bytes.split_first()?;
-    let (&first, mut bytes) = bytes.split_first()?;
-    let mut length = usize::from(first);
-    if first & 0x80 != 0 {
-        let digits = usize::from(first & 0x7f);
-        if digits > 4 || digits > bytes.len() {
-            return None;
-        }
-        let (number, rest) = bytes.split_at(digits);
-        length = number
-            .iter()
-            .fold(0, |length, digit| length << 8 | usize::from(*digit));
-        bytes = rest;
-    }
-    (length <= bytes.len()).then(|| {
-        let (content, rest) = bytes.split_at(length);
-        (tag, content, rest)
-    })
 }
 
 #[cfg(test)]

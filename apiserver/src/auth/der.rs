@@ -1,17 +1,15 @@
-//! The part of DER, the encoding of keys and certificates, that keys of tokens need.
+//! The part of DER, the encoding of keys and certificates, that client certificates and keys of tokens need.
 
+pub(super) const BOOLEAN: u8 = 0x01;
 pub(super) const INTEGER: u8 = 0x02;
 pub(super) const BIT_STRING: u8 = 0x03;
 pub(super) const OCTET_STRING: u8 = 0x04;
 pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
 pub(super) const SEQUENCE: u8 = 0x30;
 
-/// Takes the element of this type from the beginning of the input, and returns its content; None if another one is there.
-pub(super) fn take<'d>(tag: u8, input: &mut &'d [u8]) -> Option<&'d [u8]> {
-    let (first, rest) = input.split_first()?;
-    if *first != tag {
-        return None;
-    }
+/// Takes an element from the beginning of the input; returns its type and its content.
+pub(super) fn next<'d>(input: &mut &'d [u8]) -> Option<(u8, &'d [u8])> {
+    let (&tag, rest) = input.split_first()?;
     let (length, rest) = rest.split_first()?;
     let (length, rest) = match length {
         // The long form: the number of bytes of the length.
@@ -27,13 +25,22 @@ pub(super) fn take<'d>(tag: u8, input: &mut &'d [u8]) -> Option<&'d [u8]> {
     };
     let (content, rest) = rest.split_at_checked(length)?;
     *input = rest;
-    Some(content)
+    Some((tag, content))
 }
 
-/// Takes an element of any type from the beginning of the input.
-pub(super) fn skip(input: &mut &[u8]) -> Option<()> {
-    let tag = *input.first()?;
-    take(tag, input).map(drop)
+/// Takes an element of any type; returns its content.
+pub(super) fn content<'d>(input: &mut &'d [u8]) -> Option<&'d [u8]> {
+    next(input).map(|(_, content)| content)
+}
+
+/// Takes an element of this type; returns its content. None if another one is there, which stays.
+pub(super) fn take<'d>(tag: u8, input: &mut &'d [u8]) -> Option<&'d [u8]> {
+    let mut rest = *input;
+    let (found, content) = next(&mut rest)?;
+    (found == tag).then(|| {
+        *input = rest;
+        content
+    })
 }
 
 /// Returns an element.

@@ -4,8 +4,8 @@
 
 use super::curve::{CURVES, Curve, ECDSA};
 use super::der::{
-    BIT_STRING, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, algorithm_identifier, element, integer,
-    skip, take,
+    BIT_STRING, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, algorithm_identifier, content, element,
+    integer, take,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -133,13 +133,13 @@ impl PublicKey {
     }
 
     /// Reads the public key of a certificate (RFC 5280, section 4.1).
-    fn from_certificate(mut content: &[u8]) -> Option<Self> {
-        let mut certificate = take(SEQUENCE, &mut content)?;
+    fn from_certificate(mut document: &[u8]) -> Option<Self> {
+        let mut certificate = take(SEQUENCE, &mut document)?;
         let mut fields = take(SEQUENCE, &mut certificate)?;
         // The version may be absent. Then: serial number, signature, issuer, validity, subject.
         let has_version = fields.first() != Some(&INTEGER);
         for _ in 0..5 + usize::from(has_version) {
-            skip(&mut fields)?;
+            content(&mut fields)?;
         }
         Self::from_document(&mut fields)
     }
