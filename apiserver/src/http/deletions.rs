@@ -1,6 +1,7 @@
 //! Requests that delete an object, or a collection.
 
 use super::resources::{RequestContext, converted, write_context};
+use super::run_to_end::RunToEnd;
 use crate::kinds::Kind;
 use crate::registry::{DeleteResult, Deletion, Target};
 use crate::render::{ApiResponse, respond};
@@ -24,7 +25,7 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
     let deletion = match deletion.map_err(|error| error.with_warnings(&warnings))? {
         Deletion::Done(result) => result,
         Deletion::Marked(pod) => {
-            DeleteResult::Deleted(run_to_end(registry.clone().remove_marked_pod(pod)).await?)
+            DeleteResult::Deleted(RunToEnd::new(registry.clone().remove_marked_pod(pod)).await)
         }
     };
     let is_left = matches!(deletion, DeleteResult::Pending(_));
@@ -36,13 +37,6 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
     let mut response = delete_response(context, target, deletion, code)?;
     respond::add_warnings(&mut response, &warnings);
     Ok(response)
-}
-
-/// Runs the removal of marked pods in a task of its own, so that it ends even if the client disconnects.
-pub(super) async fn run_to_end<T: Send + 'static>(
-    removal: impl Future<Output = T> + Send + 'static,
-) -> Result<T, ApiError> {
-    tokio::spawn(removal).await.map_err(ApiError::internal)
 }
 
 /// The warning that deleting a job without a propagation policy orphans its pods.
@@ -88,7 +82,7 @@ pub(super) async fn delete_collection(
     let mut marked = vec![];
     let deletion = registry.begin_collection(target, &selection, &options, write, &mut marked);
     if !marked.is_empty() {
-        run_to_end(registry.clone().remove_marked_pods(marked)).await?;
+        RunToEnd::new(registry.clone().remove_marked_pods(marked)).await;
     }
     let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
         .into_iter()

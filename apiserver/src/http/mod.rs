@@ -2,8 +2,8 @@
 //!
 //! Reading order: `serve` (the sequence of steps) with `state`, `resources` (choosing the operation), `subresources` (reviews, tokens,
 //! bindings and evictions), `component_statuses`, `connect` (subresources that connect to nodes and pods), `web_socket`
-//! (watches, and commands in pods), `layer` (interception of requests in tests). Requests are parsed by `request`, responses are written
-//! by `render`.
+//! (watches, and commands in pods), `layer` (interception of requests in tests), `run_to_end` (work that outlives its connection). Requests are
+//! parsed by `request`, responses are written by `render`.
 
 mod blocking;
 mod component_statuses;
@@ -13,6 +13,7 @@ mod flow_control;
 mod formats;
 mod layer;
 mod resources;
+mod run_to_end;
 mod serve;
 mod state;
 mod subresources;

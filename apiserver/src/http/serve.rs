@@ -1,6 +1,7 @@
 //! Request handling: authentication, authorization, the operation, the response, the audit record.
 
 use super::blocking::{BlockingRequest, hooks_for, is_converted};
+use super::run_to_end::RunToEnd;
 use super::{LayerRequest, ServerState, connect, formats, resources};
 use crate::admission::AdmissionReport;
 use crate::audit::{AuditRecord, BlockingOwner};
@@ -38,16 +39,20 @@ pub(crate) async fn serve(
         return Ok(respond::incomplete_path(path));
     }
     let received = ReceivedRequest::new(&state, request, &client_cert);
-    let Some(layer) = state.layer.clone() else {
-        return received.answer_to_the_end(state).await;
-    };
-    let layer_request = LayerRequest {
-        user: received.draft.user.name.clone(),
-        info: received.info.clone(),
-        query: received.query.clone(),
-    };
-    let next = received.answer_to_the_end(state);
-    layer.call(layer_request, Box::pin(next)).await
+    let layer = state.layer.clone().map(|layer| {
+        let layer_request = LayerRequest {
+            user: received.draft.user.name.clone(),
+            info: received.info.clone(),
+            query: received.query.clone(),
+        };
+        (layer, layer_request)
+    });
+    // A write that waits, as for a webhook, is recorded even if the client does not wait. kube-apiserver goes on with it, too.
+    let answer = RunToEnd::new(async move { Ok(received.answer(&state).await) });
+    match layer {
+        Some((layer, layer_request)) => layer.call(layer_request, Box::pin(answer)).await,
+        None => answer.await,
+    }
 }
 
 /// The client certificate of a connection.
@@ -97,13 +102,6 @@ impl ReceivedRequest {
             draft,
             deadline,
         }
-    }
-
-    /// Answers the request in a task of its own, as kube-apiserver does. It goes on when the client has closed the connection: a webhook may
-    /// take longer than the client waits, and the write that it admits must be recorded.
-    async fn answer_to_the_end(self, state: Arc<ServerState>) -> Result<ApiResponse, ConnectionAborted> {
-        let answered = tokio::spawn(async move { self.answer(&state).await });
-        answered.await.map_err(|_| ConnectionAborted)
     }
 
     /// Answers the request and records it in the audit log.

@@ -1,7 +1,7 @@
 //! Resources and subresources that are not stored: reviews, tokens, bindings and evictions.
 
-use super::deletions::run_to_end;
 use super::resources::{RequestContext, decode_object, write_context, write_options};
+use super::run_to_end::RunToEnd;
 use super::token_request;
 use crate::admission::Operation;
 use crate::auth::TokenUse;
@@ -147,7 +147,7 @@ pub(super) async fn evict(context: &RequestContext<'_>, target: &Target) -> Resu
         }
     });
     if let Some(pod) = marked {
-        run_to_end(registry.clone().remove_marked_pod(pod)).await?;
+        RunToEnd::new(registry.clone().remove_marked_pod(pod)).await;
     }
     response
 }
