@@ -34,6 +34,12 @@ impl Url {
         Ok(Self { fragment, ..url })
     }
 
+    /// The path without escapes.
+    #[must_use]
+    pub fn path(&self) -> String {
+        unescape(&self.escaped_path, Part::Path).unwrap_or_default()
+    }
+
     /// Parses the URL of a request, like Go's `url.ParseRequestURI`: an absolute URL or path, without a fragment.
     ///
     /// # Errors
@@ -60,6 +66,20 @@ pub fn split_port(host: &str) -> (&str, &str) {
 /// If an escape is invalid.
 pub fn unescape_query(text: &str) -> Result<String, String> {
     unescape(text, Part::Query)
+}
+
+/// Escapes a path, as Go's `URL.String` does.
+#[must_use]
+pub fn escape_path(path: &str) -> String {
+    let mut escaped = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if is_plain(byte, Part::Path) {
+            escaped.push(char::from(byte));
+        } else {
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+    }
+    escaped
 }
 
 fn parse_error(text: &str, why: &str) -> String {
@@ -262,15 +282,7 @@ fn escaped_path(path: &str) -> Result<String, String> {
     if path.bytes().all(is_valid) {
         return Ok(path.to_owned());
     }
-    let mut escaped = String::with_capacity(path.len());
-    for byte in unescaped.bytes() {
-        if is_plain(byte, Part::Path) {
-            escaped.push(char::from(byte));
-        } else {
-            let _ = write!(escaped, "%{byte:02X}");
-        }
-    }
-    Ok(escaped)
+    Ok(escape_path(&unescaped))
 }
 
 #[cfg(test)]

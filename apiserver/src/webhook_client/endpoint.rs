@@ -1,5 +1,6 @@
 //! Where a webhook's `clientConfig` points to: a URL, or a port of a Service.
 
+use crate::go_url::{Url, escape_path};
 use crate::quote::quoted;
 use crate::storage::Store;
 use base64::Engine as _;
@@ -46,11 +47,11 @@ impl ClientConfig {
         let service = &config["service"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let target = match config["url"].as_str() {
-            Some(url) => ConfigTarget::Url(url.to_owned()),
+            Some(url) => ConfigTarget::Url(sent_url(url)),
             None => ConfigTarget::Service {
                 namespace: text(&service["namespace"]),
                 name: text(&service["name"]),
-                path: text(&service["path"]),
+                path: sent_path(&text(&service["path"])),
                 port: port(&service["port"]).unwrap_or(HTTPS_PORT),
             },
         };
@@ -75,8 +76,7 @@ impl ClientConfig {
                 port,
             } => {
                 let host = format!("{name}.{namespace}.svc");
-                let slash = if path.starts_with('/') { "" } else { "/" };
-                let url = format!("https://{host}:{port}{slash}{path}");
+                let url = format!("https://{host}:{port}{path}");
                 (url, host, resolve_service(store, namespace, name, *port))
             }
         };
@@ -87,6 +87,27 @@ impl ClientConfig {
             ca_bundle: self.ca_bundle.clone(),
         }
     }
+}
+
+/// Returns the URL that is called: kube-apiserver's client unescapes the path, cleans it and escapes it again.
+fn sent_url(url: &str) -> String {
+    Url::parse(url).map_or_else(
+        |_| url.to_owned(),
+        |url| format!("{}://{}{}", url.scheme, url.host, sent_path(&url.path())),
+    )
+}
+
+/// Returns the path that is called: absolute, without empty parts, `.` and `..`, and escaped.
+fn sent_path(path: &str) -> String {
+    let mut parts = vec![];
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    escape_path(&format!("/{}", parts.join("/")))
 }
 
 /// Splits the authority of a URL. The port defaults to that of HTTPS.
@@ -175,6 +196,27 @@ mod tests {
         ] {
             assert_eq!(host_and_port(url), (host.to_owned(), port), "{url}");
         }
+    }
+
+    #[test]
+    fn paths_are_cleaned_as_by_kube_apiserver() {
+        for (path, sent) in [
+            ("", "/"),
+            ("x", "/x"),
+            ("//double", "/double"),
+            ("/trailing/", "/trailing"),
+            ("/a/../b", "/b"),
+            ("/../root", "/root"),
+            ("/./dot/.", "/dot"),
+            ("/in//side", "/in/side"),
+            ("/quote'!()*", "/quote%27%21%28%29%2A"),
+        ] {
+            assert_eq!(sent_path(path), sent);
+        }
+        // Only in URLs, paths are escaped.
+        assert_eq!(sent_url("https://h:1//%70/a%2Fb%20c"), "https://h:1/p/a/b%20c");
+        assert_eq!(sent_url("https://h"), "https://h/");
+        assert_eq!(sent_path("/%70"), "/%2570");
     }
 
     fn service(port: u16) -> ClientConfig {
