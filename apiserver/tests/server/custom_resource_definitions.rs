@@ -7,7 +7,7 @@ use kubewright_apiserver::auth::User;
 use kubewright_apiserver::registry::{Target, WriteContext};
 use kubewright_apiserver::request::{ListOptions, WriteOptions};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/foos.demo.dev";
 
@@ -103,14 +103,20 @@ fn is_established(definition: &Value) -> bool {
     conditions.any(|condition| condition["type"] == "Established" && condition["status"] == "True")
 }
 
-/// Creates definitions in groups of twenty, and waits until all are established. Returns the time that each took.
+/// The processor time of this thread, which runs the server, too. Other programs do not add to it, as they do to the time of a clock.
+fn processor_time() -> Duration {
+    let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(times.split_whitespace().next().unwrap().parse().unwrap())
+}
+
+/// Creates definitions in groups of twenty, and waits until all are established. Returns the processor time that each took.
 async fn create_definitions(server: &TestServer, count: usize) -> Duration {
     let registry = server.api.registry().clone();
     let kind = registry
         .resource("apiextensions.k8s.io", "customresourcedefinitions")
         .unwrap();
     let (user, options) = (User::system(), WriteOptions::default());
-    let start = Instant::now();
+    let start = processor_time();
     for at in 0..count {
         let definition = definition(&format!("kind{at}s"), &format!("group{}.dev", at / 20));
         let target = Target::new(&kind, "", "");
@@ -128,9 +134,10 @@ async fn create_definitions(server: &TestServer, count: usize) -> Duration {
             .iter()
             .all(|object| is_established(object.value()))
         {
-            return start.elapsed() / u32::try_from(count).unwrap();
+            return processor_time().saturating_sub(start) / u32::try_from(count).unwrap();
         }
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        // Looking at all of them costs time, too.
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
