@@ -39,7 +39,7 @@ pub use admission::{AdmissionPlugin, AdmissionPluginError};
 pub use discovery::VersionInfo;
 pub use housekeeping::{HousekeepingTask, UnknownHousekeepingTask};
 pub use kubewright_apimachinery::status;
-pub use server::{ApiServer, ApiServerBuilder, ProxyListener, StartError, Tls, TlsInput};
+pub use server::{ApiServer, ApiServerBuilder, ProxyListener, ServingCertificate, StartError, Tls, TlsInput};
 pub use strategy::{ServiceNetwork, ServiceNetworkError, validate_definition};
 
 use kubewright_apimachinery::{

@@ -5,13 +5,17 @@ mod builder;
 mod kubeconfig;
 mod listener;
 mod proxy_listener;
+mod serving_certificate;
 mod start;
 mod tls;
+mod tls_input;
 
 pub use builder::ApiServerBuilder;
 pub use proxy_listener::ProxyListener;
+pub use serving_certificate::ServingCertificate;
 pub use start::StartError;
-pub use tls::{Tls, TlsInput};
+pub use tls::Tls;
+pub use tls_input::TlsInput;
 
 use crate::audit::AuditLog;
 use crate::http::ServerState;

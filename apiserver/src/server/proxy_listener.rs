@@ -1,6 +1,8 @@
 //! The server's listener in front of another handler: a proxy for tests.
 
-use super::{StartError, Tls, listener, tls};
+use super::serving_certificate::ServingCertificate;
+use super::tls::ConnectionAcceptor;
+use super::{StartError, listener};
 use crate::http::ResponseFuture;
 use http::Request;
 use hyper::body::Incoming;
@@ -34,16 +36,17 @@ impl ProxyListener {
             .await
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let (acceptor, authority) = tls::new_acceptor(Tls::Generated, address.ip(), None)?.unzip();
+        let certificate = ServingCertificate::generate(address.ip())?;
+        let acceptor = ConnectionAcceptor::new(&certificate, None)?;
         let mut tasks = JoinSet::new();
         tasks.spawn(listener::run(
             Arc::new(move |request, _| handler(request)),
             listener,
-            acceptor,
+            Some(acceptor),
         ));
         Ok(Self {
             address,
-            certificate_authority: authority.flatten().unwrap_or_default(),
+            certificate_authority: certificate.authority().unwrap_or_default().to_owned(),
             _tasks: tasks,
         })
     }

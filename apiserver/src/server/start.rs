@@ -1,7 +1,8 @@
 //! Startup of a server.
 
 use super::bootstrap_objects::{BootstrapNetwork, create_bootstrap_objects};
-use super::{ApiServer, ApiServerBuilder, TlsInput, listener, tls};
+use super::tls::ConnectionAcceptor;
+use super::{ApiServer, ApiServerBuilder, TlsInput, listener};
 use crate::admission::HookCache;
 use crate::audit::AuditLog;
 use crate::auth::{
@@ -67,8 +68,11 @@ impl ApiServerBuilder {
             address: format!("{}:{}", self.address, self.port),
             source,
         })?;
-        let (acceptor, certificate_authority) =
-            tls::new_acceptor(self.tls, self.address, self.client_ca.as_deref())?.unzip();
+        let certificate = self.tls.certificate(self.address)?;
+        let acceptor = certificate
+            .as_ref()
+            .map(|certificate| ConnectionAcceptor::new(certificate, self.client_ca.as_deref()))
+            .transpose()?;
         let registry = Registry::new(
             Catalog::built_in()?,
             Authorizer::new(&self.modes),
@@ -109,7 +113,6 @@ impl ApiServerBuilder {
             address: address.to_string(),
         });
         let mut tasks = JoinSet::new();
-        let tls = acceptor.is_some();
         for task in self.housekeeping {
             tasks.spawn(task.run(registry.clone(), self.housekeeping_delay));
         }
@@ -121,8 +124,10 @@ impl ApiServerBuilder {
         Ok(ApiServer {
             state,
             address,
-            certificate_authority: certificate_authority.flatten(),
-            tls,
+            certificate_authority: certificate
+                .as_ref()
+                .and_then(|certificate| certificate.authority().map(str::to_owned)),
+            tls: certificate.is_some(),
             admin_token,
             tasks,
         })

@@ -1,23 +1,19 @@
 //! TLS: the server's certificate and verification of client certificates.
 
 use super::StartError;
+use super::serving_certificate::ServingCertificate;
+use super::tls_input::TlsInput;
 use crate::auth::{may_identify, may_issue, user_from_certificate};
 use crate::http::ClientCert;
 use jiff::Timestamp;
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
-};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::pem::{self, PemObject as _};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{
     CipherSuite, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme,
 };
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
@@ -29,70 +25,20 @@ use tokio_rustls::server::TlsStream;
 pub enum Tls {
     /// Plain HTTP.
     Off,
-    /// A generated certificate, signed by a generated CA.
+    /// A certificate that is [generated](ServingCertificate::generate) for the server's address.
     Generated,
-    /// The given certificate, as PEM.
-    Given {
-        /// The certificate chain. If it ends with a CA, the kubeconfig trusts that one.
-        certificates: String,
-        /// The private key.
-        key: String,
-    },
+    /// The given certificate.
+    Given(ServingCertificate),
 }
 
 impl Tls {
-    /// Generates a certificate for an address, with a CA that signs it and ends the chain.
-    ///
-    /// # Errors
-    ///
-    /// If the system has no random numbers.
-    pub fn generate(address: IpAddr) -> Result<Self, StartError> {
-        let [certificate, authority, key] = generate_certificate(address).map_err(certificate_error)?;
-        Ok(Self::Given {
-            certificates: certificate + &authority,
-            key,
+    /// Returns the certificate of a server at this address; none without TLS.
+    pub(super) fn certificate(self, address: IpAddr) -> Result<Option<ServingCertificate>, StartError> {
+        Ok(match self {
+            Self::Off => None,
+            Self::Generated => Some(ServingCertificate::generate(address)?),
+            Self::Given(certificate) => Some(certificate),
         })
-    }
-}
-
-/// What a server reads as PEM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsInput {
-    /// The server's certificate chain.
-    Certificates,
-    /// The server's private key.
-    Key,
-    /// The CA that signs client certificates.
-    ClientCa,
-}
-
-impl fmt::Display for TlsInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Certificates => "server's certificate",
-            Self::Key => "server's private key",
-            Self::ClientCa => "client CA",
-        })
-    }
-}
-
-impl TlsInput {
-    fn error(self, cause: impl fmt::Display) -> StartError {
-        StartError::Certificate {
-            input: self,
-            cause: cause.to_string(),
-        }
-    }
-
-    /// Returns all certificates of a PEM text, at least one.
-    fn certificates(self, pem: &str) -> Result<Vec<CertificateDer<'static>>, StartError> {
-        let certificates = CertificateDer::pem_slice_iter(pem.as_bytes())
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| self.error(error))?;
-        if certificates.is_empty() {
-            return Err(self.error("it contains no certificate in PEM"));
-        }
-        Ok(certificates)
     }
 }
 
@@ -104,6 +50,43 @@ pub(super) struct ConnectionAcceptor {
 }
 
 impl ConnectionAcceptor {
+    /// Returns an acceptor with this certificate. It verifies client certificates by the given CA, as PEM.
+    pub(super) fn new(certificate: &ServingCertificate, client_ca: Option<&str>) -> Result<Self, StartError> {
+        let (chain, key) = certificate.parse()?;
+        let unusable = |error| TlsInput::Certificates.error(error);
+        let mut provider = ring::default_provider();
+        // kube-apiserver prefers this suite, too; it is the cheapest.
+        provider
+            .cipher_suites
+            .sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
+        let provider = Arc::new(provider);
+        let builder = ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(unusable)?;
+        let client_authorities = client_ca
+            .map(|pem| TlsInput::ClientCa.certificates(pem))
+            .transpose()?
+            .map(|certificates| ClientAuthorities {
+                certificates: certificates.into(),
+                provider: provider.clone(),
+            });
+        let builder = match &client_authorities {
+            None => builder.with_no_client_auth(),
+            Some(authorities) => {
+                let verifier = client_verifier(authorities.certificates.iter(), provider)?;
+                builder.with_client_cert_verifier(Arc::new(PossessionVerifier(verifier)))
+            }
+        };
+        let mut config = builder.with_single_cert(chain, key).map_err(unusable)?;
+        // Otherwise the client's order would take precedence.
+        config.ignore_client_order = true;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Self {
+            tls: TlsAcceptor::from(Arc::new(config)),
+            client_authorities,
+        })
+    }
+
     /// Performs the TLS handshake and verifies the client certificate.
     pub(super) async fn accept(
         &self,
@@ -207,92 +190,4 @@ impl ClientCertVerifier for PossessionVerifier {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.supported_verify_schemes()
     }
-}
-
-/// Returns the TLS acceptor and the CA at the end of the server's chain, if one is there; None without TLS.
-pub(super) fn new_acceptor(
-    mut tls: Tls,
-    address: IpAddr,
-    client_ca: Option<&str>,
-) -> Result<Option<(ConnectionAcceptor, Option<String>)>, StartError> {
-    if matches!(tls, Tls::Generated) {
-        tls = Tls::generate(address)?;
-    }
-    let Tls::Given { certificates, key } = tls else {
-        return Ok(None);
-    };
-    let chain = TlsInput::Certificates.certificates(&certificates)?;
-    let last = certificates.rfind("-----BEGIN").unwrap_or_default();
-    let ends_with_authority = chain.last().is_some_and(|last| may_issue(last, Timestamp::now()));
-    let authority = ends_with_authority.then(|| certificates[last..].to_owned());
-    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| {
-        TlsInput::Key.error(match error {
-            pem::Error::NoItemsFound => "it contains no private key in PEM".to_owned(),
-            error => error.to_string(),
-        })
-    })?;
-    let mut provider = ring::default_provider();
-    // kube-apiserver prefers this suite, too; it is the cheapest.
-    provider
-        .cipher_suites
-        .sort_by_key(|suite| suite.suite() != CipherSuite::TLS13_AES_128_GCM_SHA256);
-    let provider = Arc::new(provider);
-    let builder = ServerConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .map_err(certificate_error)?;
-    let client_authorities = client_ca
-        .map(|pem| TlsInput::ClientCa.certificates(pem))
-        .transpose()?
-        .map(|certificates| ClientAuthorities {
-            certificates: certificates.into(),
-            provider: provider.clone(),
-        });
-    let builder = match &client_authorities {
-        None => builder.with_no_client_auth(),
-        Some(authorities) => {
-            let verifier = client_verifier(authorities.certificates.iter(), provider)?;
-            builder.with_client_cert_verifier(Arc::new(PossessionVerifier(verifier)))
-        }
-    };
-    let mut config = builder.with_single_cert(chain, key).map_err(certificate_error)?;
-    // Otherwise the client's order would take precedence.
-    config.ignore_client_order = true;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let tls = TlsAcceptor::from(Arc::new(config));
-    let acceptor = ConnectionAcceptor {
-        tls,
-        client_authorities,
-    };
-    Ok(Some((acceptor, authority)))
-}
-
-/// Generates a certificate for the address; returns it with its CA and its key, as PEM.
-fn generate_certificate(address: IpAddr) -> Result<[String; 3], rcgen::Error> {
-    let mut authority = CertificateParams::new(vec![])?;
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    authority
-        .distinguished_name
-        .push(DnType::CommonName, "kubewright-ca");
-    let authority_key = KeyPair::generate()?;
-    let authority_pem = authority.self_signed(&authority_key)?.pem();
-    let issuer = Issuer::new(authority, authority_key);
-    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
-    names.extend(["kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(str::to_owned));
-    // The loopback network has more addresses than 127.0.0.1.
-    if !address.is_unspecified() && !names.contains(&address.to_string()) {
-        names.push(address.to_string());
-    }
-    let mut server = CertificateParams::new(names)?;
-    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    server
-        .distinguished_name
-        .push(DnType::CommonName, "kubewright-apiserver");
-    let key = KeyPair::generate()?;
-    let certificate = server.signed_by(&key, &issuer)?;
-    Ok([certificate.pem(), authority_pem, key.serialize_pem()])
-}
-
-fn certificate_error(error: impl std::fmt::Display) -> StartError {
-    TlsInput::Certificates.error(error)
 }

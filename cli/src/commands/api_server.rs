@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use kubewright_apiserver::{
-    AdmissionPlugin, ApiServer, HousekeepingTask, StartError, Tls, TlsInput, auth::AuthorizationMode,
+    AdmissionPlugin, ApiServer, HousekeepingTask, ServingCertificate, StartError, Tls, TlsInput,
+    auth::AuthorizationMode,
 };
 
 use super::signals::termination_signal;
@@ -40,10 +41,10 @@ async fn serve(args: &args::ApiServer, context: &mut Context<'_>) -> Result<(), 
         // The command cannot show the audit log: keep no entries.
         .audit_capacity(0);
     if let Some([certificates, key]) = &serving_files {
-        builder = builder.tls(Tls::Given {
-            certificates: read(certificates)?,
+        builder = builder.tls(Tls::Given(ServingCertificate {
+            chain: read(certificates)?,
             key: read(key)?,
-        });
+        }));
     } else if args.plain_http {
         builder = builder.tls(Tls::Off);
     }
@@ -131,12 +132,10 @@ fn serving_files(args: &args::ApiServer) -> Result<Option<[PathBuf; 2]>, Error> 
     }
     let files = ["apiserver.crt", "apiserver.key"].map(|name| folder.join(name));
     if !files.iter().all(|file| file.is_file()) {
-        let generated = Tls::generate(args.bind_address);
-        let generated = generated.map_err(|error| Error::ApiServer(error.to_string()))?;
-        if let Tls::Given { certificates, key } = generated {
-            for (file, text) in files.iter().zip([certificates, key]) {
-                write_private(file, &text)?;
-            }
+        let generated = ServingCertificate::generate(args.bind_address)
+            .map_err(|error| Error::ApiServer(error.to_string()))?;
+        for (file, text) in files.iter().zip([generated.chain, generated.key]) {
+            write_private(file, &text)?;
         }
     }
     Ok(Some(files))
