@@ -43,6 +43,8 @@ pub(crate) struct Step {
     /// For a watch: the number of events to read; 0 reads until the server ends the watch. For kubectl: the number of lines to read before
     /// it is killed.
     pub(crate) events: Option<usize>,
+    /// Sends the request when the garbage collector has seen all config maps and jobs that exist: it orphans only the dependents that it knows.
+    pub(crate) after_collector: bool,
     /// Compacts the server's history before the request.
     pub(crate) compact: bool,
     /// Variables for long texts: a text and how often it is repeated.

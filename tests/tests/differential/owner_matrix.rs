@@ -178,9 +178,12 @@ fn steps_of(owner: &Resource, policy: &str, dependents: &[&str]) -> Vec<Step> {
         "" => String::new(),
         policy => format!("?propagationPolicy={policy}"),
     };
-    steps.push(summary(step("DELETE", &format!("{owner_path}{query}"), None)));
-    steps.push(gone(&owner_path));
     let is_orphaned = policy == "Orphan" || policy.is_empty() && ORPHANING.contains(&&*owner.plural);
+    steps.push(Step {
+        after_collector: is_orphaned,
+        ..summary(step("DELETE", &format!("{owner_path}{query}"), None))
+    });
+    steps.push(gone(&owner_path));
     for (variable, (path, object)) in &dependents {
         let path = format!("{path}/{}", object["metadata"]["name"].as_str().unwrap());
         let below = format!("/api/v1/namespaces/${{ns}}/configmaps/{prefix}-below-{variable}");

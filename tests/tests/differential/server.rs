@@ -145,6 +145,9 @@ impl TestServer {
                 (self.compact)();
             }
             self.await_watch_cache(&step).await;
+            if step.after_collector {
+                self.await_collector(&namespace(&case.name)).await;
+            }
             for (path, response) in &step.webhooks {
                 self.webhook.respond(path, response.clone());
             }
@@ -185,6 +188,7 @@ impl TestServer {
     ) -> (StepResult, Value) {
         let start = Instant::now();
         let (mut pause, longest_pause) = POLL_INTERVALS;
+        let mut reminded = start;
         loop {
             // Only the last of several responses is compared, so only its uids and versions get numbers.
             let mut attempt = normalizer.clone();
@@ -204,12 +208,15 @@ impl TestServer {
             if start.elapsed() > UNTIL_TIMEOUT {
                 return (StepResult(code, json!({ WAITED_IN_VAIN: raw })), raw);
             }
+            if step.until == Some(404) {
+                self.remind_finalizer(&step.path, &mut reminded).await;
+            }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(longest_pause);
         }
     }
 
-    async fn send(&self, step: &Step) -> (u16, Value) {
+    pub(crate) async fn send(&self, step: &Step) -> (u16, Value) {
         let client = match step.r#as.as_deref() {
             None => &self.admin,
             Some("alice") => &self.alice,
