@@ -76,6 +76,8 @@ pub(super) async fn delete_collection(
     target: &Target,
 ) -> Result<ApiResponse, ApiError> {
     let selection = ListOptions::parse(context.query, context.query.flag("watch"))?;
+    // Before the options of the deletion, and without its warnings.
+    target.kind.check_field_selector(&selection.fields)?;
     let (options, own) = delete_options(context)?;
     let registry = &context.state.registry;
     let write = write_context(context, &own);
