@@ -8,11 +8,15 @@ use crate::meta::{self, has_condition, set_condition};
 use crate::request::{DeleteOptions, WriteOptions};
 use crate::selectors::LabelSelector;
 use crate::status::{ApiError, details};
+use crate::storage::Object;
 use serde_json::{Map, Value, json};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Maximum number of evictions that the disruption controller has not confirmed.
 const MAX_DISRUPTED_PODS: usize = 2000;
+/// How often an eviction is tried that write conflicts stop.
+const MAX_ATTEMPTS: usize = 20;
 /// When a client may retry while the controller has not seen the newest budget.
 const RETRY_AFTER_SECONDS: u64 = 10;
 
@@ -33,18 +37,11 @@ impl Registry {
     /// Pods that do not run are deleted whatever the budget. A pod that is not ready is deleted if its budget allows it (`AlwaysAllow`) or
     /// is met without it. Each other eviction takes one of the budget's allowed disruptions.
     pub(crate) fn evict(&self, target: &Target, options: &DeleteOptions) -> Result<Eviction, ApiError> {
-        let pod = self.get(target)?;
-        let mut options = options.clone();
-        let bind_to_version = |options: &mut DeleteOptions| {
-            let version = meta::resource_version(pod.value()).to_owned();
-            options.resource_version.get_or_insert(version);
+        let pod = match self.evict_disrupted(target, options)? {
+            ControlFlow::Break(evicted) => return Ok(evicted),
+            ControlFlow::Continue(pod) => pod,
         };
-        if is_disrupted_already(pod.value()) {
-            if !is_terminal(pod.value()) {
-                bind_to_version(&mut options);
-            }
-            return self.add_condition_and_delete(target, &options);
-        }
+        let mut options = options.clone();
         let budgets = self.resource("policy", "poddisruptionbudgets")?;
         let matching = self.budgets_of(&budgets, pod.value());
         let [budget] = matching.as_slice() else {
@@ -58,7 +55,7 @@ impl Registry {
         let was_unversioned = options.resource_version.is_none();
         if is_unguarded {
             // Only while it is not ready.
-            bind_to_version(&mut options);
+            bind_to_version(&mut options, pod.value());
         } else {
             let budget = Target::new(&budgets, &target.namespace, &name);
             self.take_disruption(&budget, &target.name, options.dry_run)?;
@@ -68,6 +65,37 @@ impl Registry {
                 Err(budget_not_processed(&name))
             }
             evicted => evicted,
+        }
+    }
+
+    /// Evicts a pod that counts as disrupted already, and returns another one. Tries again after write conflicts, unless the client names a
+    /// version.
+    fn evict_disrupted(
+        &self,
+        target: &Target,
+        options: &DeleteOptions,
+    ) -> Result<ControlFlow<Eviction, Arc<Object>>, ApiError> {
+        let mut attempts = 0;
+        loop {
+            let pod = self.get(target)?;
+            if !is_disrupted_already(pod.value()) {
+                return Ok(ControlFlow::Continue(pod));
+            }
+            // Somebody else deletes it now. In kube-apiserver, the eviction conflicts with that, and finds no pod half a second later.
+            if is_being_removed(pod.value()) {
+                return Err(ApiError::not_found(&target.kind, &target.name));
+            }
+            let mut bound = options.clone();
+            if !is_terminal(pod.value()) {
+                bind_to_version(&mut bound, pod.value());
+            }
+            attempts += 1;
+            match self.add_condition_and_delete(target, &bound) {
+                Err(error)
+                    if error.code == 409 && options.resource_version.is_none() && attempts < MAX_ATTEMPTS => {
+                }
+                evicted => return evicted.map(ControlFlow::Break),
+            }
         }
     }
 
@@ -157,6 +185,20 @@ fn set_eviction_condition(pod: &mut Value) {
 /// Whether the pod counts as disrupted already, so that its eviction needs no budget.
 fn is_disrupted_already(pod: &Value) -> bool {
     pod["status"]["phase"] == "Pending" || is_terminal(pod)
+}
+
+/// Whether the pod is marked for deletion, and nothing holds it.
+fn is_being_removed(pod: &Value) -> bool {
+    let metadata = &pod["metadata"];
+    meta::is_being_deleted(pod)
+        && metadata["deletionGracePeriodSeconds"] == 0
+        && metadata["finalizers"].as_array().is_none_or(Vec::is_empty)
+}
+
+/// Deletes the pod only in this version, unless the client names one.
+fn bind_to_version(options: &mut DeleteOptions, pod: &Value) {
+    let version = meta::resource_version(pod).to_owned();
+    options.resource_version.get_or_insert(version);
 }
 
 fn is_terminal(pod: &Value) -> bool {

@@ -145,11 +145,37 @@ mod tests {
             panic!("the pod is not marked");
         };
         assert!(meta::is_being_deleted(registry.get(&target).unwrap().value()));
+        let second = registry.evict(&target, &deletion);
+        assert_eq!(second.err().map(|error| error.code), Some(404));
         registry.remove_pod(evicted);
 
         create_pod(&registry);
         let deleted = registry.delete(&target, &deletion);
         assert!(matches!(deleted, Ok(DeleteResult::Deleted(_))));
         assert_eq!(registry.get(&target).unwrap_err().code, 404);
+    }
+
+    #[test]
+    fn one_of_racing_evictions_succeeds_and_the_others_find_no_pod() {
+        let registry = Registry::for_tests(vec![]);
+        for _ in 0..50 {
+            let target = create_pod(&registry);
+            let outcomes: Vec<Result<MarkedPod, u16>> = std::thread::scope(|scope| {
+                let evict = || match registry.evict(&target, &DeleteOptions::default()) {
+                    Ok(Eviction::Evicted(Some(pod))) => Ok(pod),
+                    Ok(_) => Err(200),
+                    Err(error) => Err(error.code),
+                };
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(evict)).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            let (evicted, others): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+            let codes: Vec<u16> = others.into_iter().filter_map(Result::err).collect();
+            assert_eq!((evicted.len(), codes), (1, vec![404; 3]));
+            for pod in evicted.into_iter().flatten() {
+                registry.remove_pod(pod);
+            }
+            assert_eq!(registry.get(&target).unwrap_err().code, 404);
+        }
     }
 }
