@@ -4,6 +4,7 @@ use super::{ResourceAttributes, User};
 use crate::selectors::LabelSelector;
 use crate::storage::{Object, Store};
 use serde_json::Value;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -84,26 +85,32 @@ pub(super) fn role_rules(store: &Store, reference: &Value, namespace: &str) -> O
         Some("Role") => store.get(&format!("roles.{GROUP}"), &Store::key(namespace, name)),
         _ => store.get(&format!("clusterroles.{GROUP}"), name),
     }?;
-    let mut rules = role.value()["rules"].as_array().cloned().unwrap_or_default();
-    // An aggregated role has the rules of the roles that it selects.
-    let selectors = role.value()["aggregationRule"]["clusterRoleSelectors"].as_array();
+    let mut rules = vec![];
+    add_rules(store, &role, &mut HashSet::new(), &mut rules);
+    Some(rules)
+}
+
+/// Adds the rules of a role. An aggregated role also has the rules of the roles that it selects, which may select it in turn.
+fn add_rules(store: &Store, role: &Object, seen: &mut HashSet<String>, rules: &mut Vec<Value>) {
+    let role = role.value();
+    if !seen.insert(crate::meta::name(role).to_owned()) {
+        return;
+    }
+    rules.extend(role["rules"].as_array().into_iter().flatten().cloned());
+    let selectors = role["aggregationRule"]["clusterRoleSelectors"].as_array();
     let selectors: Vec<LabelSelector> = selectors
         .into_iter()
         .flatten()
         .filter_map(LabelSelector::from_value)
         .collect();
-    if !selectors.is_empty() {
-        for part in rbac_objects(store, "clusterroles", "") {
-            if selectors.iter().any(|selector| selector.matches(part.value())) {
-                let reference =
-                    serde_json::json!({ "kind": "ClusterRole", "name": crate::meta::name(part.value()) });
-                if crate::meta::name(part.value()) != name {
-                    rules.extend(role_rules(store, &reference, "").unwrap_or_default());
-                }
-            }
+    if selectors.is_empty() {
+        return;
+    }
+    for part in rbac_objects(store, "clusterroles", "") {
+        if selectors.iter().any(|selector| selector.matches(part.value())) {
+            add_rules(store, &part, seen, rules);
         }
     }
-    Some(rules)
 }
 
 fn subject_matches(user: &User, subject: &Value, namespace: &str) -> bool {
@@ -227,5 +234,26 @@ mod tests {
         assert!(allows(&store, &user, &access("list", "anything/at-all", "m", "")).is_some());
         assert!(allows_path(&store, &user, "get", "/healthz/ping").is_some());
         assert_eq!(allows_path(&store, &user, "get", "/version"), None);
+    }
+
+    #[test]
+    fn aggregated_roles_may_select_each_other() {
+        let store = Store::default();
+        for (name, selected, verb) in [("a", "b", "get"), ("b", "c", "list"), ("c", "a", "watch")] {
+            let role = json!({
+                "metadata": { "name": name, "labels": { "is": name } },
+                "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": [verb] }],
+                "aggregationRule": { "clusterRoleSelectors": [{ "matchLabels": { "is": selected } }, {}] },
+            });
+            store
+                .create(&format!("clusterroles.{GROUP}"), name, role)
+                .unwrap();
+        }
+        for name in ["a", "b", "c"] {
+            let rules = role_rules(&store, &json!({ "kind": "ClusterRole", "name": name }), "").unwrap();
+            let mut verbs: Vec<&str> = rules.iter().flat_map(|rule| strings(&rule["verbs"])).collect();
+            verbs.sort_unstable();
+            assert_eq!(verbs, ["get", "list", "watch"], "{name}");
+        }
     }
 }
