@@ -159,7 +159,7 @@ fn check_metadata_default(
     let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
     let why = match texts.as_slice() {
         [] => {
-            errors.extend(violations(default, schema, path));
+            errors.extend(violations(default, schema, false, path));
             return;
         }
         [text] => text.clone(),
@@ -173,7 +173,7 @@ fn check_default(schema: &Value, is_resource: bool, path: &str, errors: &mut Vec
     let mut default = schema["default"].clone();
     let mut found = decode_and_check(&mut default, &as_resource(schema, is_resource), path);
     if found.is_empty() {
-        found = violations(&default, schema, path);
+        found = violations(&default, schema, is_resource, path);
     }
     errors.append(&mut found);
 }
@@ -188,30 +188,36 @@ fn decode_and_check(value: &mut Value, schema: &Value, path: &str) -> Vec<FieldE
     errors
 }
 
-/// Returns what is wrong with a default by its schema.
-fn violations(default: &Value, schema: &Value, path: &str) -> Vec<FieldError> {
+/// Returns what is wrong with a default by its schema, which may be that of a whole resource.
+fn violations(default: &Value, schema: &Value, is_resource: bool, path: &str) -> Vec<FieldError> {
     let mut patterns = validate::Patterns::new();
     validate::patterns(schema, &mut patterns);
-    let validator = validate::Validator { patterns: &patterns };
+    let validator = validate::Validator {
+        patterns: &patterns,
+        keeps_formats: true,
+    };
     let mut found = validator
         .validate(default, None, &without_int_or_string(schema), "")
         .errors;
-    if found.is_empty() {
-        found = rule_violations(default, schema);
+    let is_of_rules = found.is_empty();
+    if is_of_rules {
+        found = rule_violations(default, schema, is_resource);
     }
     for error in &mut found {
         error.field = match error.field.as_str() {
             "<nil>" => path.to_owned(),
+            // Other errors have a dot before an index or a key, too.
+            field if is_of_rules && field.starts_with('[') => format!("{path}{field}"),
             field => format!("{path}.{field}"),
         };
     }
     found
 }
 
-/// Returns the rules that a default violates, whether it was there before or not. Rules that fail to evaluate are not reported: kube-cel may
-/// lack their functions.
-fn rule_violations(default: &Value, schema: &Value) -> Vec<FieldError> {
-    let Some(rules) = Rules::compile(schema) else {
+/// Returns the rules that are invalid, or that a default violates, whether it was there before or not. Rules that fail to evaluate for another
+/// reason than the default's type are not reported: kube-cel may lack their functions.
+fn rule_violations(default: &Value, schema: &Value, is_resource: bool) -> Vec<FieldError> {
+    let Some(rules) = Rules::compile_checked(schema, is_resource) else {
         return Vec::new();
     };
     for old in [Some(default), None] {
@@ -219,7 +225,9 @@ fn rule_violations(default: &Value, schema: &Value) -> Vec<FieldError> {
         rules.check(default, old, schema, &mut found);
         let violations = found.errors.into_iter().chain(found.unchanged);
         let violations: Vec<FieldError> = violations
-            .filter(|error| !error.detail.contains(" evaluating rule: "))
+            .filter(|error| {
+                !error.detail.contains(" evaluating rule: ") || error.detail.starts_with("invalid data, ")
+            })
             .collect();
         if !violations.is_empty() {
             return violations;

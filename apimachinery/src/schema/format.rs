@@ -47,42 +47,6 @@ pub fn is_recognized_format(format: &str, schema_type: &str) -> bool {
     }
 }
 
-/// Whether kube-apiserver knows a format, of texts or of numbers.
-pub(super) fn is_known(format: &str) -> bool {
-    const FORMATS: [&str; 28] = [
-        "bsonobjectid",
-        "byte",
-        "cidr",
-        "creditcard",
-        "date",
-        "datetime",
-        "double",
-        "duration",
-        "email",
-        "float",
-        "hexcolor",
-        "hostname",
-        "int32",
-        "int64",
-        "ipv4",
-        "ipv6",
-        "isbn",
-        "isbn10",
-        "isbn13",
-        "mac",
-        "password",
-        "rgbcolor",
-        "ssn",
-        "uri",
-        "uuid",
-        "uuid3",
-        "uuid4",
-        "uuid5",
-    ];
-    let format = format.replace('-', "");
-    FORMATS.contains(&format.as_str())
-}
-
 /// Whether a string has a format. True for unknown formats.
 pub(super) fn has_format(text: &str, format: &str) -> bool {
     match format.replace('-', "").as_str() {

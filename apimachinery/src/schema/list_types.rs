@@ -80,9 +80,11 @@ fn check_set(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let is_atomic = *kind == "atomic" || (field == "x-kubernetes-list-type" && kind.is_null());
     if !is_atomic {
         let detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
+        // The real server shows the list type of objects, too.
+        let shown = items["x-kubernetes-list-type"].clone();
         errors.push(FieldError::invalid(
             &format!("{path}.items.{field}"),
-            kind.clone(),
+            shown,
             detail,
         ));
     }

@@ -1,5 +1,6 @@
 //! Lists of type set or map: duplicates, and correlation of old and new items.
 
+use super::shown::showing;
 use crate::field::FieldError;
 use serde_json::{Map, Value};
 
@@ -35,11 +36,8 @@ pub(super) fn duplicates(value: &Value, schema: &Value, path: &str, errors: &mut
                         items.iter().enumerate().find(|(_, item)| is_scalar_or_list(item))
                     {
                         let why = "must be an object for an array of list-type map";
-                        errors.push(FieldError::invalid(
-                            &format!("{path}[{index}]"),
-                            item.clone(),
-                            why,
-                        ));
+                        let error = FieldError::invalid(&format!("{path}[{index}]"), Value::Null, why);
+                        errors.push(showing(error, item));
                     } else {
                         let keys: Vec<Value> = items.iter().map(|item| key(item, schema)).collect();
                         report(&keys, path, errors);
@@ -58,7 +56,8 @@ pub(super) fn duplicates(value: &Value, schema: &Value, path: &str, errors: &mut
 fn report(items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
     for (index, item) in items.iter().enumerate() {
         if items[..index].iter().filter(|other| *other == item).count() == 1 {
-            errors.push(FieldError::duplicate(&format!("{path}[{index}]"), item.clone()));
+            let error = FieldError::duplicate(&format!("{path}[{index}]"), Value::Null);
+            errors.push(showing(error, item));
         }
     }
 }

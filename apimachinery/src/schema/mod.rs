@@ -8,6 +8,7 @@ mod completeness;
 mod defaults;
 mod email;
 mod embedded_resources;
+mod enumeration;
 mod field_path;
 mod format;
 mod list_types;
@@ -30,7 +31,9 @@ mod rules;
 mod rules;
 mod schema_checks;
 mod schema_type;
+mod shown;
 mod structural;
+mod type_check;
 mod unchanged;
 mod validate;
 #[cfg(feature = "cel")]
@@ -173,6 +176,7 @@ impl Schema {
     fn validator(&self) -> Validator<'_> {
         Validator {
             patterns: &self.patterns,
+            keeps_formats: false,
         }
     }
 

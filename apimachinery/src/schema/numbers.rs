@@ -15,13 +15,18 @@ const END_OF_FLOATS: f64 = 3.402_823_567_797_336_6e38;
 
 /// Returns what is wrong with a number of a schema that allows these types.
 pub(super) fn errors(number: &Number, schema: &Value, types: &[&str], path: &str) -> Vec<FieldError> {
+    let ty = match *types {
+        [ty] => ty,
+        _ => "",
+    };
+    let format = schema["format"].as_str().unwrap_or_default();
     let mut checks = Checks {
         number,
-        ty: match *types {
-            [ty] => ty,
+        ty,
+        format: match (ty, format) {
+            ("integer", "int32" | "int64") | ("number", "float" | "double") => format,
             _ => "",
         },
-        format: schema["format"].as_str().unwrap_or_default(),
         path,
         is_float: false,
         errors: Vec::new(),
@@ -154,10 +159,10 @@ impl Checks<'_> {
     }
 
     fn report_range(&mut self, name: &str) {
-        let with = if ["int32", "int64", "float", "double"].contains(&self.format) {
-            format!("with format {}", self.format)
-        } else {
+        let with = if self.format.is_empty() {
             "(default format)".to_owned()
+        } else {
+            format!("with format {}", self.format)
         };
         let why = format!("{name} value must be of type {} {with} in {}", self.ty, self.path);
         self.errors.push(FieldError::invalid("", "", why));
@@ -175,7 +180,7 @@ impl Checks<'_> {
 }
 
 /// Converts a float as Go does: without its fraction, and all that is out of range to the smallest integer.
-fn as_integer(number: f64) -> i64 {
+pub(super) fn as_integer(number: f64) -> i64 {
     if !(-END_OF_INTEGERS..END_OF_INTEGERS).contains(&number) {
         return i64::MIN;
     }

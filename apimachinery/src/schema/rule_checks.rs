@@ -2,6 +2,7 @@
 
 use super::field_path;
 use super::rule_costs::RuleCosts;
+use super::structural::is_convertible;
 use crate::cel;
 use crate::field::FieldError;
 use serde_json::Value;
@@ -61,7 +62,9 @@ pub(super) fn check_texts(schema: &Value, path: &str, errors: &mut Vec<FieldErro
         if has_lines(text("fieldPath")) {
             refuse(ONE_LINE);
         }
-        if !text("fieldPath").is_empty() && !field_path::names_field(schema, text("fieldPath")) {
+        // The real server looks for the field in the structural schema only.
+        let is_known = field_path::names_field(schema, text("fieldPath")) || !is_convertible(schema);
+        if !text("fieldPath").is_empty() && !is_known {
             refuse("must be a valid path");
         }
     }

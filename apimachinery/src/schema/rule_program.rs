@@ -24,6 +24,8 @@ pub(super) struct RuleProgram {
     /// An error says why it does not compile.
     rule: Result<(Expression, Depth), String>,
     message: Option<(Expression, Depth)>,
+    /// Whether the rule reads the value.
+    reads_self: bool,
     /// Whether the rule compares with the old value.
     reads_old: bool,
     old_is_optional: bool,
@@ -56,13 +58,22 @@ impl RuleProgram {
             Some(Ok(message)) => (compiled, Some(message)),
             None => (compiled, None),
         };
-        let compiled = rule.as_ref();
+        let reads = |name: &str| {
+            let compiled = rule.as_ref();
+            compiled.is_ok_and(|(rule, _)| rule.references().has_variable(name))
+        };
         Self {
-            reads_old: compiled.is_ok_and(|(rule, _)| rule.references().has_variable("oldSelf")),
+            reads_self: reads("self"),
+            reads_old: reads("oldSelf"),
             rule,
             message,
             old_is_optional,
         }
+    }
+
+    /// Whether the rule reads the value.
+    pub(super) fn reads_self(&self) -> bool {
+        self.reads_self
     }
 
     /// Whether the rule compares with the old value.

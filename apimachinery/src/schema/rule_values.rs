@@ -2,6 +2,7 @@
 
 use super::format::{duration_in_words, is_go_duration};
 use crate::cel::escaped;
+use crate::go_format;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube_cel::cel::objects::{Key, Map};
@@ -36,6 +37,31 @@ pub(super) fn to_cel(value: &Value, schema: &Value) -> CelValue {
             CelValue::Map(Map { map: Arc::new(map) })
         }
     }
+}
+
+/// Returns the error that rules read instead of a value that is not of its schema's type: schemas also accept a float without a fraction as an
+/// integer, and any default of an integer or string.
+pub(super) fn invalid_data(value: &Value, schema: &Value) -> Option<String> {
+    if schema["x-kubernetes-int-or-string"] == true {
+        let is_valid = value.is_string() || value.is_i64();
+        let why = "invalid data, expected XIntOrString value to be either a string or integer";
+        return (!is_valid).then(|| why.to_owned());
+    }
+    let ty = schema["type"].as_str()?;
+    let (is_valid, expected) = match ty {
+        "object" => (value.is_object(), "a map"),
+        "array" => (value.is_array(), "an array"),
+        "string" => (value.is_string(), "string"),
+        "number" => (value.is_number(), "float"),
+        "integer" => (value.is_i64(), "int"),
+        "boolean" => (value.is_boolean(), "bool"),
+        _ => return None,
+    };
+    let rest = match ty {
+        "object" | "array" => format!(" for the provided schema with type={ty}"),
+        _ => format!(", got {}", go_format::type_name(value)),
+    };
+    (!is_valid).then(|| format!("invalid data, expected {expected}{rest}"))
 }
 
 fn number_to_cel(number: &Number) -> CelValue {

@@ -12,11 +12,11 @@
 //! - Keys of maps are texts, numbers and booleans only, and durations are added to times, not times to durations.
 
 use super::rule_program::{RuleProgram, Violation};
+use super::shown::showing;
 use super::unchanged::Correlation;
 use super::{Violations, field_path, lists, rule_text, rule_values, value_types};
-use crate::cel::{OVER_BUDGET, OVER_COST};
+use crate::cel::{OVER_BUDGET, OVER_COST, check_rule};
 use crate::field::FieldError;
-use crate::types::floats_to_integers;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -46,23 +46,33 @@ struct Rule {
     reason: String,
     field_path: String,
     program: RuleProgram,
+    /// Why the rule is invalid, if that is checked.
+    refused: Option<String>,
 }
 
 impl Rules {
     /// Compiles the rules of a schema of whole objects; none if it has no rules.
     pub(super) fn compile(schema: &Value) -> Option<Self> {
-        Self::compile_typed(schema, Some(schema))
+        Self::compile_typed(schema, Some(schema), None)
+    }
+
+    /// Compiles rules that may be invalid. `is_object` marks the schema of a whole object.
+    pub(super) fn compile_checked(schema: &Value, is_object: bool) -> Option<Self> {
+        Self::compile_typed(schema, Some(schema), Some(is_object))
     }
 
     /// Compiles the rules of a schema. `typed` is the schema that describes the type of its values for rules: none if they have none. Rules of
-    /// fields without a type are ignored.
-    fn compile_typed(schema: &Value, typed: Option<&Value>) -> Option<Self> {
+    /// fields without a type are ignored. If the rules are checked, `checked` says whether the schema is that of a whole object.
+    fn compile_typed(schema: &Value, typed: Option<&Value>, checked: Option<bool>) -> Option<Self> {
         // Indexing a missing sub-schema gives null, and so on forever.
         if !schema.is_object() {
             return None;
         }
         let elements = typed.and_then(value_types::elements);
-        let compile_nested = |schema: &Value| Self::compile_typed(schema, elements).map(Box::new);
+        let checked_below =
+            |schema: &Value| checked.map(|_| schema["x-kubernetes-embedded-resource"] == true);
+        let compile_nested =
+            |schema: &Value| Self::compile_typed(schema, elements, checked_below(schema)).map(Box::new);
         let properties = schema["properties"].as_object().into_iter().flatten();
         let properties = properties.filter(|(name, schema)| {
             let has_fields = typed.is_some_and(value_types::has_fields) || !value_types::is_escapable(name);
@@ -72,13 +82,16 @@ impl Rules {
             .as_array()
             .into_iter()
             .flatten()
-            .map(|rule| Rule::compile(rule, schema))
+            .map(|rule| Rule::compile(rule, schema, checked))
             .collect();
         let rules = Self {
             is_untyped: typed.is_none() && !own.is_empty(),
             own,
             properties: properties
-                .filter_map(|(name, schema)| Some((name.clone(), Self::compile_typed(schema, Some(schema))?)))
+                .filter_map(|(name, schema)| {
+                    let rules = Self::compile_typed(schema, Some(schema), checked_below(schema))?;
+                    Some((name.clone(), rules))
+                })
                 .collect(),
             values: compile_nested(&schema["additionalProperties"]),
             items: compile_nested(&schema["items"]),
@@ -92,11 +105,7 @@ impl Rules {
 
     /// Adds what the object violates.
     pub(super) fn check(&self, object: &Value, old: Option<&Value>, schema: &Value, found: &mut Violations) {
-        let (object, old) = (
-            with_doubles(object, schema),
-            old.map(|old| with_doubles(old, schema)),
-        );
-        self.visit(&object, old.as_ref(), None, schema, "", found);
+        self.visit(object, old, None, schema, "", found);
     }
 
     /// Evaluates the rules of a value and of what it contains. A value without a corresponding old one is unchanged if the nearest value
@@ -116,35 +125,13 @@ impl Rules {
         let nearest = old.map(|old| Correlation { value, old, schema }).or(around);
         let old = old.filter(|old| !old.is_null());
         if self.is_untyped {
-            let ty = schema["type"].as_str().unwrap_or_default();
-            found.errors.push(FieldError::invalid(path, ty, UNTYPED));
+            found
+                .errors
+                .push(FieldError::invalid(path, type_name(schema), UNTYPED));
         } else if !self.own.is_empty() {
-            let shown = rule_values::to_cel(value, schema);
-            let reads_old = self.own.iter().any(|rule| rule.program.reads_old());
-            let old = old.map(|old| {
-                if reads_old {
-                    rule_values::to_cel(&lists::in_order_of(value, old, schema), schema)
-                } else {
-                    rule_values::to_cel(old, schema)
-                }
-            });
-            for rule in &self.own {
-                let Some(violation) = rule.program.evaluate(&shown, old.as_ref(), &mut found.steps) else {
-                    continue;
-                };
-                let error = rule.error(&violation, value, schema, path);
-                if matches!(violation, Violation::OverCost | Violation::OverBudget) {
-                    found.errors.push(error);
-                    found.is_over_cost = true;
-                    return;
-                }
-                // Rules that compare with the old value are about the change.
-                let ratchets = !rule.program.reads_old() && matches!(violation, Violation::False(_));
-                if ratchets && nearest.is_some_and(Correlation::is_unchanged) {
-                    found.unchanged.push(error);
-                } else {
-                    found.errors.push(error);
-                }
+            self.check_own(value, old, nearest, schema, path, found);
+            if found.is_over_cost {
+                return;
             }
         }
         match value {
@@ -185,10 +172,62 @@ impl Rules {
             _ => {}
         }
     }
+
+    /// Evaluates the rules of a value itself. Nothing else is evaluated after one that is too expensive.
+    fn check_own(
+        &self,
+        value: &Value,
+        old: Option<&Value>,
+        nearest: Option<Correlation<'_>>,
+        schema: &Value,
+        path: &str,
+        found: &mut Violations,
+    ) {
+        let with_doubles = |value: &Value| with_doubles(value, schema);
+        let shown = rule_values::to_cel(&with_doubles(value), schema);
+        let invalid = rule_values::invalid_data(value, schema);
+        let reads_old = self.own.iter().any(|rule| rule.program.reads_old());
+        let old = old.map(|old| {
+            let old = with_doubles(old);
+            if reads_old {
+                rule_values::to_cel(&lists::in_order_of(&with_doubles(value), &old, schema), schema)
+            } else {
+                rule_values::to_cel(&old, schema)
+            }
+        });
+        for rule in &self.own {
+            if let Some(why) = &rule.refused {
+                let (ty, why) = (type_name(schema), format!("rule compile error: {why}"));
+                found.errors.push(FieldError::invalid(path, ty, why));
+                continue;
+            }
+            let is_evaluated = old.is_some() || !rule.program.reads_old();
+            let violation = match &invalid {
+                Some(why) if is_evaluated && rule.program.reads_self() => {
+                    Some(Violation::Failed(why.clone()))
+                }
+                _ => rule.program.evaluate(&shown, old.as_ref(), &mut found.steps),
+            };
+            let Some(violation) = violation else { continue };
+            let error = rule.error(&violation, value, schema, path);
+            if matches!(violation, Violation::OverCost | Violation::OverBudget) {
+                found.errors.push(error);
+                found.is_over_cost = true;
+                return;
+            }
+            // Rules that compare with the old value are about the change.
+            let ratchets = !rule.program.reads_old() && matches!(violation, Violation::False(_));
+            if ratchets && nearest.is_some_and(Correlation::is_unchanged) {
+                found.unchanged.push(error);
+            } else {
+                found.errors.push(error);
+            }
+        }
+    }
 }
 
 impl Rule {
-    fn compile(rule: &Value, schema: &Value) -> Self {
+    fn compile(rule: &Value, schema: &Value, checked: Option<bool>) -> Self {
         let text = |name: &str| rule[name].as_str().unwrap_or_default().trim().to_owned();
         let old_is_optional = rule["optionalOldSelf"] == true;
         let expression = |name: &str| {
@@ -201,7 +240,9 @@ impl Rule {
             old_is_optional,
             schema,
         );
+        let checked = checked.filter(|_| !text("rule").is_empty());
         Self {
+            refused: checked.and_then(|is_object| check_rule(rule, "rule", schema, is_object).err()),
             text: text("rule"),
             message: text("message"),
             reason: text("reason"),
@@ -231,18 +272,15 @@ impl Rule {
             Violation::Failed(why) => return self.evaluation_error(why, schema, path),
             Violation::OverCost => return self.cost_error(schema, path),
             Violation::OverBudget => {
-                let ty = schema["type"].as_str().unwrap_or_default();
-                return FieldError::invalid(path, ty, OVER_BUDGET);
+                return FieldError::invalid(path, type_name(schema), OVER_BUDGET);
             }
         };
-        let mut value = value.clone();
-        floats_to_integers(&mut value);
         let path = format!("{path}{}", self.field_path);
         let path = path.strip_prefix('.').unwrap_or(&path);
         let error = match self.reason.as_str() {
             "FieldValueRequired" => FieldError::required(path, message),
             "FieldValueForbidden" => FieldError::forbidden(path, message),
-            "FieldValueDuplicate" => FieldError::duplicate(path, value.clone()),
+            "FieldValueDuplicate" => showing(FieldError::duplicate(path, Value::Null), value),
             _ => FieldError::invalid(path, value.clone(), message),
         };
         if value.is_object() || value.is_array() {
@@ -262,7 +300,7 @@ impl Rule {
     }
 
     fn cost_error(&self, schema: &Value, path: &str) -> FieldError {
-        let ty = schema["type"].as_str().unwrap_or_default();
+        let ty = type_name(schema);
         let message = format!(
             "'{OVER_COST}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
             self.title()
@@ -271,11 +309,16 @@ impl Rule {
     }
 
     fn evaluation_error(&self, why: &str, schema: &Value, path: &str) -> FieldError {
-        let ty = schema["type"].as_str().unwrap_or_default();
+        let ty = type_name(schema);
         let rule = self.title();
         let message = rule_text::as_written(why, &self.text);
         FieldError::invalid(path, ty, format!("{message} evaluating rule: {rule}"))
     }
+}
+
+/// Returns the type of a schema, which errors show instead of a value; empty if it has none.
+fn type_name(schema: &Value) -> &str {
+    schema["type"].as_str().unwrap_or_default()
 }
 
 /// Converts whole numbers to floats where the schema's type is `number`: CEL treats 2 and 2.0 as different types.

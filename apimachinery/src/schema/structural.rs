@@ -52,7 +52,7 @@ pub fn check_structural(schema: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// True if neither the schema nor those within it use what structural schemas cannot express.
-fn is_convertible(schema: &Value) -> bool {
+pub(super) fn is_convertible(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else {
         return true;
     };

@@ -1,8 +1,9 @@
 //! Validation of values against a schema, with the messages of the real server.
 
-use super::format::{has_format, is_known};
+use super::enumeration;
 use super::lists;
 use super::numbers;
+use super::type_check::AllowedTypes;
 use super::unchanged::Correlation;
 use crate::field::FieldError;
 use crate::go_regexp;
@@ -31,6 +32,8 @@ pub(super) fn patterns(schema: &Value, found: &mut Patterns) {
 
 pub(super) struct Validator<'a> {
     pub(super) patterns: &'a Patterns,
+    /// Whether formats count that the type of a schema does not have: they do for defaults, but not for objects.
+    pub(super) keeps_formats: bool,
 }
 
 /// The errors of a value, and the number of schema keywords visited: if all alternatives fail, the one that got furthest is reported.
@@ -77,31 +80,27 @@ impl Validator<'_> {
             visited: 1,
             ..ValidationResult::default()
         };
-        let types = types(schema);
-        result.errors.extend(type_error(value, schema, &types, path));
+        let allowed = AllowedTypes::of(schema, self.keeps_formats);
+        result.errors.extend(allowed.type_error(value, path));
         if value.is_null() {
-            result.errors.extend(enum_error(value, schema, path));
+            result.errors.extend(enumeration::error(value, schema, path));
             return result;
         }
         self.combinations(value, schema, path, &mut result);
         match value {
             Value::String(text) => {
                 result.errors.extend(self.string_error(text, schema, path));
-                if let Some(format) = string_format(schema, &types).filter(|format| !has_format(text, format))
-                {
-                    let message = format!("{path} in body must be of type {format}: {text:?}");
-                    result
-                        .errors
-                        .push(FieldError::type_invalid(path, text.as_str(), message));
-                }
+                result.errors.extend(allowed.format_error(text, path));
             }
-            Value::Number(number) => result
-                .errors
-                .extend(numbers::errors(number, schema, &types, path)),
+            Value::Number(number) => {
+                result
+                    .errors
+                    .extend(numbers::errors(number, schema, &allowed.types, path));
+            }
             Value::Array(items) => self.array(items, old, schema, path, &mut result),
             _ => {}
         }
-        result.errors.extend(enum_error(value, schema, path));
+        result.errors.extend(enumeration::error(value, schema, path));
         if let Value::Object(fields) = value {
             self.object(fields, old, schema, path, &mut result);
         }
@@ -173,11 +172,11 @@ impl Validator<'_> {
 
     /// Returns the first error of a string.
     fn string_error(&self, text: &str, schema: &Value, path: &str) -> Option<FieldError> {
-        let length = text.chars().count() as u64;
-        if let Some(max) = schema["maxLength"].as_u64().filter(|max| length > *max) {
-            return Some(FieldError::too_long(path, max));
+        let length = count(text.chars().count());
+        if let Some(max) = schema["maxLength"].as_i64().filter(|max| length > *max) {
+            return Some(too_long(path, max));
         }
-        if let Some(min) = schema["minLength"].as_u64().filter(|min| length < *min) {
+        if let Some(min) = schema["minLength"].as_i64().filter(|min| length < *min) {
             return Some(FieldError::invalid(
                 path,
                 text,
@@ -208,8 +207,8 @@ impl Validator<'_> {
             }
         }
         if let Some(min) = schema["minItems"]
-            .as_u64()
-            .filter(|min| (items.len() as u64) < *min)
+            .as_i64()
+            .filter(|min| count(items.len()) < *min)
         {
             result.errors.push(FieldError::invalid(
                 path,
@@ -218,10 +217,10 @@ impl Validator<'_> {
             ));
         }
         if let Some(max) = schema["maxItems"]
-            .as_u64()
-            .filter(|max| items.len() as u64 > *max)
+            .as_i64()
+            .filter(|max| count(items.len()) > *max)
         {
-            result.errors.push(FieldError::too_many(path, items.len(), max));
+            result.errors.push(too_many(path, items.len(), max));
         }
         if schema["uniqueItems"] == true
             && items
@@ -246,8 +245,8 @@ impl Validator<'_> {
         result: &mut ValidationResult,
     ) {
         if let Some(min) = schema["minProperties"]
-            .as_u64()
-            .filter(|min| (fields.len() as u64) < *min)
+            .as_i64()
+            .filter(|min| count(fields.len()) < *min)
         {
             let message = format!("{path} in body should have at least {min} properties");
             result
@@ -255,10 +254,10 @@ impl Validator<'_> {
                 .push(FieldError::invalid(path, fields.len(), message));
         }
         if let Some(max) = schema["maxProperties"]
-            .as_u64()
-            .filter(|max| fields.len() as u64 > *max)
+            .as_i64()
+            .filter(|max| count(fields.len()) > *max)
         {
-            result.errors.push(FieldError::too_many(path, fields.len(), max));
+            result.errors.push(too_many(path, fields.len(), max));
         }
         let below = |name: &str| {
             if path.is_empty() {
@@ -296,82 +295,29 @@ impl Validator<'_> {
     }
 }
 
-/// The types that a schema allows; empty if it does not restrict them.
-fn types(schema: &Value) -> Vec<&str> {
-    if schema["x-kubernetes-int-or-string"] == true {
-        return vec!["integer", "string"];
-    }
-    schema["type"]
-        .as_str()
-        .filter(|ty| !ty.is_empty())
-        .into_iter()
-        .collect()
+/// Returns the number of characters, items or fields as the bounds of schemas are: these may be negative.
+fn count(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-/// The format of strings, if the real server validates it.
-fn string_format<'a>(schema: &'a Value, types: &[&str]) -> Option<&'a str> {
-    schema["format"]
-        .as_str()
-        .filter(|format| !format.is_empty() && matches!(types, [] | ["string"]))
+fn too_long(path: &str, max: i64) -> FieldError {
+    u64::try_from(max).map_or_else(
+        |_| FieldError {
+            detail: "value is too long".to_owned(),
+            ..FieldError::too_long(path, 0)
+        },
+        |max| FieldError::too_long(path, max),
+    )
 }
 
-fn type_error(value: &Value, schema: &Value, types: &[&str], path: &str) -> Option<FieldError> {
-    let found = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    let allowed = match found {
-        "null" => schema["nullable"] == true,
-        "number" => {
-            types.contains(&"number")
-                || (types.contains(&"integer") && value.as_f64().is_some_and(numbers::is_whole))
-        }
-        "integer" => types.contains(&"integer") || types.contains(&"number"),
-        other => types.contains(&other),
-    };
-    if types.is_empty() || allowed {
-        return None;
-    }
-    if let Some(format) = schema["format"].as_str().filter(|format| is_known(format)) {
-        // kube-apiserver compares the format first, which texts and lists do not have.
-        match value {
-            Value::String(_) | Value::Array(_) if types.contains(&"string") => return None,
-            Value::Null | Value::String(_) | Value::Array(_) => {}
-            _ => {
-                let found = match found {
-                    "integer" => "int64",
-                    "number" => "float64",
-                    _ => "",
-                };
-                let message = format!("{path} in body must be of type {format}: \"{found}\"");
-                return Some(FieldError::type_invalid(path, found, message));
-            }
-        }
-    }
-    Some(FieldError::type_invalid(
-        path,
-        found,
-        format!("{path} in body must be of type {}: \"{found}\"", types.join(",")),
-    ))
-}
-
-fn enum_error(value: &Value, schema: &Value, path: &str) -> Option<FieldError> {
-    let allowed = schema["enum"].as_array().filter(|allowed| !allowed.is_empty())?;
-    let same = |other: &Value| {
-        other == value || (value.is_number() && other.as_f64().is_some() && other.as_f64() == value.as_f64())
-    };
-    if allowed.iter().any(|other| !other.is_null() && same(other)) {
-        return None;
-    }
-    let shown = allowed
-        .iter()
-        .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    Some(FieldError::not_supported(path, value.clone(), shown))
+fn too_many(path: &str, actual: usize, max: i64) -> FieldError {
+    u64::try_from(max).map_or_else(
+        |_| FieldError {
+            detail: "has too many items".to_owned(),
+            ..FieldError::too_many(path, actual, 0)
+        },
+        |max| FieldError::too_many(path, actual, max),
+    )
 }
 
 /// The additional error when rules were not evaluated because of earlier errors.

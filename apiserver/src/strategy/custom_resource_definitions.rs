@@ -1,5 +1,7 @@
 //! The strategy of CustomResourceDefinitions: default names and validation.
 
+mod root;
+
 use super::definition_version::{check_columns, check_deprecation_warning, check_scale};
 use super::selectable_fields;
 use crate::builtin;
@@ -8,6 +10,7 @@ use crate::crd::invalid_ca_bundle;
 use crate::meta::{self, names, text};
 use crate::schema::{check_structural, decode_defaults};
 use crate::status::Cause;
+use crate::types::ExplicitEmptyFields;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -72,7 +75,7 @@ pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
+pub(super) fn validate(object: &Value, old: Option<&Value>, empties: &ExplicitEmptyFields) -> Vec<Cause> {
     let mut causes = vec![];
     let spec = &object["spec"];
     let (group, plural) = (text(spec, "group"), text(&spec["names"], "plural"));
@@ -109,7 +112,7 @@ pub(super) fn validate(object: &Value, old: Option<&Value>) -> Vec<Cause> {
             causes.push(Cause::not_supported("spec.scope", &spec["scope"], &known));
         }
     }
-    check_versions(object, &mut causes);
+    check_versions(object, empties, &mut causes);
     let invalid_ca_bundle = check_ca_bundle(spec, old);
     let conversion = builtin::validate_conversion(
         &spec["conversion"],
@@ -169,10 +172,10 @@ fn check_preserve_unknown_fields(spec: &Value, old: Option<&Value>, causes: &mut
         let why = "must be false in order to use defaults in the schema";
         causes.push(Cause::invalid(FIELD, &spec["preserveUnknownFields"], why));
     }
-    let strategy = &spec["conversion"]["strategy"];
-    if strategy == "Webhook" {
+    let strategy = text(&spec["conversion"], "strategy");
+    if strategy != "None" {
         let why = format!("must be None if {FIELD} is true");
-        causes.push(Cause::invalid("spec.conversion.strategy", strategy, why));
+        causes.push(Cause::invalid("spec.conversion.strategy", &json!(strategy), why));
     }
 }
 
@@ -192,7 +195,7 @@ fn has_default(schema: &Value) -> bool {
         || branches.any(has_default)
 }
 
-fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
+fn check_versions(object: &Value, empties: &ExplicitEmptyFields, causes: &mut Vec<Cause>) {
     let mut refuse_all = |reason: &str| {
         let formatted = format!("Invalid value: {}: {reason}", format_versions(object));
         causes.push(Cause::new("FieldValueInvalid", "spec.versions", formatted));
@@ -229,11 +232,17 @@ fn check_versions(object: &Value, causes: &mut Vec<Cause>) {
         if let Some(parent) = shared.parent("subresources", at) {
             check_scale(version, &parent, causes);
         }
-        check_schema(object, version, at, &shared, causes);
+        check_schema(object, (at, version), empties, &shared, causes);
     }
 }
 
-fn check_schema(object: &Value, version: &Value, at: usize, shared: &SharedFields, causes: &mut Vec<Cause>) {
+fn check_schema(
+    object: &Value,
+    (at, version): (usize, &Value),
+    empties: &ExplicitEmptyFields,
+    shared: &SharedFields,
+    causes: &mut Vec<Cause>,
+) {
     let schema = &version["schema"]["openAPIV3Schema"];
     if schema.is_null() {
         let field = format!("spec.versions[{at}].schema.openAPIV3Schema");
@@ -250,53 +259,17 @@ fn check_schema(object: &Value, version: &Value, at: usize, shared: &SharedField
         let is_status_enabled = if shared.has("schema") {
             versions(object).any(has_status)
         } else {
-            has_status(version)
+            // Of several versions with the same name, the first counts.
+            versions(object)
+                .find(|other| other["name"] == version["name"])
+                .is_some_and(has_status)
         };
         if is_status_enabled {
-            check_root(schema, &path, causes);
+            let sent = format!("spec.versions[{at}].schema.openAPIV3Schema");
+            let is_empty = |name: &str| empties.contains(&format!("{sent}.{name}"));
+            root::check(schema, is_empty, &path, causes);
         }
         causes.extend(check_structural(schema, &path).into_iter().map(Cause::from));
-    }
-}
-
-/// What a schema may have at its root if the status is a subresource, which is validated by its own part of the schema.
-const ALLOWED_AT_ROOT: [&str; 22] = [
-    "description",
-    "type",
-    "format",
-    "title",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "maxLength",
-    "minLength",
-    "pattern",
-    "maxItems",
-    "minItems",
-    "uniqueItems",
-    "multipleOf",
-    "required",
-    "items",
-    "properties",
-    "externalDocs",
-    "example",
-    "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-validations",
-];
-
-fn check_root(schema: &Value, path: &str, causes: &mut Vec<Cause>) {
-    let keywords = schema.as_object().into_iter().flatten();
-    let mut set = keywords.filter(|(_, value)| !(value.is_null() || **value == false || **value == ""));
-    let ty = text(schema, "type");
-    if !ty.is_empty() && ty != "object" {
-        let why = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
-        causes.push(Cause::invalid(format!("{path}.type"), &schema["type"], why));
-    } else if set.any(|(name, _)| !ALLOWED_AT_ROOT.contains(&name.as_str())) {
-        let why = "only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern \
-                   MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields \
-                   XValidations] fields are allowed at the root of the schema if the status subresource is enabled";
-        causes.push(Cause::invalid(path, schema, why));
     }
 }
 
@@ -469,19 +442,24 @@ fn check_approval(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) 
 /// Requires selectable fields to be fields of the schema.
 fn check_selectable(version: &Value, path: &str, shared: &SharedFields, causes: &mut Vec<Cause>) {
     let fields = version["selectableFields"].as_array();
-    let is_at_top = shared.has("selectableFields");
-    if fields.is_some() && is_at_top != shared.has("schema") {
+    let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {
+        return;
+    };
+    let (is_at_top, schema) = (shared.has("selectableFields"), &version["schema"]);
+    let is_missing = if is_at_top {
+        schema.is_null()
+    } else {
+        schema["openAPIV3Schema"].is_null()
+    };
+    let path = format!("{path}.selectableFields");
+    if is_missing || is_at_top != shared.has("schema") {
         // kube-apiserver finds no schema, since it looks in the same place only. The texts are its own.
         let reason = if is_at_top {
             "may only be set when validations.schema is included"
         } else {
             "may only be set when `version.schema.openAPIV3Schema` is not included"
         };
-        let field = format!("{path}.selectableFields");
-        return causes.push(Cause::invalid(field, &json!(""), reason));
+        return causes.push(Cause::invalid(path, &json!(""), reason));
     }
-    if let Some(fields) = fields {
-        let schema = &version["schema"]["openAPIV3Schema"];
-        selectable_fields::check(fields, schema, &format!("{path}.selectableFields"), causes);
-    }
+    selectable_fields::check(fields, &schema["openAPIV3Schema"], &path, causes);
 }

@@ -43,7 +43,7 @@ const TEMPLATE_GENERATION_ANNOTATION: &str = "deprecated.daemonset.template.gene
 pub fn validate_definition(definition: &Value) -> Vec<Cause> {
     let mut definition = definition.clone();
     custom_resource_definitions::prepare(&mut definition, None);
-    custom_resource_definitions::validate(&definition, None)
+    custom_resource_definitions::validate(&definition, None, &ExplicitEmptyFields::default())
 }
 
 /// Applies the conversions of a kind at decoding, before field managers are recorded: the client owns the resulting fields.
@@ -137,13 +137,14 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
             let uid = json!(meta::uid(object));
             meta::metadata_mut(object).insert("name".into(), uid);
         }
+        ("", "ServiceAccount") => keep_names_of_secrets(object),
         ("apps", "DaemonSet") => set_template_generation(object, old),
         ("apps", "StatefulSet") => set_claim_template_type(object),
         ("batch", "Job") => jobs::prepare(object, old),
         ("", "ReplicationController") => default_labels_from_template(object),
         ("", "Node") => {
-            if old.is_none() {
-                // New nodes cannot have it.
+            if old.is_none_or(|old| old["spec"]["configSource"].is_null()) {
+                // Nodes that do not have it cannot get it.
                 meta::entry_mut(object, "spec").remove("configSource");
             }
             builtin::apply_defaults(&mut object["status"], &Type::named("core.v1.NodeStatus"));
@@ -177,6 +178,14 @@ pub(crate) fn drop_unpersisted_fields(kind: &Kind, object: &mut Value) {
                 endpoint.remove("deprecatedTopology");
             }
         }
+    }
+}
+
+/// Keeps only the names in the references to secrets of a ServiceAccount.
+fn keep_names_of_secrets(object: &mut Value) {
+    let secrets = object["secrets"].as_array_mut();
+    for secret in secrets.into_iter().flatten().filter_map(Value::as_object_mut) {
+        secret.retain(|field, _| field == "name");
     }
 }
 
@@ -317,7 +326,7 @@ pub(crate) fn validate(
         .map(Cause::from)
         .collect();
     if kind.kind == "CustomResourceDefinition" {
-        causes.extend(custom_resource_definitions::validate(object, old));
+        causes.extend(custom_resource_definitions::validate(object, old, explicit_empty));
     }
     causes
 }
