@@ -13,6 +13,9 @@ pub(super) fn prepare(service: &mut Value, old: Option<&Value>) {
     spec.entry("type").or_insert(json!("ClusterIP"));
     spec.entry("sessionAffinity").or_insert(json!("None"));
     let kind = spec["type"].as_str().unwrap_or_default().to_owned();
+    if kind == "ExternalName" {
+        list_cluster_ip(spec, old.map_or(&Value::Null, |old| &old["spec"]));
+    }
     if let Some(old) = old {
         drop_type_dependent_fields(spec, &old["spec"]);
     }
@@ -58,6 +61,18 @@ pub(super) fn prepare(service: &mut Value, old: Option<&Value>) {
     }
     if old.is_none() {
         service["status"] = json!({ "loadBalancer": {} });
+    }
+}
+
+/// Takes over a new `clusterIP` into `clusterIPs`, unless that changes, too. Of a service without cluster IPs, validation rejects the list.
+fn list_cluster_ip(spec: &mut Map<String, Value>, old: &Value) {
+    let address = spec.get("clusterIP").cloned().unwrap_or_default();
+    let list = spec.get("clusterIPs").unwrap_or(&Value::Null);
+    if address.as_str().is_some_and(|address| !address.is_empty())
+        && address != old["clusterIP"]
+        && *list == old["clusterIPs"]
+    {
+        spec.insert("clusterIPs".to_owned(), json!([address]));
     }
 }
 

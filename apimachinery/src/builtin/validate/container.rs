@@ -81,9 +81,9 @@ fn validate_ephemeral_containers(check: &mut Check, spec: &Value, path: &str, vo
             check.not_found(&format!("{path}.targetContainerName"), target);
         }
         for name in FORBIDDEN_FIELDS {
-            let value = &container[name];
-            if !value.is_null() && value.as_object().is_none_or(|fields| !fields.is_empty()) {
-                check.forbidden(&format!("{path}.{name}"), DETAIL);
+            let field = format!("{path}.{name}");
+            if is_set(check, &container[name], &field) {
+                check.forbidden(&field, DETAIL);
             }
         }
         for (mount, path) in items(container, "volumeMounts", &path) {
@@ -94,6 +94,18 @@ fn validate_ephemeral_containers(check: &mut Check, spec: &Value, path: &str, vo
             }
         }
     }
+}
+
+/// Whether a field of an ephemeral container has another value than Go's zero value: an empty list or map does, too.
+fn is_set(check: &Check, value: &Value, path: &str) -> bool {
+    let is_empty_at = |path: &str| check.explicit_empty.contains(path);
+    if !path.ends_with(".resources") {
+        return !value.is_null() || is_empty_at(path);
+    }
+    value.as_object().is_some_and(|fields| !fields.is_empty())
+        || ["limits", "requests", "claims"]
+            .iter()
+            .any(|list| is_empty_at(&format!("{path}.{list}")))
 }
 
 fn require_unique_name<'a>(

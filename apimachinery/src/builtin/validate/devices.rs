@@ -87,12 +87,9 @@ pub(super) fn validate_claim(check: &mut Check, claim: &Value, old: Option<&Valu
 
 pub(super) fn validate_template(check: &mut Check, template: &Value, old: Option<&Value>) {
     let spec = &template["spec"];
-    if old.is_some() {
-        check.apply(SPEC_IS_IMMUTABLE, template, old, "");
-        return;
-    }
     volume::validate_template_metadata(check, &spec["metadata"], "spec.metadata");
     validate_spec(check, &spec["spec"], "spec.spec");
+    check.apply(SPEC_IS_IMMUTABLE, template, old, "");
 }
 
 fn validate_spec(check: &mut Check, spec: &Value, path: &str) {

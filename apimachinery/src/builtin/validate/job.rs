@@ -76,9 +76,10 @@ fn validate_generated_selector(check: &mut Check, job: &Value) {
     }
     let labels = expected.map(|(label, value)| (label.to_owned(), value.into()));
     let labels = Value::Object(labels.into_iter().collect());
-    if !pod_template::matches(&spec["selector"], &labels) {
-        let selector = spec["selector"].clone();
-        check.invalid("spec.selector", selector, "`selector` not auto-generated");
+    let selector = &spec["selector"];
+    if pod_template::is_valid(selector) && !pod_template::matches(selector, &labels) {
+        let detail = "`selector` not auto-generated";
+        check.invalid("spec.selector", selector.clone(), detail);
     }
 }
 

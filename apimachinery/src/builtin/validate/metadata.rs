@@ -103,17 +103,23 @@ impl Check {
     fn validate_owner_references(&mut self, owner_references: &Value, path: &str) {
         let mut controller: Option<String> = None;
         for owner in array(owner_references) {
-            for (name, detail) in [
-                ("apiVersion", "version must not be empty"),
-                ("kind", "must not be empty"),
-                ("name", "must not be empty"),
-                ("uid", "must not be empty"),
-            ] {
+            let api_version = text(owner, "apiVersion");
+            let (group, version) = match api_version.split_once('/') {
+                None => ("", api_version),
+                // Go parses nothing with several slashes.
+                Some((_, rest)) if rest.contains('/') => ("", ""),
+                Some(parts) => parts,
+            };
+            if version.is_empty() {
+                let at = format!("{path}.apiVersion");
+                self.invalid(&at, api_version, "version must not be empty");
+            }
+            for name in ["kind", "name", "uid"] {
                 if text(owner, name).is_empty() {
-                    self.invalid(&format!("{path}.{name}"), "", detail);
+                    self.invalid(&format!("{path}.{name}"), "", "must not be empty");
                 }
             }
-            if (text(owner, "apiVersion"), text(owner, "kind")) == ("v1", "Event") {
+            if (group, version, text(owner, "kind")) == ("", "v1", "Event") {
                 let detail = "/v1, Kind=Event is disallowed from being an owner";
                 self.invalid(path, owner.clone(), detail);
             }

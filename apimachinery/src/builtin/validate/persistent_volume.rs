@@ -75,14 +75,60 @@ fn validate_persistent_volume_spec(check: &mut Check, spec: &Value, name: &str) 
     storage::validate_access_modes(check, spec, "spec", "");
     validate_capacity(check, &spec["capacity"]);
     check.apply(SPEC, spec, None, "spec");
-    validate_persistent_sources(check, spec, name);
-    if spec["persistentVolumeReclaimPolicy"] == "Recycle" && is_root(text(&spec["hostPath"], "path")) {
-        let detail = "may not be 'recycle' for a hostPath mount of '/'";
-        check.forbidden("spec.persistentVolumeReclaimPolicy", detail);
-    }
+    validate_persistent_sources(check, spec, name, "spec");
+    reject_recycled_root(check, spec, "spec");
     if spec["volumeAttributesClassName"].is_string() && !spec["csi"].is_object() {
         let detail = "has to be specified when using volumeAttributesClassName";
         check.required("spec.csi", detail);
+    }
+}
+
+/// Rejects a volume that would clear the root of a node when it is released.
+fn reject_recycled_root(check: &mut Check, spec: &Value, path: &str) {
+    if spec["persistentVolumeReclaimPolicy"] == "Recycle" && is_root(text(&spec["hostPath"], "path")) {
+        let detail = "may not be 'recycle' for a hostPath mount of '/'";
+        check.forbidden(&format!("{path}.persistentVolumeReclaimPolicy"), detail);
+    }
+}
+
+/// Validates a volume that is described inline, by a VolumeAttachment: a CSI driver's, without what concerns scheduling and claims.
+pub(super) fn validate_inline_volume(check: &mut Check, spec: &Value, path: &str) {
+    const NOT_INLINE: &str = "may not be specified in the context of inline volumes";
+    let at = |name: &str| format!("{path}.{name}");
+    if !spec["claimRef"].is_null() {
+        check.forbidden(&at("claimRef"), NOT_INLINE);
+    }
+    if fields(&spec["capacity"]).next().is_some() {
+        check.forbidden(&at("capacity"), NOT_INLINE);
+    }
+    if spec["csi"].is_null() {
+        let detail = "has to be specified in the context of inline volumes";
+        check.required(&at("csi"), detail);
+    }
+    storage::validate_access_modes(check, spec, path, "");
+    if !["", "Retain"].contains(&text(spec, "persistentVolumeReclaimPolicy")) {
+        let detail = "may only be Retain in the context of inline volumes";
+        check.forbidden(&at("persistentVolumeReclaimPolicy"), detail);
+    }
+    if !spec["nodeAffinity"].is_null() {
+        check.forbidden(&at("nodeAffinity"), NOT_INLINE);
+    }
+    // The node affinity, which is rejected, does not count as that of a local volume.
+    let mut without_affinity = spec.clone();
+    if let Some(fields) = without_affinity.as_object_mut() {
+        fields.remove("nodeAffinity");
+    }
+    validate_persistent_sources(check, &without_affinity, "", path);
+    reject_recycled_root(check, spec, path);
+    if !text(spec, "storageClassName").is_empty() {
+        check.forbidden(&at("storageClassName"), NOT_INLINE);
+    }
+    if spec["volumeMode"]
+        .as_str()
+        .is_some_and(|mode| mode != "Filesystem")
+    {
+        let detail = "may not specify volumeMode other than Filesystem in the context of inline volumes";
+        check.forbidden(&at("volumeMode"), detail);
     }
 }
 
@@ -106,7 +152,6 @@ fn validate_capacity(check: &mut Check, capacity: &Value) {
     }
 }
 
-/// Whether a path resolves to `/`.
 /// Whether an absolute path leads to the root.
 fn is_root(path: &str) -> bool {
     let mut depth = 0_usize;

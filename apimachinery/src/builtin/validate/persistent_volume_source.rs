@@ -43,13 +43,13 @@ const SECRET: Constraint = Constraint::Rules(&[
     ("namespace", Constraint::Named(names::label_errors)),
 ]);
 
-/// Requires exactly one source. `volume` is the name of the volume.
-pub(super) fn validate_persistent_sources(check: &mut Check, spec: &Value, volume: &str) {
+/// Requires exactly one source in the spec at this path. `volume` is the name of the volume.
+pub(super) fn validate_persistent_sources(check: &mut Check, spec: &Value, volume: &str, spec_path: &str) {
     let mut found = false;
     for (name, required_fields) in SOURCES.iter().filter(|(name, _)| spec[*name].is_object()) {
         if found && *name != "flexVolume" {
             let name = if *name == "cephfs" { "cephFS" } else { name };
-            check.forbidden(&format!("spec.{name}"), MULTIPLE_SOURCES);
+            check.forbidden(&format!("{spec_path}.{name}"), MULTIPLE_SOURCES);
             continue;
         }
         found = true;
@@ -59,31 +59,29 @@ pub(super) fn validate_persistent_sources(check: &mut Check, spec: &Value, volum
         } else {
             name
         };
-        let path = format!("spec.{path_name}");
+        let path = format!("{spec_path}.{path_name}");
         let source = &spec[*name];
         for required in *required_fields {
             check.require(&source[*required], &format!("{path}.{required}"));
         }
-        validate_persistent_source(check, spec, name, volume, &path);
+        validate_persistent_source(check, source, name, volume, &path);
+        if *name == "local" && !spec["nodeAffinity"].is_object() {
+            let detail = "Local volume requires node affinity";
+            check.required(&format!("{spec_path}.nodeAffinity"), detail);
+        }
     }
     if !found {
-        check.required("spec", "must specify a volume type");
+        check.required(spec_path, "must specify a volume type");
     }
 }
 
 /// Validates a source beyond its required fields.
-fn validate_persistent_source(check: &mut Check, spec: &Value, name: &str, volume: &str, path: &str) {
-    let source = &spec[name];
+fn validate_persistent_source(check: &mut Check, source: &Value, name: &str, volume: &str, path: &str) {
     let source_path = text(source, "path");
     let field = format!("{path}.path");
     match name {
         "hostPath" if !source_path.is_empty() => super::volume::validate_host_path(check, source, path),
-        "local" => {
-            check.reject_backsteps(source_path, &field);
-            if !spec["nodeAffinity"].is_object() {
-                check.required("spec.nodeAffinity", "Local volume requires node affinity");
-            }
-        }
+        "local" => check.reject_backsteps(source_path, &field),
         "csi" => check.apply(CSI, source, None, path),
         _ => volume_source::validate_source(check, name, source, Some(volume), path),
     }

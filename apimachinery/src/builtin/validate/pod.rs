@@ -106,6 +106,7 @@ fn validate_pod_spec(check: &mut Check, spec: &Value, pod: Option<&Value>, path:
     resources::validate_pod_level_resources(check, spec, path);
     validate_host_network_ports(check, spec, pod.is_some(), path);
     check.apply(POD_SPEC, spec, None, path);
+    resources::validate_overhead(check, &spec["overhead"], &format!("{path}.overhead"));
     security::validate_pod_security_context(check, spec, path);
     scheduling::validate_affinity(check, spec, path);
     dns::validate_dns_config(check, spec, &format!("{path}.dnsConfig"));

@@ -23,12 +23,9 @@ pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, ki
     if is_valid(selector) {
         require_selector_match(check, spec);
         validate_template(check, &spec["template"], kind);
-        let owner_kind = if kind == "statefulset" {
-            "StatefulSet"
-        } else {
-            "ReplicaSet"
-        };
-        require_restart_always(check, spec, owner_kind);
+        if kind != "statefulset" {
+            require_restart_always(check, spec, "ReplicaSet");
+        }
     } else {
         check.invalid(
             "spec.selector",
@@ -39,6 +36,10 @@ pub(super) fn validate_selector_and_template(check: &mut Check, spec: &Value, ki
                 "invalid label selector"
             },
         );
+    }
+    // Of a StatefulSet, this does not depend on the selector.
+    if kind == "statefulset" {
+        require_restart_always(check, spec, "StatefulSet");
     }
 }
 

@@ -1,7 +1,10 @@
 //! Validation of PodDisruptionBudgets, LimitRanges, HorizontalPodAutoscalers and PriorityClasses.
 
+use super::resources::{self, format_quantity};
 use super::{Check, Constraint, FieldRule, container, fields, items, metrics, names, pod, text};
+use crate::types::compare_quantities;
 use serde_json::Value;
+use std::cmp::Ordering;
 
 /// The highest value of a user-defined priority class.
 const MAX_USER_PRIORITY: i64 = 1_000_000_000;
@@ -157,7 +160,7 @@ pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
                 if ["Pod", "Container"].contains(&ty) {
                     container::validate_container_resource_name(check, name, &field);
                 } else {
-                    check.validate_format(&field, name, names::qualified_name_errors);
+                    check.validate_resource_name(name, &field);
                 }
             }
         }
@@ -174,6 +177,13 @@ pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
 
 /// Checks that the amounts of a limit are consistent.
 fn validate_limit_consistency(check: &mut Check, item: &Value, path: &str) {
+    let mut item = item.clone();
+    if item["type"] == "Pod" {
+        // They are rejected as a whole.
+        item["default"] = Value::Null;
+        item["defaultRequest"] = Value::Null;
+    }
+    let item = &item;
     let mut resources: Vec<&String> = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"]
         .iter()
         .flat_map(|list| fields(&item[*list]).map(|(name, _)| name))
@@ -218,8 +228,6 @@ fn validate_limit_consistency(check: &mut Check, item: &Value, path: &str) {
                 (container::quantity_value(lower), container::quantity_value(upper))
                 && lower_amount > upper_amount
             {
-                let format_quantity =
-                    |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 let detail = format!(
                     "{lower_name} value {} is greater than {upper_name} value {}",
                     format_quantity(lower),
@@ -230,6 +238,22 @@ fn validate_limit_consistency(check: &mut Check, item: &Value, path: &str) {
             }
         }
         validate_limit_ratio(check, item, resource, path);
+        validate_equal_defaults(check, item, resource, path);
+    }
+}
+
+/// Requires the default limit and the default request of a resource to be equal, if requests must not be lower than limits.
+fn validate_equal_defaults(check: &mut Check, item: &Value, resource: &str, path: &str) {
+    let (limit, request) = (&item["default"][resource], &item["defaultRequest"][resource]);
+    let (Some(limit), Some(request)) = (limit.as_str(), request.as_str()) else {
+        return;
+    };
+    let is_equal = compare_quantities(limit, request).is_none_or(Ordering::is_eq);
+    if !resources::is_overcommitable(resource) && !is_equal {
+        let detail =
+            format!("default value {limit} must equal to defaultRequest value {request} in {resource}");
+        let field = format!("{path}.defaultRequest[{resource}]");
+        check.invalid(&field, request, detail);
     }
 }
 

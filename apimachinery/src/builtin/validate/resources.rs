@@ -2,6 +2,7 @@
 
 use super::{Check, fields, items, names, resource_claims};
 use crate::builtin::pod_resources;
+use crate::types::scale_quantity;
 use serde_json::Value;
 
 /// Validates limits, requests and claims of a container.
@@ -27,9 +28,10 @@ pub(super) fn validate_pod_level_resources(check: &mut Check, spec: &Value, path
     if spec["os"]["name"] == "windows" {
         return check.forbidden(&path, "may not be set for a windows pod");
     }
-    if resources["claims"].is_array() {
+    let claims = format!("{path}.claims");
+    if resources["claims"].is_array() || check.explicit_empty.contains(&claims) {
         let detail = "claims may not be set for Resources at pod-level";
-        check.forbidden(&format!("{path}.claims"), detail);
+        check.forbidden(&claims, detail);
     }
     validate_requests_and_limits(check, resources, &path, |check, name, path| {
         let is_valid = check.validate_resource_name(name, path);
@@ -117,13 +119,13 @@ pub(super) fn validate_quantity_of(check: &mut Check, name: &str, quantity: &Val
         check.invalid(path, quantity.clone(), "must be greater than or equal to 0");
     }
     let is_integer = INTEGER_RESOURCES.contains(&name) || is_extended(name);
-    if is_integer && (amount * 1000.0).ceil() % 1000.0 != 0.0 {
+    if is_integer && whole_units(quantity, MILLI).is_some_and(|thousandths| thousandths % 1000 != 0) {
         check.invalid(path, quantity.clone(), "must be an integer");
     }
 }
 
 fn validate_request_within_limit(check: &mut Check, name: &str, request: &Value, limits: &Value, path: &str) {
-    let is_overcommitable = is_native(name) && !is_huge_page(name);
+    let is_overcommitable = is_overcommitable(name);
     let Some(limit) = limits.get(name) else {
         if !is_overcommitable {
             let detail = "Limit must be set for non overcommitable resources";
@@ -143,11 +145,14 @@ fn validate_request_within_limit(check: &mut Check, name: &str, request: &Value,
     check.invalid(&format!("{path}.requests"), request.clone(), detail);
 }
 
-fn format_quantity(quantity: &Value) -> String {
+pub(super) fn format_quantity(quantity: &Value) -> String {
     quantity
         .as_str()
         .map_or_else(|| quantity.to_string(), str::to_owned)
 }
+
+/// A thousandth, as a power of ten.
+const MILLI: i32 = -3;
 
 const CONTAINER_RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
@@ -170,11 +175,58 @@ fn is_huge_page(name: &str) -> bool {
 
 /// Whether the amount is a multiple of the page size in the resource name.
 fn is_divisible(name: &str, quantity: &Value) -> bool {
-    let size = name.strip_prefix("hugepages-").map(Value::from);
-    match (size.as_ref().and_then(quantity_value), quantity_value(quantity)) {
-        (Some(size), Some(amount)) => size >= 1.0 && size.fract() == 0.0 && amount.ceil() % size == 0.0,
-        _ => false,
+    let size = name.strip_prefix("hugepages-").unwrap_or_default();
+    let is_whole = scale_quantity(size, MILLI).is_some_and(|size| size > 0 && size % 1000 == 0);
+    let size = whole_units(&size.into(), 0).filter(|size| is_whole && *size != 0);
+    let amount = whole_units(quantity, 0);
+    matches!((amount, size), (Some(amount), Some(size)) if amount.wrapping_rem(size) == 0)
+}
+
+/// Returns the number of units of this power of ten that kube-apiserver computes with, rounded up. Of a number that is too large for
+/// Go's `int64`, the last 64 bits remain, or nothing if Go multiplies it step by step; a number in a binary format has a maximum.
+fn whole_units(quantity: &Value, power: i32) -> Option<i64> {
+    /// Numbers with more digits are not `int64` to Go.
+    const MAX_FAST_DIGITS: usize = 18;
+    /// Powers of ten by which Go multiplies in one step.
+    const FACTORS: [i32; 5] = [1, 2, 3, 6, 9];
+    let text = format_quantity(quantity);
+    let exact = scale_quantity(&text, power)?;
+    if let Ok(units) = i64::try_from(exact) {
+        return Some(units);
     }
+    if power == 0 && text.ends_with('i') {
+        return Some(if exact < 0 { -i64::MAX } else { i64::MAX });
+    }
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    if digits <= MAX_FAST_DIGITS && !FACTORS.contains(&(last_digit_power(&text) - power)) {
+        return Some(0);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "as Go does")]
+    let last_bits = exact as i64;
+    Some(last_bits)
+}
+
+/// Returns the power of ten of the last digit of a quantity.
+fn last_digit_power(text: &str) -> i32 {
+    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(end);
+    let fraction = number.split_once('.').map_or("", |(_, fraction)| fraction);
+    let power = match suffix {
+        "n" => -9,
+        "u" => -6,
+        "m" => -3,
+        "k" => 3,
+        "M" => 6,
+        "G" => 9,
+        "T" => 12,
+        "P" => 15,
+        "E" => 18,
+        exponent => exponent
+            .get(1..)
+            .and_then(|power| power.parse().ok())
+            .unwrap_or(0),
+    };
+    power - i32::try_from(fraction.len()).unwrap_or(0)
 }
 
 /// Whether the resource is one of Kubernetes' own, or a request or limit of one.
@@ -191,6 +243,11 @@ fn is_standard(name: &str) -> bool {
 /// Whether the resource is native to Kubernetes.
 pub(super) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// Whether requests of the resource may be lower than its limits.
+pub(super) fn is_overcommitable(name: &str) -> bool {
+    is_native(name) && !is_huge_page(name)
 }
 
 /// Whether the resource is a device or other resource outside of Kubernetes.
@@ -212,7 +269,7 @@ impl Check {
     }
 
     /// Validates a resource name. Returns whether it is valid.
-    fn validate_resource_name(&mut self, name: &str, path: &str) -> bool {
+    pub(super) fn validate_resource_name(&mut self, name: &str, path: &str) -> bool {
         let messages = names::qualified_name_errors(name);
         self.push_messages(path, name, &messages);
         if !messages.is_empty() {

@@ -1,7 +1,9 @@
 //! Validation of what CSI drivers use: CSIDrivers, CSINodes, CSIStorageCapacities, VolumeAttachments and VolumeAttributesClasses.
 
 use super::container::quantity_value;
-use super::{Check, Constraint, FieldRule, array, items, names, storage, text, volume};
+use super::{
+    Check, Constraint, FieldRule, array, fields, items, names, persistent_volume, storage, text, volume,
+};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -9,6 +11,8 @@ const IMMUTABLE: &str = "field is immutable";
 const MAX_NODE_ID_BYTES: usize = 256;
 const MIN_TOKEN_SECONDS: i64 = 600;
 const MAX_TOKEN_SECONDS: i64 = 1 << 32;
+const MAX_ATTACHMENT_METADATA_BYTES: usize = 256 << 10;
+const MAX_ERROR_MESSAGE_BYTES: usize = 1024;
 
 #[rustfmt::skip]
 const DRIVER: &[FieldRule] = &[
@@ -38,7 +42,10 @@ const ATTACHMENT: &[FieldRule] = &[
     ("spec.attacher", Constraint::Checked(volume::validate_driver_name)),
     ("spec.nodeName", Constraint::Text(names::subdomain_errors)),
     ("spec.source.persistentVolumeName", Constraint::Format(names::subdomain_errors)),
+    ("status.attachmentMetadata", Constraint::Checked(limit_attachment_metadata)),
+    ("status.attachError.message", Constraint::Checked(limit_error_message)),
     ("status.attachError.errorCode", ERROR_CODE),
+    ("status.detachError.message", Constraint::Checked(limit_error_message)),
     ("status.detachError.errorCode", ERROR_CODE),
     ("spec", Constraint::Immutable),
 ];
@@ -129,11 +136,32 @@ pub(super) fn validate_attachment(
     match (inline.is_null(), volume) {
         (true, None) => check.required("spec.source", one),
         (false, Some(_)) => check.forbidden("spec.source", one),
+        (false, None) => {
+            persistent_volume::validate_inline_volume(check, inline, "spec.source.inlineVolumeSpec");
+        }
         (true, Some("")) => {
             let detail = "must specify non empty persistentVolumeName";
             check.required("spec.source.persistentVolumeName", detail);
         }
         _ => {}
+    }
+}
+
+/// Limits what a driver tells of an attached volume.
+fn limit_attachment_metadata(check: &mut Check, metadata: &Value, path: &str) {
+    let sizes = fields(metadata).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
+    if sizes.sum::<usize>() > MAX_ATTACHMENT_METADATA_BYTES {
+        check.too_long(path, MAX_ATTACHMENT_METADATA_BYTES);
+    }
+}
+
+/// Limits the message of an error. What kube-apiserver says of one that is too long names the limit of the metadata.
+fn limit_error_message(check: &mut Check, message: &Value, path: &str) {
+    if message
+        .as_str()
+        .is_some_and(|message| message.len() > MAX_ERROR_MESSAGE_BYTES)
+    {
+        check.too_long(path, MAX_ATTACHMENT_METADATA_BYTES);
     }
 }
 

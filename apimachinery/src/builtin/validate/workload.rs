@@ -232,16 +232,16 @@ impl Check {
 }
 
 fn parse_percent(text: &str) -> Option<u64> {
-    text.strip_suffix('%')
-        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
-        .parse()
-        .ok()
+    let digits = text.strip_suffix('%').filter(|digits| !digits.is_empty())?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse().unwrap_or(u64::MAX))
 }
 
-/// Whether a number or percentage is zero; an invalid percentage counts as zero.
+/// Whether a number or percentage is zero. Another text counts as the number that it is, or as zero.
 fn is_zero(value: &Value) -> bool {
-    value.as_i64() == Some(0)
-        || value
-            .as_str()
-            .is_some_and(|text| parse_percent(text).unwrap_or(0) == 0)
+    let is_zero_text = |text: &str| match parse_percent(text) {
+        Some(percent) => percent == 0,
+        None => text.parse::<i128>().unwrap_or(0) == 0,
+    };
+    value.as_i64() == Some(0) || value.as_str().is_some_and(is_zero_text)
 }
