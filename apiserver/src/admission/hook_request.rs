@@ -175,7 +175,7 @@ impl HookRequest<'_> {
     /// Returns why a permission is granted that an expression checks, if it is.
     pub(super) fn authorize(&self, check: &AccessCheck) -> Option<String> {
         let account = check.service_account.as_ref();
-        let account = account.map(|(namespace, name)| User::service_account(namespace, name));
+        let account = account.map(|(namespace, name)| User::unauthenticated_service_account(namespace, name));
         let user = account.as_ref().unwrap_or(self.user);
         if let Some(path) = &check.path {
             let authorizer = self.authorizer;

@@ -27,7 +27,7 @@ pub enum AdmissionPlugin {
     TaintNodesByCondition,
     /// Refuses pods that violate the Pod Security Standards of their namespace, and warns about workloads that do.
     PodSecurity,
-    /// Sets the priority of pods.
+    /// Sets the priority of pods, and refuses a second default priority class.
     Priority,
     /// Sets how long pods tolerate unready and unreachable nodes.
     DefaultTolerationSeconds,
@@ -39,7 +39,7 @@ pub enum AdmissionPlugin {
     OwnerReferencesPermissionEnforcement,
     /// Refuses to expand claims that are not bound or whose class does not allow it.
     PersistentVolumeClaimResize,
-    /// Sets a pod's overhead and scheduling from its runtime class.
+    /// Sets a pod's overhead and scheduling from its runtime class, and refuses another overhead.
     RuntimeClass,
     /// Requires a permission for the signer to approve a certificate signing request.
     CertificateApproval,
@@ -197,10 +197,12 @@ impl AdmissionPlugin {
             Self::LimitRanger => limit_ranger::validate(attributes, object),
             Self::ServiceAccount => service_account::validate(attributes, object),
             Self::PodSecurity => pod_security::validate(attributes, object),
+            Self::Priority => priority::validate(attributes, object),
             Self::OwnerReferencesPermissionEnforcement => {
                 owner_references_permission_enforcement::validate(attributes, object)
             }
             Self::PersistentVolumeClaimResize => persistent_volume_claim_resize::validate(attributes, object),
+            Self::RuntimeClass => runtime_class::validate(attributes, object),
             Self::CertificateApproval => certificate_approval::validate(attributes),
             Self::CertificateSigning => certificate_signing::validate(attributes, object),
             Self::CertificateSubjectRestriction => {

@@ -1,11 +1,13 @@
-//! Priority: sets the priority and the preemption policy of a pod's priority class.
+//! Priority: sets the priority and the preemption policy of a pod's priority class, and refuses a second default class.
 
 use super::{Attributes, Operation};
 use crate::builtin::SYSTEM_PRIORITIES;
 use crate::meta;
 use crate::status::ApiError;
+use crate::storage::Object;
 use serde_json::{Value, json};
 use std::fmt::Display;
+use std::sync::Arc;
 
 /// The preemption policy of a priority class that sets none.
 const DEFAULT_PREEMPTION_POLICY: &str = "PreemptLowerPriority";
@@ -19,6 +21,24 @@ pub(super) fn mutate(attributes: &Attributes<'_>, pod: &mut Value) -> Result<(),
         return Ok(());
     }
     set_priority(attributes, pod)
+}
+
+/// Refuses a global default beside another one. A create is refused even under the name of the present default.
+pub(super) fn validate(attributes: &Attributes<'_>, class: &Value) -> Result<(), ApiError> {
+    let is_default = class["globalDefault"] == true;
+    if !is_default || !attributes.is_object("scheduling.k8s.io", "PriorityClass") {
+        return Ok(());
+    }
+    let Some(present) = global_default(attributes) else {
+        return Ok(());
+    };
+    let name = meta::name(present.value());
+    let is_update = matches!(attributes.operation, Operation::Update { .. });
+    if is_update && name == meta::name(class) {
+        return Ok(());
+    }
+    let why = format!("PriorityClass {name} is already marked as default. Only one default can exist");
+    Err(attributes.forbidden(class, why))
 }
 
 /// Keeps what was set at creation.
@@ -72,24 +92,36 @@ fn set_priority(attributes: &Attributes<'_>, pod: &mut Value) -> Result<(), ApiE
 
 /// Returns name, value and preemption policy of the named priority class, or of the global default if the name is empty.
 fn priority_class(attributes: &Attributes<'_>, name: &str) -> Option<(String, i64, String)> {
-    let objects = attributes.list("scheduling.k8s.io", "priorityclasses", "");
-    let is_match = |class: &Value| match name {
-        "" => class["globalDefault"] == true,
-        name => meta::name(class) == name,
+    let found = match name {
+        "" => global_default(attributes),
+        name => attributes.get("scheduling.k8s.io", "priorityclasses", name),
     };
-    if let Some(class) = objects
-        .iter()
-        .map(|object| object.value())
-        .find(|class| is_match(class))
-    {
+    if let Some(found) = found {
+        let class = found.value();
         let policy = class["preemptionPolicy"]
             .as_str()
             .unwrap_or(DEFAULT_PREEMPTION_POLICY);
-        let value = class["value"].as_i64().unwrap_or(0);
-        return Some((meta::name(class).to_owned(), value, policy.to_owned()));
+        return Some((
+            meta::name(class).to_owned(),
+            class_value(&found),
+            policy.to_owned(),
+        ));
     }
     let (name, value) = SYSTEM_PRIORITIES.iter().find(|(known, _)| *known == name)?;
     Some(((*name).to_owned(), *value, DEFAULT_PREEMPTION_POLICY.to_owned()))
+}
+
+/// Returns the priority class of pods that name none. Concurrent writes can make several: then it is the one with the lowest value.
+fn global_default(attributes: &Attributes<'_>) -> Option<Arc<Object>> {
+    let classes = attributes.list("scheduling.k8s.io", "priorityclasses", "");
+    let defaults = classes
+        .into_iter()
+        .filter(|class| class.value()["globalDefault"] == true);
+    defaults.min_by_key(|class| class_value(class))
+}
+
+fn class_value(class: &Object) -> i64 {
+    class.value()["value"].as_i64().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -36,12 +36,18 @@ impl User {
         Self::new("system:apiserver", &["system:masters", "system:authenticated"])
     }
 
-    /// The user of a service account.
+    /// The user of a service account that has authenticated itself.
     pub fn service_account(namespace: &str, name: &str) -> Self {
+        let mut user = Self::unauthenticated_service_account(namespace, name);
+        user.groups.push("system:authenticated".to_owned());
+        user
+    }
+
+    /// A service account that only an expression names: it lacks the group that authentication adds.
+    pub(crate) fn unauthenticated_service_account(namespace: &str, name: &str) -> Self {
         let groups = [
             "system:serviceaccounts".to_owned(),
             format!("system:serviceaccounts:{namespace}"),
-            "system:authenticated".to_owned(),
         ];
         Self {
             name: format!("system:serviceaccount:{namespace}:{name}"),

@@ -5,6 +5,7 @@
 //! request reaches a handler of the object itself. Webhooks and policies see all but `log`, as the operation CONNECT, before the object is
 //! read.
 
+use super::log_options::LogOptions;
 use super::resources::{RequestContext, write_context};
 use super::web_socket::remote_command;
 use crate::admission::Operation;
@@ -13,8 +14,8 @@ use crate::quote::quoted;
 use crate::registry::{Registry, Target};
 use crate::render::{ApiResponse, respond};
 use crate::request::{Query, RequestInfo, WriteOptions, connect_options};
-use crate::status::{ApiError, Cause};
-use serde_json::{Value, json};
+use crate::status::ApiError;
+use serde_json::Value;
 use std::net::IpAddr;
 
 /// Why a connection to an address fails.
@@ -107,7 +108,7 @@ fn connect(context: &RequestContext<'_>, target: &Target, options: &Value) -> Re
 
 /// Returns the log of a container: empty if the pod has no node.
 fn log(registry: &Registry, target: &Target, query: &Query) -> Result<ApiResponse, ApiError> {
-    let causes = validate_log_options(query)?;
+    let causes = LogOptions::parse(query)?.validate();
     if !causes.is_empty() {
         return Err(ApiError::invalid_of("", "PodLogOptions", &target.name, &causes));
     }
@@ -290,44 +291,4 @@ fn check_container(pod: &Value, container: &str) -> Result<(), ApiError> {
         (name, _) => format!("container {name} is not valid for pod {pod_name}"),
     };
     Err(ApiError::bad_request(why))
-}
-
-/// Validates the parameters of a log request.
-fn validate_log_options(query: &Query) -> Result<Vec<Cause>, ApiError> {
-    let number = |key: &str| -> Result<Option<i64>, ApiError> {
-        let text = query.get(key);
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let invalid = |_| {
-            let why = format!("strconv.ParseInt: parsing {}: invalid syntax", quoted(text));
-            ApiError::bad_request(why)
-        };
-        text.parse().map(Some).map_err(invalid)
-    };
-    let mut causes = vec![];
-    for (key, minimum, why) in [
-        ("tailLines", 0, "must be greater than or equal to 0"),
-        ("limitBytes", 1, "must be greater than 0"),
-    ] {
-        if let Some(value) = number(key)?.filter(|value| *value < minimum) {
-            causes.push(Cause::invalid(key, &json!(value), why));
-        }
-    }
-    match number("sinceSeconds")? {
-        Some(_) if !query.get("sinceTime").is_empty() => {
-            let why = "at most one of `sinceTime` or `sinceSeconds` may be specified";
-            causes.push(Cause::forbidden("[]", why));
-        }
-        Some(value) if value < 1 => {
-            let why = "must be greater than 0";
-            causes.push(Cause::invalid("sinceSeconds", &json!(value), why));
-        }
-        _ => {}
-    }
-    // The feature gate PodLogsQuerySplitStreams is off.
-    if !query.get("stream").is_empty() {
-        causes.push(Cause::forbidden("stream", "may not be specified"));
-    }
-    Ok(causes)
 }

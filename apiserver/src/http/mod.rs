@@ -1,7 +1,7 @@
 //! HTTP: maps requests to registry operations, and results to responses.
 //!
 //! Reading order: `serve` (the sequence of steps) with `state`, `resources` (choosing the operation), `subresources` (reviews, tokens,
-//! bindings and evictions), `component_statuses`, `connect` (subresources that connect to nodes and pods), `web_socket`
+//! bindings and evictions), `component_statuses`, `connect` (subresources that connect to nodes and pods) with `log_options`, `web_socket`
 //! (watches, and commands in pods), `layer` (interception of requests in tests), `run_to_end` (work that outlives its connection). Requests are
 //! parsed by `request`, responses are written by `render`.
 
@@ -9,13 +9,16 @@ mod blocking;
 mod component_statuses;
 mod connect;
 mod deletions;
+mod deprecations;
 mod flow_control;
 mod formats;
 mod layer;
+mod log_options;
 mod resources;
 mod run_to_end;
 mod serve;
 mod state;
+mod stored_name;
 mod subresources;
 mod token_request;
 mod web_socket;

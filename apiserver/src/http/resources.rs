@@ -2,12 +2,13 @@
 
 use super::blocking::WebhookAccess;
 use super::deletions::{delete, delete_collection};
+use super::deprecations::{deprecation, with_deprecation};
+use super::stored_name::check_stored_name;
 use super::subresources::{bind, evict, handle_subresource, review, token};
 use super::{ServerState, component_statuses, connect, web_socket};
 use crate::admission::AdmissionReport;
 use crate::auth::User;
 use crate::kinds::Kind;
-use crate::meta::names;
 use crate::quote::quoted;
 use crate::registry::{
     Target, WriteContext, WriteResult, check_media_type, check_target, too_large_resource_version,
@@ -28,13 +29,6 @@ use std::time::Duration;
 
 /// How long get and list wait for a requested resource version that the store has not reached.
 const FRESH_READ_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// The deprecation warning for Endpoints.
-const ENDPOINTS_DEPRECATION: &str =
-    "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
-
-/// The deprecation warning for ComponentStatuses.
-const COMPONENTS_DEPRECATION: &str = "v1 ComponentStatus is deprecated in v1.19+";
 
 /// The subresources that read or write the object itself, as the empty name does.
 const OBJECT_SUBRESOURCES: &[&str] = &[
@@ -121,11 +115,8 @@ async fn handle_kind(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<A
         return Err(ApiError::no_such_resource());
     }
     let has_name = !target.name.is_empty();
-    if let Some(why) = names::path_segment_errors(&target.name).first() {
-        let name = quoted(&target.name);
-        return Err(ApiError::bad_request(format!(
-            "Name parameter invalid: {name}: {why}"
-        )));
+    if has_name {
+        check_stored_name(&target.name)?;
     }
     let name_fits = match info.verb.as_str() {
         "create" => !has_name || !info.subresource.is_empty(),
@@ -155,24 +146,13 @@ async fn handle_kind(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<A
         *method != Method::HEAD || is_proxied
     };
     if !name_fits || !is_supported || !is_routed {
-        let is_created_only = !kind.is_stored() && !kind.is_virtual();
         let is_below = has_name && info.subresource.is_empty();
-        if is_created_only && (is_below || info.is_watch_path) {
+        if is_created_only(kind) && (is_below || info.is_watch_path) {
             return Err(ApiError::no_such_resource());
         }
         return Err(ApiError::method_not_allowed());
     }
     with_deprecation(kind, dispatch(context, target, kind).await)
-}
-
-/// Adds the deprecation warning of the kind, if any; errors carry it too.
-fn with_deprecation(kind: &Kind, response: Result<ApiResponse, ApiError>) -> Result<ApiResponse, ApiError> {
-    let Some(warning) = deprecation(kind) else {
-        return response;
-    };
-    let mut response = response.map_err(|error| error.with_warnings(std::slice::from_ref(&warning)))?;
-    respond::prepend_warnings(&mut response, &[warning]);
-    Ok(response)
 }
 
 /// Adds the deprecation warning of a custom resource to the error for an Accept header without a supported format.
@@ -193,17 +173,6 @@ fn unsupported_verb(kind: &Kind, verb: &str) -> ApiError {
     let mut error = ApiError::new(405, "MethodNotAllowed", message);
     error.details = Some(kind.details(""));
     error
-}
-
-fn deprecation(kind: &Kind) -> Option<String> {
-    match &kind.definition {
-        Some(definition) => definition.version(&kind.version)?.deprecation.clone(),
-        None => match (kind.group.as_str(), kind.plural.as_str()) {
-            ("", "endpoints") => Some(ENDPOINTS_DEPRECATION.to_owned()),
-            ("", "componentstatuses") => Some(COMPONENTS_DEPRECATION.to_owned()),
-            _ => None,
-        },
-    }
 }
 
 async fn dispatch(
@@ -236,6 +205,11 @@ async fn dispatch(
     }
 }
 
+/// True for reviews and bindings: they are answered, and cannot be read.
+fn is_created_only(kind: &Kind) -> bool {
+    !kind.is_stored() && !kind.is_virtual()
+}
+
 /// True if the verbs contain the verb. Resources that can be listed can be watched, even if the table of kinds omits it.
 fn supports_verb(verbs: &[String], verb: &str) -> bool {
     verbs
@@ -259,10 +233,13 @@ fn target(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<Target, ApiE
     } else {
         info.name.as_str()
     };
-    let misplaced = !kind.namespaced && !namespace.is_empty()
-        || kind.namespaced && namespace.is_empty() && !matches!(info.verb.as_str(), "list" | "watch");
+    // Only what can be listed has a path for all namespaces.
+    let is_listed = !is_created_only(kind);
+    let lists = is_listed && matches!(info.verb.as_str(), "list" | "watch");
+    let misplaced =
+        !kind.namespaced && !namespace.is_empty() || kind.namespaced && namespace.is_empty() && !lists;
     if misplaced {
-        if kind.namespaced && name.is_empty() {
+        if kind.namespaced && name.is_empty() && is_listed {
             return Err(ApiError::method_not_allowed());
         }
         return Err(ApiError::no_such_resource());

@@ -2,6 +2,7 @@
 
 use super::resources::{RequestContext, decode_object, write_context, write_options};
 use super::run_to_end::RunToEnd;
+use super::stored_name::check_stored_name;
 use super::token_request;
 use crate::admission::Operation;
 use crate::auth::TokenUse;
@@ -10,6 +11,7 @@ use crate::registry::{Eviction, Target, answer_review};
 use crate::render::{ApiResponse, respond};
 use crate::request::{DeleteOptions, WriteOptions};
 use crate::status::ApiError;
+use crate::types::is_time;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -37,6 +39,10 @@ pub(super) fn handle_subresource(
         _ => error,
     };
     let mut object = decode_object(context, &kind, &mut options).map_err(scale_error)?;
+    // The uid in a binding of a pod or in a request for a token is a precondition.
+    if matches!(name.as_str(), "" | "eviction") {
+        wipe_system_fields(&mut object);
+    }
     let decoded = Target::new(&kind, &target.namespace, &target.name);
     let registry = &context.state.registry;
     let write = write_context(context, &options);
@@ -51,6 +57,19 @@ pub(super) fn handle_subresource(
     let mut response = act(object, &options).map_err(|error| error.with_warnings(&warnings))?;
     respond::prepend_warnings(&mut response, &warnings);
     Ok(response)
+}
+
+/// Clears the metadata that a client cannot set. The decoder, which follows, refuses values of wrong types.
+fn wipe_system_fields(object: &mut Value) {
+    let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
+        return;
+    };
+    metadata.retain(|key, value| match key.as_str() {
+        "uid" | "selfLink" => !value.is_string(),
+        "creationTimestamp" | "deletionTimestamp" => !value.as_str().is_some_and(is_time),
+        "deletionGracePeriodSeconds" => !value.is_i64(),
+        _ => true,
+    });
 }
 
 /// The response of a subresource that returns only a success Status.
@@ -115,7 +134,12 @@ pub(super) fn bind(
             (registry.resource("", "pods")?, crate::meta::name(&binding))
         };
         let pod = Target::new(&pods, &target.namespace, name);
-        registry.bind(&pod, &binding, write_context(context, options))?;
+        let bound = registry.bind(&pod, &binding, write_context(context, options));
+        bound.map_err(|error| match error.code {
+            // A wrong name, which only the body has, is found when the pod is looked up.
+            404 => check_stored_name(name).err().unwrap_or(error),
+            _ => error,
+        })?;
         Ok(success_status(context))
     })
 }

@@ -1,7 +1,7 @@
 //! TokenRequests: tokens of service accounts.
 
 use super::resources::RequestContext;
-use crate::apply::gvk;
+use super::stored_name::check_stored_name;
 use crate::auth;
 use crate::meta::text;
 use crate::quote::quoted;
@@ -93,14 +93,22 @@ fn check_uid(target: &Target, sent: &str, existing: &str) -> Result<(), ApiError
     if sent.is_empty() || sent == existing {
         return Ok(());
     }
+    let why = format!(
+        "the UID in the token request ({sent}) does not match the UID of the service account ({existing})"
+    );
+    Err(conflict(GROUP, KIND, &target.name, &why))
+}
+
+/// The 409 about an object of a kind: unlike other conflicts, these name the kind instead of the resource.
+fn conflict(group: &str, kind: &str, name: &str, why: &str) -> ApiError {
+    let dot = if group.is_empty() { "" } else { "." };
     let message = format!(
-        "Operation cannot be fulfilled on {KIND}.{GROUP} {}: the UID in the token request ({sent}) does not match the UID of the service \
-         account ({existing})",
-        quoted(&target.name)
+        "Operation cannot be fulfilled on {kind}{dot}{group} {}: {why}",
+        quoted(name)
     );
     let mut error = ApiError::new(409, "Conflict", message);
-    error.details = Some(status::details(&target.name, GROUP, KIND));
-    Err(error)
+    error.details = Some(status::details(name, group, kind));
+    error
 }
 
 /// Returns the object that the token is bound to, if any.
@@ -113,15 +121,17 @@ fn bound_object(
         return Ok(None);
     }
     let [version, kind, name, uid] = ["apiVersion", "kind", "name", "uid"].map(|key| text(reference, key));
+    let (group, version) = group_version(version);
     let bindable = auth::BINDABLE_KINDS
         .iter()
         .find(|(bindable, _)| *bindable == kind);
-    let Some((_, plural)) = bindable.filter(|_| version == "v1") else {
+    // Any version of the core group will do.
+    let Some((_, plural)) = bindable.filter(|_| group.is_empty()) else {
         return Err(ApiError::bad_request(format!(
-            "cannot bind token to object of type {}",
-            gvk(version, kind)
+            "cannot bind token to object of type {group}/{version}, Kind={kind}"
         )));
     };
+    check_stored_name(name)?;
     let registry = &context.state.registry;
     let resource = registry.resource("", plural)?;
     let namespace = if resource.namespaced {
@@ -141,7 +151,16 @@ fn bound_object(
         let why = format!(
             "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
         );
-        return Err(ApiError::conflict(&resource, name, why));
+        return Err(conflict("", kind, name, &why));
     }
     Ok(Some(found))
+}
+
+/// Splits an API version into group and version, as Go does: both are empty if it has several slashes.
+fn group_version(text: &str) -> (&str, &str) {
+    match text.split_once('/') {
+        None => ("", text),
+        Some((_, version)) if version.contains('/') => ("", ""),
+        Some(parts) => parts,
+    }
 }

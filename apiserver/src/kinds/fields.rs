@@ -57,7 +57,6 @@ impl Kind {
     /// Returns the value that a field selector compares.
     pub fn field_value(&self, object: &Value, field: &str) -> String {
         let field = match (self.table().as_str(), field) {
-            ("events", "reportingComponent") if is_empty(&object["reportingComponent"]) => "source.component",
             ("events", "source") if is_empty(&object["source"]["component"]) => "reportingComponent",
             ("events", "source") => "source.component",
             ("events", "reportingController") => "reportingComponent",

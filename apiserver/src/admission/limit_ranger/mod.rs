@@ -3,9 +3,11 @@
 mod limits;
 
 use super::{Attributes, Operation};
+use crate::builtin;
 use crate::meta;
 use crate::status::ApiError;
 use crate::storage::Object;
+use crate::types;
 use limits::{default_container_resources, limit_range_errors};
 use serde_json::Value;
 use std::sync::Arc;
@@ -16,6 +18,16 @@ pub(super) fn mutate(attributes: &Attributes<'_>, object: &mut Value) {
         for range in limit_ranges(attributes) {
             default_container_resources(object, range.value());
         }
+        default_pod_level_requests(object);
+    }
+}
+
+/// Derives pod-level requests from what the containers now request. kube-apiserver does so with all defaults when it reads the pod from its
+/// storage; a pod that no limit range changes has the defaults already.
+fn default_pod_level_requests(pod: &mut Value) {
+    let has_own = pod["spec"]["resources"].is_object();
+    if let Some(ty) = types::builtin("v1", "Pod").filter(|_| has_own) {
+        builtin::apply_defaults(pod, ty);
     }
 }
 
