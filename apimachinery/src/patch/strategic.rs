@@ -3,7 +3,7 @@
 use super::{Decoding, PatchError, Patched, merge::drop_nulls};
 use crate::field::FieldError;
 use crate::go_format;
-use crate::types::{Field, PatchStrategy, Type, check_convertible, decode, json_kind};
+use crate::types::{Field, PatchStrategy, Type, convert, decode, json_kind};
 use list::{merge_list, sort_items};
 use serde_json::{Map, Value};
 
@@ -36,13 +36,19 @@ pub fn strategic_merge_patch(
     };
     let shown = go_format::show(&Value::Object(patch.clone()));
     let original = object.as_object().cloned().unwrap_or_default();
-    let object = Value::Object(merge_map(original, patch, ty)?);
-    if let Err(detail) = check_convertible(&object, ty) {
+    let mut patched = Value::Object(merge_map(original, patch, ty)?);
+    if let Err(detail) = convert(&mut patched, ty) {
         return Err(PatchError::Invalid(FieldError::invalid("patch", shown, detail)));
+    }
+    // The Go type of the result says what it is.
+    for key in ["apiVersion", "kind"] {
+        if let Some(value) = object.get(key) {
+            patched[key] = value.clone();
+        }
     }
     let duplicates = decoded.duplicates.iter().filter(|_| decoding == Decoding::Strict);
     Ok(Patched {
-        object,
+        object: patched,
         strict_errors: duplicates
             .map(|path| format!("duplicate field \"{path}\""))
             .collect(),

@@ -1,7 +1,8 @@
 //! Checks whether a value decodes as a type: type mismatches and unknown fields, with the messages of kube-apiserver's decoder.
 
 use super::decode_messages::{EmulatedComponent, PathStep, ValueLocation, cannot_unmarshal, derived_go_type};
-use super::{Map, SchemaOr, Type, json_kind};
+use super::unstructured::wrap_int32;
+use super::{Map, Scalar, SchemaOr, Type, json_kind};
 use crate::quote::quoted;
 use serde_json::Value;
 
@@ -35,8 +36,8 @@ pub fn check(value: &mut Value, ty: &Type, prune: bool) -> Vec<DecodeError> {
     errors
 }
 
-/// Returns the first conversion error that kube-apiserver reports for the result of a server-side apply. Some messages of its converter
-/// differ from those of its decoder.
+/// Converts the result of a server-side apply as kube-apiserver does: integers that are too large for `int32` wrap around. Returns the first
+/// error. Some messages of its converter differ from those of its decoder.
 pub fn conversion_error(value: &mut Value, ty: &Type) -> Option<String> {
     let mut checker = Checker::new(EmulatedComponent::Converter, false);
     checker.visit(value, ty, None, &mut ValueLocation::default());
@@ -89,6 +90,12 @@ impl Checker {
         }
         match ty.resolve() {
             Type::Scalar(scalar) => {
+                if self.component == EmulatedComponent::Converter
+                    && *scalar == Scalar::Int32
+                    && let Some(number) = value.as_i64()
+                {
+                    *value = wrap_int32(number).into();
+                }
                 if let Some(message) = self.component.mismatch(value, *scalar, go_type, location) {
                     let error = DecodeError::Mismatch(message);
                     if scalar.has_custom_decoder() {

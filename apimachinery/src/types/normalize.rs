@@ -53,6 +53,9 @@ pub fn normalize(value: &mut Value, ty: &Type) {
             }
         }
         (Type::Scalar(Scalar::Quantity), value) => normalize_quantity(value, NANO),
+        (Type::Scalar(scalar @ (Scalar::DateTime | Scalar::MicroTime)), value) => {
+            normalize_time(value, *scalar == Scalar::MicroTime);
+        }
         // Go also decodes bytes from a list of numbers.
         (Type::Scalar(Scalar::Bytes), value @ Value::Array(_)) => {
             let items = value.as_array().into_iter().flatten();
@@ -120,6 +123,27 @@ pub fn zero_value(ty: &Type) -> Value {
 /// The smallest units to which quantities are rounded, as powers of ten: in general, and within a `ResourceList`.
 const NANO: i32 = -9;
 const MILLI: i32 = -3;
+
+fn normalize_time(value: &mut Value, micro: bool) {
+    /// Go's zero time is written as null.
+    const ZERO: &str = "0001-01-01T00:00:00";
+    let Some(text) = value.as_str() else { return };
+    // Nearly all times are canonical already.
+    let length = if micro {
+        "2006-01-02T15:04:05.000000Z"
+    } else {
+        "2006-01-02T15:04:05Z"
+    }
+    .len();
+    let is_canonical = text.len() == length && text.ends_with('Z') && !text.starts_with(ZERO);
+    if !is_canonical && let Some(canonical) = scalars::canonical_time(text, micro) {
+        *value = if canonical.starts_with(ZERO) {
+            Value::Null
+        } else {
+            canonical.into()
+        };
+    }
+}
 
 fn normalize_quantity(value: &mut Value, smallest: i32) {
     let text = match &*value {

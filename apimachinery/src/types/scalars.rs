@@ -43,6 +43,8 @@ pub(super) fn base64_error(text: &str) -> Option<String> {
 pub(super) fn quantity_error(text: &str) -> Option<String> {
     const RULE: &str =
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+    // Go trims the JSON string as it is written, so no escaped characters.
+    let text = text.trim_matches(|c: char| c.is_whitespace() && !c.is_control());
     let number = text.trim_start_matches(['+', '-']);
     let end = number
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -59,6 +61,20 @@ pub(super) fn quantity_error(text: &str) -> Option<String> {
     let is_number = digits.bytes().any(|byte| byte.is_ascii_digit()) && digits.matches('.').count() <= 1;
     let one_sign = text.len() - number.len() <= 1;
     (!(one_sign && is_number && (known || exponent))).then(|| RULE.to_owned())
+}
+
+/// The digits of the fraction of a MicroTime.
+const MICRO_DIGITS: usize = 6;
+
+/// Returns a time as Go writes it: in UTC, with whole seconds or with microseconds. None if it is not a time.
+pub(super) fn canonical_time(text: &str, micro: bool) -> Option<String> {
+    let format = if micro {
+        "%Y-%m-%dT%H:%M:%S%.6fZ"
+    } else {
+        "%Y-%m-%dT%H:%M:%SZ"
+    };
+    let time: jiff::Timestamp = text.parse().ok()?;
+    Some(time.strftime(format).to_string())
 }
 
 /// Decimal suffixes with their powers of ten.
@@ -194,13 +210,14 @@ pub(super) fn time_error(text: &str, micro: bool) -> Option<String> {
     };
     let mut rest = text;
     let mut numbers = [0u32; 6];
-    for (index, (element, digits, separator)) in [
-        ("2006", 4, "-"),
-        ("01", 2, "-"),
-        ("02", 2, "T"),
-        ("15", 2, ":"),
-        ("04", 2, ":"),
-        ("05", 2, ""),
+    let out_of_range = |name: &str| Some(format!("parsing time {text:?}: {name} out of range"));
+    for (index, (name, element, digits, separator)) in [
+        ("year", "2006", 4, "-"),
+        ("month", "01", 2, "-"),
+        ("day", "02", 2, "T"),
+        ("hour", "15", 2, ":"),
+        ("minute", "04", 2, ":"),
+        ("second", "05", 2, ""),
     ]
     .into_iter()
     .enumerate()
@@ -213,6 +230,16 @@ pub(super) fn time_error(text: &str, micro: bool) -> Option<String> {
             Some(number) => numbers[index] = number,
             None => return cannot(rest, element),
         }
+        // The day is checked at the end.
+        let is_possible = match element {
+            "01" => (1..=12).contains(&numbers[index]),
+            "15" => numbers[index] < 24,
+            "04" | "05" => numbers[index] < 60,
+            _ => true,
+        };
+        if !is_possible {
+            return out_of_range(name);
+        }
         rest = &rest[digits..];
         match rest.strip_prefix(separator) {
             Some(after) => rest = after,
@@ -223,8 +250,9 @@ pub(super) fn time_error(text: &str, micro: bool) -> Option<String> {
         .strip_prefix('.')
         .map(|after| after.bytes().take_while(u8::is_ascii_digit).count());
     match fraction {
-        Some(digits) if digits > 0 && (!micro || digits == 6) => rest = &rest[digits + 1..],
+        Some(digits) if micro && digits >= MICRO_DIGITS => rest = &rest[MICRO_DIGITS + 1..],
         _ if micro => return cannot(rest, ".000000"),
+        Some(digits) if digits > 0 => rest = &rest[digits + 1..],
         _ => {}
     }
     let is_zone = match rest.as_bytes() {
@@ -238,24 +266,17 @@ pub(super) fn time_error(text: &str, micro: bool) -> Option<String> {
             None => cannot(rest, "Z07:00"),
         };
     }
-    let [year, month, day, hour, minute, second] = numbers;
+    let [year, month, day, ..] = numbers;
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
         2 => 28 + u32::from(leap),
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     };
-    let checks = [
-        ("month", !(1..=12).contains(&month)),
-        ("day", !(1..=days).contains(&day)),
-        ("hour", hour > 23),
-        ("minute", minute > 59),
-        ("second", second > 59),
-    ];
-    checks
-        .iter()
-        .find(|(_, wrong)| *wrong)
-        .map(|(fraction, _)| format!("parsing time {text:?}: {fraction} out of range"))
+    if (1..=days).contains(&day) {
+        return None;
+    }
+    out_of_range("day")
 }
 
 #[cfg(test)]
@@ -264,7 +285,9 @@ mod tests {
 
     #[test]
     fn quantities_are_numbers_with_a_known_suffix() {
-        for good in ["1", "-1.5", "100m", "1Gi", "1e3", "1E-2", "+.5", "5E", "12."] {
+        for good in [
+            " 1 ", "1", "-1.5", "100m", "1Gi", "1e3", "1E-2", "+.5", "5E", "12.",
+        ] {
             assert_eq!(quantity_error(good), None, "{good}");
         }
         for bad in ["", "m", "1.2.3", "1gi", "--1", "1 Gi", "1e", "."] {
@@ -358,5 +381,22 @@ mod tests {
         for (text, message) in cases {
             assert_eq!(time_error(text, false).as_deref(), Some(message));
         }
+    }
+
+    #[test]
+    fn times_are_written_in_utc() {
+        for (text, micro, expected) in [
+            ("2024-01-01T01:00:00+02:00", false, "2023-12-31T23:00:00Z"),
+            ("2024-01-01T01:00:00.999999999Z", false, "2024-01-01T01:00:00Z"),
+            (
+                "2024-01-01T01:00:00.123456-01:30",
+                true,
+                "2024-01-01T02:30:00.123456Z",
+            ),
+        ] {
+            assert_eq!(time_error(text, micro), None);
+            assert_eq!(canonical_time(text, micro).as_deref(), Some(expected));
+        }
+        assert_eq!(canonical_time("x", false), None);
     }
 }

@@ -1,24 +1,34 @@
-//! Conversion errors of values that are not decoded from text: the result of a strategic merge patch. kube-apiserver converts such a result
-//! with its unstructured converter, which has other error messages than the JSON decoder and accepts a few more values.
+//! Conversion of values that are not decoded from text: the result of a strategic merge patch. kube-apiserver converts such a result with its
+//! unstructured converter, which has other error messages than the JSON decoder and accepts a few more values.
 
 use super::{Scalar, Type, conversion_error, json_kind, scalars};
 use serde_json::Value;
 
-/// Checks whether a value converts to the type; returns the first error otherwise. Floats without a fraction are accepted as integers.
-pub(crate) fn check_convertible(value: &Value, ty: &Type) -> Result<(), String> {
+/// Converts a value to the type; returns the first error otherwise. Floats without a fraction become integers, and integers that are too
+/// large wrap around.
+pub(crate) fn convert(value: &mut Value, ty: &Type) -> Result<(), String> {
     if value.is_null() {
         return Ok(());
     }
     match (ty.resolve(), value) {
-        (Type::Scalar(expected), _) => check_scalar(value, *expected),
-        (Type::List(list), Value::Array(items)) => items
-            .iter()
-            .try_for_each(|item| check_convertible(item, &list.items)),
+        (Type::Scalar(Scalar::Int32), value) => convert_integer(value, "int32", wrap_int32),
+        (Type::Scalar(Scalar::Int64), value) => convert_integer(value, "int64", |number| number),
+        // Go writes it as JSON, without a fraction if it has none, and reads that.
+        (Type::Scalar(Scalar::IntOrString), value) if is_whole(value) => {
+            convert_integer(value, "int32", |number| number)?;
+            check_scalar(value, Scalar::IntOrString)
+        }
+        (Type::Scalar(Scalar::Bytes), Value::Array(items)) => items
+            .iter_mut()
+            .try_for_each(|item| convert_integer(item, "uint8", |number| number & 0xff)),
+        (Type::Scalar(expected), value) => check_scalar(value, *expected),
+        (Type::List(list), Value::Array(items)) => {
+            items.iter_mut().try_for_each(|item| convert(item, &list.items))
+        }
         (Type::List(_), other) => Err(format!("cannot restore slice from {}", go_kind(other))),
-        (Type::Map(map), Value::Object(fields)) => fields.iter().try_for_each(|(name, value)| {
-            map.type_of(name)
-                .map_or(Ok(()), |ty| check_convertible(value, ty))
-        }),
+        (Type::Map(map), Value::Object(fields)) => fields
+            .iter_mut()
+            .try_for_each(|(name, value)| map.type_of(name).map_or(Ok(()), |ty| convert(value, ty))),
         (Type::Map(_), other) if matches!(ty, Type::Named(_)) => {
             Err(format!("cannot restore struct from: {}", go_kind(other)))
         }
@@ -29,9 +39,45 @@ pub(crate) fn check_convertible(value: &Value, ty: &Type) -> Result<(), String> 
     }
 }
 
+/// Converts a number to an integer as Go does.
+fn convert_integer(value: &mut Value, name: &str, wrap: fn(i64) -> i64) -> Result<(), String> {
+    let Value::Number(number) = &*value else {
+        return Err(match value {
+            Value::Null => return Ok(()),
+            _ => format!("unrecognized type: {name}"),
+        });
+    };
+    let whole = number.as_f64().filter(|float| float.fract() == 0.0);
+    let Some(integer) = number.as_i64().or_else(|| whole.map(float_to_integer)) else {
+        return Err(format!("cannot convert float64 to {name}"));
+    };
+    *value = wrap(integer).into();
+    Ok(())
+}
+
+fn is_whole(value: &Value) -> bool {
+    value.is_f64() && value.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+/// Returns the low 32 bits.
+#[expect(clippy::cast_possible_truncation, reason = "so does Go's conversion")]
+pub(super) fn wrap_int32(number: i64) -> i64 {
+    i64::from(number as i32)
+}
+
+/// Converts a float as amd64 does: one that is too large becomes the smallest integer.
+#[expect(clippy::cast_possible_truncation, reason = "checked")]
+fn float_to_integer(float: f64) -> i64 {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if (-LIMIT..LIMIT).contains(&float) {
+        float as i64
+    } else {
+        i64::MIN
+    }
+}
+
 fn check_scalar(value: &Value, expected: Scalar) -> Result<(), String> {
     let go_kind_of_value = go_kind(value);
-    let is_whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
     let json_number = |fits: bool| match value {
         _ if fits => Ok(()),
         Value::Number(number) => Err(format!(
@@ -52,18 +98,6 @@ fn check_scalar(value: &Value, expected: Scalar) -> Result<(), String> {
         Scalar::String => "string",
         Scalar::Double if value.is_number() => return Ok(()),
         Scalar::Double => "float64",
-        Scalar::Int32 | Scalar::Int64 if value.is_i64() || (value.is_number() && is_whole) => return Ok(()),
-        Scalar::Int32 | Scalar::Int64 => {
-            let name = if expected == Scalar::Int32 {
-                "int32"
-            } else {
-                "int64"
-            };
-            if value.is_number() {
-                return Err(format!("cannot convert float64 to {name}"));
-            }
-            name
-        }
         Scalar::Bytes => {
             return match value.as_str() {
                 Some(text) => scalars::base64_error(text).map_or(Ok(()), |message| {
@@ -90,7 +124,7 @@ fn check_scalar(value: &Value, expected: Scalar) -> Result<(), String> {
                 value.is_string() || value.as_i64().is_some_and(|number| i32::try_from(number).is_ok()),
             );
         }
-        Scalar::Untyped => return Ok(()),
+        Scalar::Int32 | Scalar::Int64 | Scalar::Untyped => return Ok(()),
     };
     Err(format!("unrecognized type: {name}"))
 }

@@ -25,7 +25,22 @@ impl EntityTag {
 
     /// Responds with a document, or with 304 if the client has it.
     pub(super) fn respond(&self, headers: &HeaderMap, document: impl FnOnce() -> ApiResponse) -> ApiResponse {
-        let mut response = if self.is_known(headers) {
+        self.respond_unless(self.is_known(headers), document)
+    }
+
+    /// As [`respond`](Self::respond), but understands only this tag, as kube-apiserver does for discovery.
+    pub(super) fn respond_to_exact_tag(
+        &self,
+        headers: &HeaderMap,
+        document: impl FnOnce() -> ApiResponse,
+    ) -> ApiResponse {
+        let sent = headers.get(IF_NONE_MATCH);
+        let is_known = sent.is_some_and(|sent| sent.as_bytes() == self.quoted().as_bytes());
+        self.respond_unless(is_known, document)
+    }
+
+    fn respond_unless(&self, is_known: bool, document: impl FnOnce() -> ApiResponse) -> ApiResponse {
+        let mut response = if is_known {
             respond::status(StatusCode::NOT_MODIFIED)
         } else {
             document()
@@ -56,8 +71,12 @@ impl EntityTag {
         response
     }
 
+    fn quoted(&self) -> String {
+        format!("\"{}\"", self.0)
+    }
+
     fn add_to(&self, response: &mut ApiResponse) {
-        insert(response, ETAG, &format!("\"{}\"", self.0));
+        insert(response, ETAG, &self.quoted());
         insert(response, VARY, "Accept");
     }
 
@@ -107,6 +126,9 @@ mod tests {
             assert_eq!(response.status(), code, "{sent}");
             assert_eq!(response.headers()[ETAG], "\"000000000000000A\"");
             assert_eq!(response.headers()[VARY], "Accept");
+            let code = if sent == tag.quoted() { 304 } else { 200 };
+            let exact = tag.respond_to_exact_tag(&with_tag(sent), document);
+            assert_eq!(exact.status(), code, "{sent}");
         }
     }
 

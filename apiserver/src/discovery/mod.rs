@@ -72,7 +72,7 @@ pub(crate) fn handle(
                 let revision = if extensions.is_empty() { 0 } else { revision };
                 let tag = EntityTag::new(catalog.revision().wrapping_add(revision));
                 let document = || aggregated::document_response(&catalog, &extensions, is_core, encoding);
-                let mut response = tag.respond(headers, document);
+                let mut response = tag.respond_to_exact_tag(headers, document);
                 let public = HeaderValue::from_static("public");
                 response.headers_mut().insert(CACHE_CONTROL, public);
                 response

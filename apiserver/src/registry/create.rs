@@ -4,6 +4,7 @@ use super::write::{Write, WriteChange, WriteContext, WriteOutcome};
 use super::{Registry, Target, WriteResult, metadata};
 use crate::kinds::Kind;
 use crate::meta;
+use crate::request::parse_uint;
 use crate::status::ApiError;
 use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
@@ -102,7 +103,7 @@ impl Registry {
                 sent_version: &version,
                 refuses_version: !context.options.applied
                     && !is_update
-                    && version.parse::<u64>().is_ok_and(|version| version > 0),
+                    && parse_uint(&version).is_ok_and(|version| version > 0),
             },
         };
         if !is_update {

@@ -10,8 +10,8 @@ pub(super) fn prepare_for_create(kind: &Kind, object: &mut Value) {
     if kind.has_status()
         && let Value::Object(fields) = object
     {
-        // A node's status may be set on creation.
-        if (kind.group.as_str(), kind.kind.as_str()) != ("", "Node") {
+        // A node's status may be set on creation, and a pod keeps a part of it.
+        if !matches!((kind.group.as_str(), kind.kind.as_str()), ("", "Node" | "Pod")) {
             fields.remove("status");
         }
         if kind.definition.is_none() {
@@ -117,6 +117,12 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
             target.remove("generateName");
             if let Some(prefix) = metadata.get("generateName") {
                 target.insert("generateName".into(), prefix.clone());
+            }
+            // Validation refuses changes of these.
+            for key in ["uid", "deletionGracePeriodSeconds"] {
+                if let Some(value) = metadata.get(key) {
+                    target.insert(key.to_owned(), value.clone());
+                }
             }
         }
         if managed.is_null() {

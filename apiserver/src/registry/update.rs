@@ -7,7 +7,7 @@ use super::write::{Write, WriteChange, WriteContext, WriteOutcome};
 use super::{Registry, Target, WriteResult, metadata};
 use crate::kinds::{Kind, convert};
 use crate::meta;
-use crate::quote::quoted;
+use crate::request::parse_uint;
 use crate::status::{ApiError, Cause};
 use crate::types::ExplicitEmptyFields;
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ impl Registry {
         let UpdatedObject { mut object, empties } = new;
         check_name(target, &object)?;
         check_namespace(target, &mut object)?;
-        check_resource_version_syntax(&object)?;
+        parse_resource_version(&object)?;
         meta::metadata_mut(&mut object).insert("name".into(), target.name.clone().into());
         let facts = RequestFacts::new(&object, empties, Some(subresource));
         self.create_with_facts(target, object, &facts, context)
@@ -234,20 +234,18 @@ fn keep_identity(new: &mut Value, old: &Value) {
     }
 }
 
-fn check_resource_version_syntax(object: &Value) -> Result<(), ApiError> {
-    let version = meta::resource_version(object);
-    if version.is_empty() || version.parse::<u64>().is_ok() {
-        return Ok(());
+/// Returns the resourceVersion of an object, 0 without one.
+fn parse_resource_version(object: &Value) -> Result<u64, ApiError> {
+    match meta::resource_version(object) {
+        "" => Ok(0),
+        version => parse_uint(version).map_err(|why| ApiError::new(500, "", why)),
     }
-    let message = format!("strconv.ParseUint: parsing {}: invalid syntax", quoted(version));
-    Err(ApiError::new(500, "", message))
 }
 
 /// Checks the resourceVersion precondition.
 fn check_resource_version(target: &Target, new: &mut Value, old: &Value) -> Result<(), ApiError> {
-    check_resource_version_syntax(new)?;
-    let version = meta::resource_version(new);
-    let conditional = !matches!(version, "" | "0");
+    let version = parse_resource_version(new)?;
+    let conditional = version != 0;
     if !conditional && !target.kind.allows_unconditional_update() {
         let cause = Cause::invalid(
             "metadata.resourceVersion",
@@ -262,7 +260,7 @@ fn check_resource_version(target: &Target, new: &mut Value, old: &Value) -> Resu
             &[cause],
         ));
     }
-    if conditional && version != meta::resource_version(old) {
+    if conditional && version != parse_resource_version(old)? {
         return Err(ApiError::modified(&target.kind, &target.name));
     }
     meta::metadata_mut(new).insert(

@@ -3,6 +3,7 @@
 use super::{ContinueToken, Query};
 use crate::builtin;
 use crate::kinds::{Kind, to_request_version};
+use crate::quote::quoted;
 use crate::selectors::{FieldSelector, LabelSelector};
 use crate::status::{ApiError, Cause};
 use crate::storage::Object;
@@ -177,7 +178,7 @@ impl ListOptions {
         if self.version_match == ResourceVersionMatch::Unset {
             let known = ["Exact", "NotOlderThan", ""];
             causes.push(Cause::not_supported(field, &json!(text), &known));
-        } else if self.version_match == ResourceVersionMatch::Exact && self.revision == Some(0) {
+        } else if self.version_match == ResourceVersionMatch::Exact && query.get("resourceVersion") == "0" {
             let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
             causes.push(Cause::forbidden(field, why));
         }
@@ -202,11 +203,21 @@ pub(crate) fn parse_revision(text: &str) -> Result<Option<u64>, Cause> {
     if text.is_empty() {
         return Ok(None);
     }
+    let parsed = parse_uint(text).map_err(|why| Cause::invalid("resourceVersion", &json!(text), why));
+    parsed.map(Some)
+}
+
+/// Parses a number as Go's `strconv.ParseUint` does, with its errors.
+pub(crate) fn parse_uint(text: &str) -> Result<u64, String> {
     // Go accepts no sign here.
     let digits = if text.starts_with('+') { "" } else { text };
-    digits.parse::<u64>().map(Some).map_err(|error| {
-        let why = format!("strconv.ParseUint: parsing {text:?}: {}", go_reason(&error));
-        Cause::invalid("resourceVersion", &json!(text), why)
+    let parsed = digits.parse::<u64>();
+    parsed.map_err(|error| {
+        format!(
+            "strconv.ParseUint: parsing {}: {}",
+            quoted(text),
+            go_reason(&error)
+        )
     })
 }
 

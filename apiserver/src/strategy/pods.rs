@@ -21,7 +21,12 @@ pub(super) fn prepare(pod: &mut Value, old: Option<&Value>) {
     copy_app_armor_annotations(pod);
     let gates = pod["spec"]["schedulingGates"].as_array();
     let is_gated = gates.is_some_and(|gates| !gates.is_empty());
-    pod["status"] = json!({ "phase": "Pending", "qosClass": qos_class(&pod["spec"]) });
+    // A class in the body is kept, as by kube-apiserver.
+    let class = match text(&pod["status"], "qosClass") {
+        "" => json!(qos_class(&pod["spec"])),
+        class => json!(class),
+    };
+    pod["status"] = json!({ "phase": "Pending", "qosClass": class });
     if is_gated {
         pod["status"]["conditions"] = json!([{
             "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": null,
