@@ -22,6 +22,15 @@ pub fn resource_version(object: &Value) -> &str {
     text(&object["metadata"], "resourceVersion")
 }
 
+/// Splits an API version into group and version, as Go does: both are empty if it has several slashes.
+pub fn split_api_version(api_version: &str) -> (&str, &str) {
+    match api_version.split_once('/') {
+        None => ("", api_version),
+        Some((_, version)) if version.contains('/') => ("", ""),
+        Some(parts) => parts,
+    }
+}
+
 /// Returns an API version without the slash of an empty group: `v1` for `/v1`, as Go reads it.
 pub fn without_empty_group(api_version: &str) -> &str {
     let version = api_version.strip_prefix('/');

@@ -1,9 +1,9 @@
 //! The values that a schema enumerates.
 
-use super::numbers::as_integer;
 use super::shown::showing;
 use crate::field::FieldError;
 use crate::quote;
+use crate::types::float_to_integer;
 use serde_json::{Number, Value};
 
 /// Returns an error if a value is none of those that its schema enumerates.
@@ -40,7 +40,7 @@ fn is_equal(value: &Value, allowed: &Value) -> bool {
 fn truncated(number: &Number) -> i64 {
     number
         .as_i64()
-        .unwrap_or_else(|| as_integer(number.as_f64().unwrap_or_default()))
+        .unwrap_or_else(|| float_to_integer(number.as_f64().unwrap_or_default()))
 }
 
 /// Whether a text consists of the character with this code.

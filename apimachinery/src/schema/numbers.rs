@@ -3,6 +3,7 @@
 
 use crate::field::FieldError;
 use crate::go_format;
+use crate::types::float_to_integer;
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
 
@@ -143,7 +144,7 @@ impl Checks<'_> {
             self.report_range(name);
             return None;
         }
-        Some((self.number.as_i64()?, as_integer(bound)))
+        Some((self.number.as_i64()?, float_to_integer(bound)))
     }
 
     /// Whether the schema's type and format include a float.
@@ -177,16 +178,6 @@ impl Checks<'_> {
         };
         self.errors.push(FieldError::invalid(self.path, shown, why));
     }
-}
-
-/// Converts a float as Go does: without its fraction, and all that is out of range to the smallest integer.
-pub(super) fn as_integer(number: f64) -> i64 {
-    if !(-END_OF_INTEGERS..END_OF_INTEGERS).contains(&number) {
-        return i64::MIN;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "in range, as checked above")]
-    let integer = number as i64;
-    integer
 }
 
 #[cfg(test)]

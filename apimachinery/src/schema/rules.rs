@@ -184,13 +184,14 @@ impl Rules {
         found: &mut Violations,
     ) {
         let with_doubles = |value: &Value| with_doubles(value, schema);
-        let shown = rule_values::to_cel(&with_doubles(value), schema);
+        let doubled = with_doubles(value);
+        let shown = rule_values::to_cel(&doubled, schema);
         let invalid = rule_values::invalid_data(value, schema);
         let reads_old = self.own.iter().any(|rule| rule.program.reads_old());
         let old = old.map(|old| {
             let old = with_doubles(old);
             if reads_old {
-                rule_values::to_cel(&lists::in_order_of(&with_doubles(value), &old, schema), schema)
+                rule_values::to_cel(&lists::in_order_of(&doubled, &old, schema), schema)
             } else {
                 rule_values::to_cel(&old, schema)
             }

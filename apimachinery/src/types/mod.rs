@@ -27,7 +27,7 @@ pub use quantity_arithmetic::{
     add_quantities, compare_quantities, round_up_quantity, scale_quantity, subtract_quantities,
 };
 pub use strict_errors::sort_strict_errors;
-pub(crate) use unstructured::convert;
+pub(crate) use unstructured::{convert, float_to_integer};
 
 /// Whether a text is valid base64 with padding.
 pub fn is_base64(text: &str) -> bool {

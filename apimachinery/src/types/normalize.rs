@@ -126,7 +126,7 @@ const MILLI: i32 = -3;
 
 fn normalize_time(value: &mut Value, micro: bool) {
     /// Go's zero time is written as null.
-    const ZERO: &str = "0001-01-01T00:00:00";
+    const ZERO: [&str; 2] = ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z"];
     let Some(text) = value.as_str() else { return };
     // Nearly all times are canonical already.
     let length = if micro {
@@ -135,9 +135,9 @@ fn normalize_time(value: &mut Value, micro: bool) {
         "2006-01-02T15:04:05Z"
     }
     .len();
-    let is_canonical = text.len() == length && text.ends_with('Z') && !text.starts_with(ZERO);
+    let is_canonical = text.len() == length && text.ends_with('Z') && !ZERO.contains(&text);
     if !is_canonical && let Some(canonical) = scalars::canonical_time(text, micro) {
-        *value = if canonical.starts_with(ZERO) {
+        *value = if ZERO.contains(&canonical.as_str()) {
             Value::Null
         } else {
             canonical.into()

@@ -56,7 +56,8 @@ fn convert_integer(value: &mut Value, name: &str, wrap: fn(i64) -> i64) -> Resul
 }
 
 fn is_whole(value: &Value) -> bool {
-    value.is_f64() && value.as_f64().is_some_and(|number| number.fract() == 0.0)
+    let float = value.as_f64().filter(|_| value.is_f64());
+    float.is_some_and(|float| float.fract() == 0.0 && is_in_range(float))
 }
 
 /// Returns the low 32 bits.
@@ -65,15 +66,20 @@ pub(super) fn wrap_int32(number: i64) -> i64 {
     i64::from(number as i32)
 }
 
-/// Converts a float as amd64 does: one that is too large becomes the smallest integer.
-#[expect(clippy::cast_possible_truncation, reason = "checked")]
-fn float_to_integer(float: f64) -> i64 {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if (-LIMIT..LIMIT).contains(&float) {
-        float as i64
-    } else {
-        i64::MIN
+/// Converts a float as Go does on amd64: without its fraction, and all that is out of range to the smallest integer.
+pub(crate) fn float_to_integer(float: f64) -> i64 {
+    if !is_in_range(float) {
+        return i64::MIN;
     }
+    #[expect(clippy::cast_possible_truncation, reason = "in range, as checked above")]
+    let integer = float as i64;
+    integer
+}
+
+/// Whether a float without its fraction is an `i64`.
+fn is_in_range(float: f64) -> bool {
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    (-END..END).contains(&float)
 }
 
 fn check_scalar(value: &Value, expected: Scalar) -> Result<(), String> {

@@ -85,32 +85,37 @@ pub(super) fn role_rules(store: &Store, reference: &Value, namespace: &str) -> O
         Some("Role") => store.get(&format!("roles.{GROUP}"), &Store::key(namespace, name)),
         _ => store.get(&format!("clusterroles.{GROUP}"), name),
     }?;
-    let mut rules = vec![];
-    add_rules(store, &role, &mut HashSet::new(), &mut rules);
-    Some(rules)
+    Some(rules_with_selected(store, role))
 }
 
-/// Adds the rules of a role. An aggregated role also has the rules of the roles that it selects, which may select it in turn.
-fn add_rules(store: &Store, role: &Object, seen: &mut HashSet<String>, rules: &mut Vec<Value>) {
-    let role = role.value();
-    if !seen.insert(crate::meta::name(role).to_owned()) {
-        return;
-    }
-    rules.extend(role["rules"].as_array().into_iter().flatten().cloned());
-    let selectors = role["aggregationRule"]["clusterRoleSelectors"].as_array();
-    let selectors: Vec<LabelSelector> = selectors
-        .into_iter()
-        .flatten()
-        .filter_map(LabelSelector::from_value)
-        .collect();
-    if selectors.is_empty() {
-        return;
-    }
-    for part in rbac_objects(store, "clusterroles", "") {
-        if selectors.iter().any(|selector| selector.matches(part.value())) {
-            add_rules(store, &part, seen, rules);
+/// Returns the rules of a role. An aggregated role also has the rules of the roles that it selects, which may be aggregated and select it in
+/// turn.
+fn rules_with_selected(store: &Store, role: Arc<Object>) -> Vec<Value> {
+    let (mut rules, mut seen, mut pending) = (vec![], HashSet::new(), vec![role]);
+    let mut all_roles = None;
+    while let Some(role) = pending.pop() {
+        let role = role.value();
+        if !seen.insert(crate::meta::name(role).to_owned()) {
+            continue;
         }
+        rules.extend(role["rules"].as_array().into_iter().flatten().cloned());
+        let selectors = role["aggregationRule"]["clusterRoleSelectors"].as_array();
+        let selectors: Vec<LabelSelector> = selectors
+            .into_iter()
+            .flatten()
+            .filter_map(LabelSelector::from_value)
+            .collect();
+        if selectors.is_empty() {
+            continue;
+        }
+        let all_roles = all_roles.get_or_insert_with(|| rbac_objects(store, "clusterroles", ""));
+        let selected = all_roles.iter().rev().filter(|part| {
+            let mut selectors = selectors.iter();
+            selectors.any(|selector| selector.matches(part.value()))
+        });
+        pending.extend(selected.cloned());
     }
+    rules
 }
 
 fn subject_matches(user: &User, subject: &Value, namespace: &str) -> bool {

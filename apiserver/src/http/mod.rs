@@ -1,7 +1,8 @@
 //! HTTP: maps requests to registry operations, and results to responses.
 //!
-//! Reading order: `serve` (the sequence of steps) with `state`, `resources` (choosing the operation), `subresources` (reviews, tokens,
-//! bindings and evictions), `component_statuses`, `connect` (subresources that connect to nodes and pods) with `log_options`, `web_socket`
+//! Reading order: `serve` (the sequence of steps) with `state`, `resources` (choosing the operation) with `stored_name` and
+//! `deprecations`, `deletions`, `subresources` (reviews, bindings and evictions) with `token_request`, `component_statuses`, `connect`
+//! (subresources that connect to nodes and pods) with `log_options`, `web_socket`
 //! (watches, and commands in pods), `layer` (interception of requests in tests), `run_to_end` (work that outlives its connection). Requests are
 //! parsed by `request`, responses are written by `render`.
 

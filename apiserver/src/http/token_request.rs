@@ -121,7 +121,7 @@ fn bound_object(
         return Ok(None);
     }
     let [version, kind, name, uid] = ["apiVersion", "kind", "name", "uid"].map(|key| text(reference, key));
-    let (group, version) = group_version(version);
+    let (group, version) = crate::meta::split_api_version(version);
     let bindable = auth::BINDABLE_KINDS
         .iter()
         .find(|(bindable, _)| *bindable == kind);
@@ -154,13 +154,4 @@ fn bound_object(
         return Err(conflict("", kind, name, &why));
     }
     Ok(Some(found))
-}
-
-/// Splits an API version into group and version, as Go does: both are empty if it has several slashes.
-fn group_version(text: &str) -> (&str, &str) {
-    match text.split_once('/') {
-        None => ("", text),
-        Some((_, version)) if version.contains('/') => ("", ""),
-        Some(parts) => parts,
-    }
 }

@@ -82,7 +82,7 @@ impl Registry {
                 return Ok(ControlFlow::Continue(pod));
             }
             // Somebody else deletes it now. In kube-apiserver, the eviction conflicts with that, and finds no pod half a second later.
-            if is_being_removed(pod.value()) {
+            if options.resource_version.is_none() && is_being_removed(pod.value()) {
                 return Err(ApiError::not_found(&target.kind, &target.name));
             }
             let mut bound = options.clone();

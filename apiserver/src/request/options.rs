@@ -227,7 +227,7 @@ fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
     };
     text.parse::<i64>().map(Some).map_err(|error| {
         let why = go_reason(&error);
-        ApiError::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
+        ApiError::bad_request(format!("strconv.ParseInt: parsing {}: {why}", quoted(text)))
     })
 }
 

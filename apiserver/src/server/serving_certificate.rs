@@ -35,9 +35,13 @@ impl ServingCertificate {
 
     /// Returns the CA at the end of the chain, as PEM; none if there is none.
     pub(super) fn authority(&self) -> Option<&str> {
+        const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+        const END: &str = "-----END CERTIFICATE-----";
         let chain = TlsInput::Certificates.certificates(&self.chain).ok()?;
-        let last = self.chain.rfind("-----BEGIN")?;
-        may_issue(chain.last()?, Timestamp::now()).then(|| &self.chain[last..])
+        // A file may also contain the private key.
+        let last = &self.chain[self.chain.rfind(BEGIN)?..];
+        let end = last.find(END)? + END.len();
+        may_issue(chain.last()?, Timestamp::now()).then(|| &last[..end])
     }
 
     /// Returns the chain and the key.
@@ -89,4 +93,28 @@ fn generate(address: IpAddr) -> Result<ServingCertificate, rcgen::Error> {
         chain: certificate.pem() + &authority_pem,
         key: key.serialize_pem(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authority_is_the_last_certificate_and_never_the_key() {
+        let generated = ServingCertificate::generate([127, 0, 0, 1].into()).unwrap();
+        let authority = generated.authority().unwrap().to_owned();
+        assert!(generated.chain.trim_end().ends_with(&authority));
+        let with_key = ServingCertificate {
+            chain: format!("{}{}", generated.chain, generated.key),
+            key: generated.key.clone(),
+        };
+        assert_eq!(with_key.authority(), Some(authority.as_str()));
+        assert!(with_key.parse().is_ok());
+        let own = &generated.chain[..generated.chain.rfind("-----BEGIN").unwrap()];
+        let without_authority = ServingCertificate {
+            chain: own.to_owned(),
+            key: generated.key,
+        };
+        assert_eq!(without_authority.authority(), None);
+    }
 }

@@ -1,6 +1,7 @@
 //! Validation of object metadata: labels, annotations, owner references and finalizers.
 
 use super::{Check, array, fields, items, names, text};
+use crate::meta;
 use crate::quote::is_printable;
 use serde_json::Value;
 
@@ -104,12 +105,7 @@ impl Check {
         let mut controller: Option<String> = None;
         for owner in array(owner_references) {
             let api_version = text(owner, "apiVersion");
-            let (group, version) = match api_version.split_once('/') {
-                None => ("", api_version),
-                // Go parses nothing with several slashes.
-                Some((_, rest)) if rest.contains('/') => ("", ""),
-                Some(parts) => parts,
-            };
+            let (group, version) = meta::split_api_version(api_version);
             if version.is_empty() {
                 let at = format!("{path}.apiVersion");
                 self.invalid(&at, api_version, "version must not be empty");

@@ -4,6 +4,7 @@ use super::{Check, Constraint, FieldRule, array, claims, fields, names, pod, pod
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::num::IntErrorKind;
 
 #[rustfmt::skip]
 const ROLLING_UPDATE: &[FieldRule] = &[
@@ -241,7 +242,10 @@ fn parse_percent(text: &str) -> Option<u64> {
 fn is_zero(value: &Value) -> bool {
     let is_zero_text = |text: &str| match parse_percent(text) {
         Some(percent) => percent == 0,
-        None => text.parse::<i128>().unwrap_or(0) == 0,
+        None => match text.parse::<i64>().map_err(|error| *error.kind()) {
+            Ok(number) => number == 0,
+            Err(kind) => !matches!(kind, IntErrorKind::PosOverflow | IntErrorKind::NegOverflow),
+        },
     };
     value.as_i64() == Some(0) || value.as_str().is_some_and(is_zero_text)
 }

@@ -239,10 +239,17 @@ impl Schemas {
 
     fn type_schema(&mut self, ty: &Type, field: Option<&Field>) -> Value {
         match ty {
-            Type::Scalar(scalar) => match scalar_definition_name(*scalar) {
-                Some(name) => self.built_in(name),
-                None => with_values(scalar.schema(), field),
-            },
+            Type::Scalar(scalar) => {
+                if let Some(name) = scalar_definition_name(*scalar) {
+                    return self.built_in(name);
+                }
+                let mut schema = with_values(scalar.schema(), field);
+                // The CA bundle of an APIService has one, without a meaning.
+                if field.is_some_and(|field| field.document.has_list_type && field.ty.as_list().is_none()) {
+                    schema["x-kubernetes-list-type"] = json!("atomic");
+                }
+                schema
+            }
             Type::List(list) => {
                 let mut schema = json!({ "type": "array", "items": self.nested_schema(&list.items, field) });
                 if field.is_some_and(|field| field.document.has_list_type) {
