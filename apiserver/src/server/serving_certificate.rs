@@ -23,8 +23,8 @@ pub struct ServingCertificate {
 }
 
 impl ServingCertificate {
-    /// Generates a certificate for an address, for `localhost` and for the Service `kubernetes`. A CA signs it and ends the chain; nobody
-    /// keeps the key of that CA.
+    /// Generates a certificate for an address, for `localhost` and for the Service `kubernetes`. A CA signs it and ends the chain. The key
+    /// of the CA is not kept.
     ///
     /// # Errors
     ///

@@ -184,6 +184,7 @@ fn is_divisible(name: &str, quantity: &Value) -> bool {
 
 /// Returns the number of units of this power of ten that kube-apiserver computes with, rounded up. Of a number that is too large for
 /// Go's `int64`, the last 64 bits remain, or nothing if Go multiplies it step by step; a number in a binary format has a maximum.
+/// None for a number too large for [`scale_quantity`].
 fn whole_units(quantity: &Value, power: i32) -> Option<i64> {
     /// Numbers with more digits are not `int64` to Go.
     const MAX_FAST_DIGITS: usize = 18;

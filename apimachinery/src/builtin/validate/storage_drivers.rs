@@ -147,7 +147,7 @@ pub(super) fn validate_attachment(
     }
 }
 
-/// Limits what a driver tells of an attached volume.
+/// Limits the size of the metadata of an attachment.
 fn limit_attachment_metadata(check: &mut Check, metadata: &Value, path: &str) {
     let sizes = fields(metadata).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
     if sizes.sum::<usize>() > MAX_ATTACHMENT_METADATA_BYTES {
