@@ -135,10 +135,7 @@ impl ApiError {
 
     /// An error with empty details.
     pub fn generic(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            details: Some(json!({})),
-            ..Self::new(code, reason, message)
-        }
+        Self::with_details(code, reason, message, json!({}))
     }
 
     /// 400 Bad Request.
@@ -219,11 +216,7 @@ impl ApiError {
             .cloned()
             .collect();
         let text = Cause::join(&causes);
-        let qualified = if group.is_empty() {
-            kind.to_owned()
-        } else {
-            format!("{kind}.{group}")
-        };
+        let qualified = with_group(kind, group);
         let mut details = details(name, group, kind);
         details["causes"] = causes.iter().map(Cause::to_json).collect();
         Self::with_details(
@@ -255,12 +248,13 @@ impl ApiError {
 
     /// 500 Internal Server Error.
     pub fn internal(why: impl fmt::Display) -> Self {
-        let mut error = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
-        error.details = Some(json!({ "causes": [{ "message": why.to_string() }] }));
-        error
+        let message = format!("Internal error occurred: {why}");
+        let details = json!({ "causes": [{ "message": why.to_string() }] });
+        Self::with_details(500, "InternalError", message, details)
     }
 
-    fn with_details(code: u16, reason: &'static str, message: String, details: Value) -> Self {
+    /// An error with these details.
+    pub fn with_details(code: u16, reason: &'static str, message: impl Into<String>, details: Value) -> Self {
         Self {
             details: Some(details),
             ..Self::new(code, reason, message)
@@ -308,10 +302,10 @@ impl ApiError {
     pub fn status(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "reason": self.reason, "code": self.code,
+            "message": self.message, "code": self.code,
         });
-        if self.reason.is_empty() {
-            remove(&mut status, "reason");
+        if !self.reason.is_empty() {
+            status["reason"] = json!(self.reason);
         }
         if !self.continue_token.is_empty() {
             status["metadata"]["continue"] = json!(self.continue_token);
@@ -333,9 +327,16 @@ impl std::error::Error for ApiError {}
 
 /// Returns the resource with its group, such as `deployments.apps` or `pods`.
 pub fn group_resource(resource: &impl ResourceNames) -> String {
-    match resource.resource_names() {
-        ["", plural, _] => plural.to_owned(),
-        [group, plural, _] => format!("{plural}.{group}"),
+    let [group, plural, _] = resource.resource_names();
+    with_group(plural, group)
+}
+
+/// Returns the name of a resource or kind with its group, if it has one.
+fn with_group(name: &str, group: &str) -> String {
+    if group.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}.{group}")
     }
 }
 
@@ -353,12 +354,6 @@ pub fn details(name: &str, group: &str, kind: &str) -> Value {
         }
     }
     Value::Object(details)
-}
-
-fn remove(value: &mut Value, key: &str) {
-    if let Value::Object(map) = value {
-        map.remove(key);
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ static ANY: Type = Type::Any;
 static OPAQUE: Type = Type::Opaque;
 
 /// The kinds of value that a type allows: map, list or scalar.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Atom<'a> {
     pub(super) map: Option<MapAtom<'a>>,
     pub(super) scalar: Option<ScalarAtom>,
@@ -56,8 +56,7 @@ impl<'a> Atom<'a> {
             };
             return Self {
                 map: Some(map),
-                scalar: None,
-                list: None,
+                ..Self::default()
             };
         }
         if let Some(list) = ty.as_list() {
@@ -66,17 +65,15 @@ impl<'a> Atom<'a> {
                 kind: Some(&list.kind),
             };
             return Self {
-                map: None,
-                scalar: None,
                 list: Some(list),
+                ..Self::default()
             };
         }
         match ty.resolve() {
             // Int-or-string fields are published without a type: allow any value.
             Type::Scalar(scalar) if *scalar != Scalar::IntOrString => Self {
-                map: None,
                 scalar: Some(ScalarAtom::of(*scalar)),
-                list: None,
+                ..Self::default()
             },
             other => {
                 let atomic = *other == Type::Opaque;
@@ -99,23 +96,18 @@ impl<'a> Atom<'a> {
 
     /// Keeps only the kind that matches the value, if the type allows it.
     pub(super) fn deduce(self, value: Option<&Value>) -> Self {
-        let none = Self {
-            map: None,
-            scalar: None,
-            list: None,
-        };
         match value {
             Some(Value::Object(_)) if self.map.is_some() => Self {
                 map: self.map,
-                ..none
+                ..Self::default()
             },
             Some(Value::Array(_)) if self.list.is_some() => Self {
                 list: self.list,
-                ..none
+                ..Self::default()
             },
             Some(Value::String(_) | Value::Number(_) | Value::Bool(_)) if self.scalar.is_some() => Self {
                 scalar: self.scalar,
-                ..none
+                ..Self::default()
             },
             _ => self,
         }

@@ -3,6 +3,7 @@
 use super::atom::{Atom, AtomKind, ListAtom, MapAtom};
 use super::field_set::FieldSet;
 use super::path_element::{self, PathElement};
+use super::typed_value::items;
 use crate::types::Type;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,10 +95,6 @@ fn compare_as(
     }
     out.record(path, old, new);
     true
-}
-
-fn items(value: Option<&Value>) -> &[Value] {
-    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 type Fields<'a> = Option<&'a Map<String, Value>>;

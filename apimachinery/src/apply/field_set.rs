@@ -200,9 +200,12 @@ impl FieldSet {
         fields
     }
 
-    /// Decodes `fieldsV1`; none if it is malformed.
+    /// Decodes `fieldsV1`, of which null is the empty set; none if it is malformed.
     pub fn decode(fields: &Value) -> Option<Self> {
         let mut set = Self::default();
+        if fields.is_null() {
+            return Some(set);
+        }
         for (name, below) in fields.as_object()? {
             if name == "." {
                 continue;
@@ -215,11 +218,7 @@ impl FieldSet {
             }
             let element = PathElement::decode(name)?;
             let is_member = below.get(".").is_some();
-            let below = if below.is_null() {
-                Self::default()
-            } else {
-                Self::decode(below)?
-            };
+            let below = Self::decode(below)?;
             if is_member || below.is_empty() {
                 set.members.insert(element.clone());
             }

@@ -5,7 +5,7 @@ use super::compare::compare;
 use super::field_set::FieldSet;
 use super::managed_fields::{Manager, Managers};
 use super::path_element::escaped;
-use super::{ApplyError, ConflictCause, Write, try_apply, typed_value};
+use super::{ApplyError, ConflictCause, Write, typed_value};
 use serde_json::Value;
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -21,7 +21,6 @@ pub(super) fn retry_with_force(
     manager: &Manager,
     conflict: &ApplyError,
 ) -> Result<(Option<Value>, Managers), ApplyError> {
-    let updater = write.updater();
     let Some(allowed) = fields_matching_annotation(live, write) else {
         return Err(conflict.clone());
     };
@@ -33,8 +32,7 @@ pub(super) fn retry_with_force(
     let others = causes.iter().filter(|cause| !allowed.contains(&cause.field));
     let others: Vec<ConflictCause> = others.cloned().collect();
     if others.is_empty() {
-        let (outcome, managers) = try_apply(&updater, live, config, managers, manager, true);
-        return Ok((outcome?, managers));
+        return write.apply(live, config, managers, manager, true);
     }
     Err(ApplyError::of_causes(others))
 }

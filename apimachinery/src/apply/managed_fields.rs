@@ -98,22 +98,11 @@ pub(super) fn decode(entries: &Value) -> Result<Managers, String> {
                 ));
             }
         }
-        let fields = &entry["fieldsV1"];
-        let set = if fields.is_null() {
-            Some(FieldSet::default())
-        } else {
-            FieldSet::decode(fields)
-        };
-        let set = set.ok_or_else(|| format!("error decoding fieldsV1 in managed fields entry {index}"))?;
+        let set = FieldSet::decode(&entry["fieldsV1"])
+            .ok_or_else(|| format!("error decoding fieldsV1 in managed fields entry {index}"))?;
         let manager = Manager {
             name: text("manager").to_owned(),
-            updates: !applies,
-            api_version: if applies {
-                String::new()
-            } else {
-                api_version.to_owned()
-            },
-            subresource: text("subresource").to_owned(),
+            ..Manager::new("", applies, api_version, text("subresource"))
         };
         let time = entry["time"].as_str().map(str::to_owned);
         managers.insert(

@@ -26,7 +26,6 @@ pub use scale::{ReplicasPath, parent_managed_fields, scale_managed_fields};
 use crate::meta;
 use crate::types::Type;
 use managed_fields::{Manager, Managers};
-use ownership::Updater;
 use serde_json::Value;
 
 /// Converts an object of the kind to an API version; none if it has the same fields in both, or if managers of the version are dropped. An
@@ -59,17 +58,7 @@ pub struct Write<'a, 't> {
     pub resets_in: &'a dyn Fn(&str) -> bool,
 }
 
-impl<'a, 't> Write<'a, 't> {
-    fn updater(self) -> Updater<'a, 't> {
-        Updater {
-            api_version: self.api_version,
-            types: self.types,
-            convert: self.convert,
-            reset: self.reset,
-            resets_in: self.resets_in,
-        }
-    }
-
+impl Write<'_, '_> {
     fn empty(self) -> Value {
         let mut empty = (self.types)(self.api_version).map_or(Value::Null, crate::types::zero_value);
         empty["apiVersion"] = self.api_version.into();
@@ -111,12 +100,12 @@ pub fn track(live: Option<&Value>, new: &mut Value, write: Write<'_, '_>) {
     }
     // Ownership cannot be computed for an object that does not match its type: such a write drops the managed fields.
     let ty = (write.types)(write.api_version);
-    if ty.is_some_and(|ty| !validate::conforms(new, ty) || !validate::conforms(live, ty)) {
+    let conforms = |object: &Value| ty.is_none_or(|ty| validate::validate_live(object, ty).is_ok());
+    if !conforms(new) || !conforms(live) {
         return;
     }
     let manager = Manager::new(write.manager, false, write.api_version, write.subresource);
-    let updater = write.updater();
-    if updater
+    if write
         .update(live, new, &mut managers, &manager, write.time)
         .is_err()
     {
@@ -159,25 +148,20 @@ pub fn apply(
     if let Some(ty) = (write.types)(write.api_version) {
         check_types(&live, config, ty, managers.is_empty())?;
     }
-    let updater = write.updater();
     if managers.is_empty() {
         // Fields that existed before the first apply get an owner.
         let before = Manager::new("before-first-apply", false, write.api_version, write.subresource);
-        updater.update(&write.empty(), &live, &mut managers, &before, write.time)?;
+        write.update(&write.empty(), &live, &mut managers, &before, write.time)?;
         managed_fields::cap_update_managers(&mut managers);
     }
     let manager = Manager::new(write.manager, true, write.api_version, write.subresource);
-    let (result, mut managers) = try_apply(&updater, &live, config, &managers, &manager, force);
-    let result = match result {
+    let (changed, mut managers) = match write.apply(&live, config, &managers, &manager, force) {
         Err(conflict @ ApplyError::Conflict { .. }) if write.manager == "kubectl" => {
-            let retry_result =
-                last_applied::retry_with_force(&live, config, write, &managers, &manager, &conflict)?;
-            managers = retry_result.1;
-            Ok(retry_result.0)
+            last_applied::retry_with_force(&live, config, write, &managers, &manager, &conflict)?
         }
-        other => other,
+        other => other?,
     };
-    let mut object = match result? {
+    let mut object = match changed {
         Some(object) => {
             if let Some(owned) = managers.get_mut(&manager) {
                 owned.time = Some(write.time.to_owned());
@@ -223,21 +207,6 @@ fn check_types(live: &Value, config: &Value, ty: &Type, unmanaged: bool) -> Resu
             &format!(": {why}"),
         )),
         None => Ok(()),
-    }
-}
-
-fn try_apply(
-    updater: &Updater<'_, '_>,
-    live: &Value,
-    config: &Value,
-    managers: &Managers,
-    manager: &Manager,
-    force: bool,
-) -> (Result<Option<Value>, ApplyError>, Managers) {
-    let mut new_managers = managers.clone();
-    match updater.apply(live, config, &mut new_managers, manager, force) {
-        Ok(object) => (Ok(object), new_managers),
-        Err(error) => (Err(error), managers.clone()),
     }
 }
 

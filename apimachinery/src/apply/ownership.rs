@@ -1,28 +1,15 @@
-//! Ownership after an update or an apply, and the object that an apply produces.
+//! Ownership after an update or an apply, and the object that an apply produces (upstream: `merge.Updater`).
 
 use super::compare::{Comparison, compare};
 use super::field_set::FieldSet;
 use super::managed_fields::{Manager, Managers, VersionedSet};
-use super::{ApplyError, typed_value};
+use super::{ApplyError, Write, typed_value};
 use crate::types::Type;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Updates the managers for one request, with the rules of its kind (upstream: `merge.Updater`).
-pub(super) struct Updater<'a, 't> {
-    pub(super) api_version: &'a str,
-    /// Returns the type of the kind in a version; none for a version that has been removed.
-    pub(super) types: &'a dyn Fn(&str) -> Option<&'t Type>,
-    /// See [`super::Write::convert`].
-    pub(super) convert: super::Convert<'a>,
-    /// The fields that a request of this kind cannot change.
-    pub(super) reset: &'a FieldSet,
-    /// See [`super::Write::resets_in`].
-    pub(super) resets_in: &'a dyn Fn(&str) -> bool,
-}
-
-impl<'t> Updater<'_, 't> {
+impl<'t> Write<'_, 't> {
     fn ty(&self) -> &'t Type {
         (self.types)(self.api_version).unwrap_or(&Type::Any)
     }
@@ -151,16 +138,17 @@ impl<'t> Updater<'_, 't> {
         Ok(())
     }
 
-    /// Applies a configuration. Returns the new object; none if nothing changed.
+    /// Applies a configuration. Returns the new object, or none if nothing changed, and the managers afterwards.
     pub(super) fn apply(
         &self,
         live: &Value,
         config: &Value,
-        managers: &mut Managers,
+        managers: &Managers,
         by: &Manager,
         force: bool,
-    ) -> Result<Option<Value>, ApplyError> {
-        let live = self.reconcile_with_schema(live, managers)?;
+    ) -> Result<(Option<Value>, Managers), ApplyError> {
+        let mut managers = managers.clone();
+        let live = self.reconcile_with_schema(live, &mut managers)?;
         let merged = typed_value::merge(live.object, config, self.ty());
         let last = managers.get(by).cloned();
         let set = typed_value::field_set(config, self.ty()).recursive_difference(self.reset);
@@ -174,16 +162,17 @@ impl<'t> Updater<'_, 't> {
             },
         );
         let new = self
-            .prune(merged, managers, last.as_ref())
+            .prune(merged, &managers, last.as_ref())
             .map_err(|why| ApplyError::Internal(format!("failed to prune fields: {why}")))?;
-        self.transfer_ownership(&live, &new, managers, by, force)?;
+        self.transfer_ownership(&live, &new, &mut managers, by, force)?;
         if let Some(owned) = managers.get_mut(by) {
             owned.set = owned.set.difference(&STRIPPED_FIELDS);
             if owned.set.is_empty() {
                 managers.remove(by);
             }
         }
-        Ok((super::path_element::compare(live.object, &new).is_ne()).then_some(new))
+        let is_changed = super::path_element::compare(live.object, &new).is_ne();
+        Ok((is_changed.then_some(new), managers))
     }
 
     /// Removes the fields that the manager applied the last time and that no manager owns now. Each set of fields is used on the object in its
@@ -267,20 +256,18 @@ impl LiveObject<'_> {
 
 /// Fields that the server sets; they have no owner (upstream: `stripSet`).
 static STRIPPED_FIELDS: LazyLock<FieldSet> = LazyLock::new(|| {
-    const METADATA: [&str; 9] = [
-        "name",
-        "namespace",
-        "creationTimestamp",
-        "selfLink",
-        "uid",
-        "clusterName",
-        "generation",
-        "managedFields",
-        "resourceVersion",
-    ];
-    let mut set = FieldSet::of_fields(&[&["apiVersion"], &["kind"], &["metadata"]]);
-    for name in METADATA {
-        set = set.union(&FieldSet::of_fields(&[&["metadata", name]]));
-    }
-    set
+    FieldSet::of_fields(&[
+        &["apiVersion"],
+        &["kind"],
+        &["metadata"],
+        &["metadata", "name"],
+        &["metadata", "namespace"],
+        &["metadata", "creationTimestamp"],
+        &["metadata", "selfLink"],
+        &["metadata", "uid"],
+        &["metadata", "clusterName"],
+        &["metadata", "generation"],
+        &["metadata", "managedFields"],
+        &["metadata", "resourceVersion"],
+    ])
 });

@@ -1,7 +1,7 @@
 //! Path elements: the steps of a path to a field.
 
 use crate::types::floats_to_integers;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -24,13 +24,7 @@ impl PathElement {
     pub fn encode(&self) -> String {
         match self {
             Self::Field(name) => format!("f:{name}"),
-            Self::Key(fields) => {
-                let fields: Map<String, Value> = fields
-                    .iter()
-                    .map(|(name, value)| (name.clone(), value.clone()))
-                    .collect();
-                format!("k:{}", escaped(&Value::Object(fields)))
-            }
+            Self::Key(fields) => format!("k:{}", escaped(&json!(fields))),
             Self::Value(value) => {
                 let mut value = value.clone();
                 floats_to_integers(&mut value);

@@ -81,34 +81,17 @@ fn compare_sequences(table: &str) {
             let subresource = step["subresource"].as_str().unwrap_or_default();
             let expected = &step["object"];
             let time = latest_time(expected);
+            let reset = if subresource == "status" {
+                &except_status
+            } else {
+                &status
+            };
             let write = Write {
-                manager: step["manager"].as_str().unwrap(),
-                api_version: "x.io/v1",
-                kind: "Typed",
-                custom: true,
                 subresource,
                 time: &time,
-                types: &types,
-                convert: &|_, _| Ok(None),
-                reset: if subresource == "status" {
-                    &except_status
-                } else {
-                    &status
-                },
-                resets_in: &|_| true,
+                ..typed_write(step["manager"].as_str().unwrap(), &types, reset)
             };
-            let outcome = if step["op"] == "apply" {
-                apply(live.as_ref(), &step["config"], step["force"] == true, write)
-            } else {
-                let mut new = expected.clone();
-                take_managed_fields(&mut new);
-                if let Some(sent) = step["patch"]["metadata"].get("managedFields") {
-                    new["metadata"]["managedFields"] = sent.clone();
-                }
-                track(live.as_ref(), &mut new, write);
-                Ok(new)
-            };
-            match outcome {
+            match write_step(live.as_ref(), step, expected.clone(), write) {
                 Ok(mut object) => {
                     assert_eq!(step.get("error"), None, "{context}");
                     if let Some(live) = &live {
@@ -149,6 +132,24 @@ fn compare_sequences(table: &str) {
     assert!(compared > 70, "{compared} steps compared");
 }
 
+/// Applies the configuration of a step, or makes another write of an object.
+fn write_step(
+    live: Option<&Value>,
+    step: &Value,
+    mut new: Value,
+    write: Write<'_, '_>,
+) -> Result<Value, ApplyError> {
+    if step["op"] == "apply" {
+        return apply(live, &step["config"], step["force"] == true, write);
+    }
+    take_managed_fields(&mut new);
+    if let Some(sent) = step["patch"]["metadata"].get("managedFields") {
+        new["metadata"]["managedFields"] = sent.clone();
+    }
+    track(live, &mut new, write);
+    Ok(new)
+}
+
 /// Fields that admission and allocation add to a spec after `managedFields` is computed.
 const ADDED_AFTER_APPLY: [&str; 7] = [
     "clusterIP",
@@ -187,37 +188,22 @@ fn managed_fields_of_built_in_kinds_match_the_real_server() {
                 (_, "Role" | "ConfigMap" | "ServiceAccount" | "Lease" | "Event" | "Secret") => &no_fields,
                 _ => &status,
             };
-            let manager = step["manager"].as_str().unwrap();
             let write = Write {
-                manager,
                 api_version,
                 kind,
                 custom: false,
                 subresource,
                 time: &time,
-                types: &types,
-                convert: &|_, _| Ok(None),
-                reset,
-                resets_in: &|_| true,
+                ..typed_write(step["manager"].as_str().unwrap(), &types, reset)
             };
-            let outcome = if step["op"] == "apply" {
-                apply(live.as_ref(), &step["config"], step["force"] == true, write)
-            } else {
-                let mut new = expected.clone();
-                take_managed_fields(&mut new);
-                if let (Some(spec), "create") = (
-                    new.get_mut("spec").and_then(Value::as_object_mut),
-                    step["op"].as_str().unwrap(),
-                ) {
-                    spec.retain(|name, _| !ADDED_AFTER_APPLY.contains(&name.as_str()));
-                }
-                if let Some(sent) = step["patch"]["metadata"].get("managedFields") {
-                    new["metadata"]["managedFields"] = sent.clone();
-                }
-                track(live.as_ref(), &mut new, write);
-                Ok(new)
-            };
-            match outcome {
+            let mut new = expected.clone();
+            if let (Some(spec), "create") = (
+                new.get_mut("spec").and_then(Value::as_object_mut),
+                step["op"].as_str().unwrap(),
+            ) {
+                spec.retain(|name, _| !ADDED_AFTER_APPLY.contains(&name.as_str()));
+            }
+            match write_step(live.as_ref(), step, new, write) {
                 Ok(object) => {
                     assert_eq!(step.get("error"), None, "{context}");
                     // The object itself has been defaulted: compare only the managed fields.
@@ -263,16 +249,11 @@ fn managed_fields_of_scale_and_parent_match_the_real_server() {
         );
         let mut new = scale(&after["replicas"], None);
         let write = Write {
-            manager: after["manager"].as_str().unwrap(),
             api_version: "autoscaling/v1",
             kind: "Scale",
             custom: false,
             subresource: "scale",
-            time: "2026-01-01T00:00:00Z",
-            types: &types,
-            convert: &|_, _| Ok(None),
-            reset: &status,
-            resets_in: &|_| true,
+            ..typed_write(after["manager"].as_str().unwrap(), &types, &status)
         };
         if after["op"] == "scale-apply" {
             let config = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "sc"}, "spec": new["spec"]});

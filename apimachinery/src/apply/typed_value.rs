@@ -64,7 +64,8 @@ fn add_below(set: &mut FieldSet, element: &PathElement, below: FieldSet) {
     }
 }
 
-fn items(value: Option<&Value>) -> &[Value] {
+/// Returns the items of a list; none of another value.
+pub(super) fn items(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
@@ -126,7 +127,10 @@ fn merged(live: Option<&Value>, applied: Option<&Value>, ty: &Type) -> Option<Va
     let either = applied.or(live);
     match Atom::of(ty).deduce(either).kind() {
         Some(AtomKind::Map(map)) => {
-            let (left, right) = (fields(live), fields(applied));
+            let (left, right) = (
+                live.and_then(Value::as_object),
+                applied.and_then(Value::as_object),
+            );
             if map.atomic || (left.is_none_or(Map::is_empty) && right.is_none_or(Map::is_empty)) {
                 return either.cloned();
             }
@@ -141,10 +145,6 @@ fn merged(live: Option<&Value>, applied: Option<&Value>, ty: &Type) -> Option<Va
         }
         _ => either.cloned(),
     }
-}
-
-fn fields(value: Option<&Value>) -> Option<&Map<String, Value>> {
-    value.and_then(Value::as_object)
 }
 
 fn merge_maps(

@@ -17,11 +17,6 @@ pub(super) fn validate_live(value: &Value, ty: &Type) -> Result<(), String> {
     in_one_text(&type_errors(value, ty, true))
 }
 
-/// Whether a value conforms to its type, duplicate items allowed: then its ownership can be computed.
-pub(super) fn conforms(value: &Value, ty: &Type) -> bool {
-    type_errors(value, ty, true).is_empty()
-}
-
 fn in_one_text(errors: &[String]) -> Result<(), String> {
     match errors {
         [] => Ok(()),
@@ -86,18 +81,13 @@ fn visit_map(value: &Value, map: MapAtom<'_>, path: &mut String, errors: &mut Ty
         }
     };
     for (name, value) in fields {
-        let mut unknown = false;
-        with_element(path, &PathElement::Field(name.clone()), |path| {
-            if let Some(ty) = map.type_of(name) {
-                visit(value, ty, path, errors);
-            } else {
+        let element = PathElement::Field(name.clone());
+        let Some(ty) = map.type_of(name) else {
+            return with_element(path, &element, |path| {
                 report(path, "field not declared in schema", errors);
-                unknown = true;
-            }
-        });
-        if unknown {
-            return;
-        }
+            });
+        };
+        with_element(path, &element, |path| visit(value, ty, path, errors));
     }
 }
 

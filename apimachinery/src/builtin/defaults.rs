@@ -4,6 +4,7 @@ mod pods;
 mod table;
 mod workloads;
 
+use super::pod_resources::resource_list;
 use crate::types::Type;
 use serde_json::{Map, Value, json};
 
@@ -49,9 +50,7 @@ pub fn apply_defaults(object: &mut Value, ty: &Type) {
 fn apply_conditional_defaults(ty: &str, object: &mut ObjectFields) {
     match ty {
         "core.v1.Container" | "core.v1.EphemeralContainer" => {
-            let policy =
-                pods::image_pull_policy(object.get("image").and_then(Value::as_str).unwrap_or_default());
-            object.entry("imagePullPolicy").or_insert_with(|| policy.into());
+            pods::default_pull_policy(object, "image", "imagePullPolicy");
         }
         "core.v1.Volume" if object.keys().all(|name| name == "name") => {
             object.insert("emptyDir".to_owned(), json!({}));
@@ -68,15 +67,7 @@ fn apply_conditional_defaults(ty: &str, object: &mut ObjectFields) {
                 object.insert("allocatable".to_owned(), capacity);
             }
         }
-        "core.v1.ImageVolumeSource" => {
-            let policy = pods::image_pull_policy(
-                object
-                    .get("reference")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default(),
-            );
-            object.entry("pullPolicy").or_insert_with(|| policy.into());
-        }
+        "core.v1.ImageVolumeSource" => pods::default_pull_policy(object, "reference", "pullPolicy"),
         "core.v1.PodStatus" => pods::default_pod_ips(object),
         "core.v1.Pod" => pods::default_pod(object),
         "core.v1.ServiceSpec" => default_service_spec(object),
@@ -207,18 +198,12 @@ fn default_scaling_behavior(behavior: &mut ObjectFields) {
 
 /// Defaults of a container's limit range item: `default` from `max`, and `defaultRequest` from `default`, then from `min`.
 fn default_limit_range_item(item: &mut ObjectFields) {
-    let entries = |item: &ObjectFields, name: &str| {
-        item.get(name)
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default()
-    };
-    let (max, min) = (entries(item, "max"), entries(item, "min"));
-    let (mut default, mut default_request) = (entries(item, "default"), entries(item, "defaultRequest"));
-    for (name, amount) in max {
+    let mut default = resource_list(item, "default");
+    let mut default_request = resource_list(item, "defaultRequest");
+    for (name, amount) in resource_list(item, "max") {
         default.entry(name).or_insert(amount);
     }
-    for (name, amount) in default.clone().into_iter().chain(min) {
+    for (name, amount) in default.clone().into_iter().chain(resource_list(item, "min")) {
         default_request.entry(name).or_insert(amount);
     }
     for (name, amounts) in [("default", default), ("defaultRequest", default_request)] {

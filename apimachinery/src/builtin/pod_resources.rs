@@ -51,8 +51,14 @@ fn max_in_place(total: &mut ResourceList, others: ResourceList) {
     }
 }
 
-fn is_huge_page(name: &str) -> bool {
+pub(super) fn is_huge_page(name: &str) -> bool {
     name.starts_with("hugepages-")
+}
+
+/// Returns a copy of a list of resources; empty if there is none.
+pub(super) fn resource_list(holder: &Map<String, Value>, name: &str) -> ResourceList {
+    let list = holder.get(name).and_then(Value::as_object).cloned();
+    list.unwrap_or_default()
 }
 
 /// Defaults pod-level resources, if there are any: limits of huge pages from those of the containers, and requests from the containers'
@@ -62,11 +68,10 @@ pub(super) fn default_pod_resources(spec: &mut Map<String, Value>) {
     let Some(resources) = spec.get_mut("resources").and_then(Value::as_object_mut) else {
         return;
     };
-    let entries = |resources: &ResourceList, list: &str| {
-        let entries = resources.get(list).and_then(Value::as_object).cloned();
-        entries.unwrap_or_default()
-    };
-    let (mut limits, mut requests) = (entries(resources, "limits"), entries(resources, "requests"));
+    let (mut limits, mut requests) = (
+        resource_list(resources, "limits"),
+        resource_list(resources, "requests"),
+    );
     if limits.is_empty() && requests.is_empty() {
         return;
     }

@@ -12,7 +12,7 @@ use super::{library, patches};
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
-use serde_json::Value;
+use serde_json::{Number, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -277,11 +277,7 @@ fn to_cel(value: &Value) -> CelValue {
     match value {
         Value::Null => CelValue::Null,
         Value::Bool(truth) => CelValue::Bool(*truth),
-        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(number), _) => CelValue::Int(number),
-            (None, Some(number)) => CelValue::UInt(number),
-            (None, None) => CelValue::Float(number.as_f64().unwrap_or_default()),
-        },
+        Value::Number(number) => number_to_cel(number),
         Value::String(text) => CelValue::String(Arc::new(text.clone())),
         Value::Array(items) => CelValue::List(Arc::new(items.iter().map(to_cel).collect())),
         Value::Object(fields) => {
@@ -291,6 +287,15 @@ fn to_cel(value: &Value) -> CelValue {
             let map: HashMap<Key, CelValue> = entries.collect();
             CelValue::Map(Map { map: Arc::new(map) })
         }
+    }
+}
+
+/// Converts a number: to an integer if it is one, else to a float.
+pub(crate) fn number_to_cel(number: &Number) -> CelValue {
+    match (number.as_i64(), number.as_u64()) {
+        (Some(number), _) => CelValue::Int(number),
+        (None, Some(number)) => CelValue::UInt(number),
+        (None, None) => CelValue::Float(number.as_f64().unwrap_or_default()),
     }
 }
 

@@ -78,8 +78,12 @@ fn evaluate(
     let mut scope = context.new_inner_scope();
     let initial = Value::resolve(&comprehension.accu_init, context)?;
     scope.add_variable_from_value(&*comprehension.accu_var, initial);
-    let is_junction = matches!(&comprehension.loop_step.expr, Expr::Call(step)
-        if [functions::AND, functions::OR].contains(&step.func_name.as_str()));
+    // The value of an item that decides an `all` or `exists`.
+    let decisive = match &comprehension.loop_step.expr {
+        Expr::Call(step) if step.func_name == functions::AND => Some(Value::Bool(false)),
+        Expr::Call(step) if step.func_name == functions::OR => Some(Value::Bool(true)),
+        _ => None,
+    };
     // Of items that fail while no other one decides, the first one's error counts.
     let mut failure = None;
     for (key, value) in pairs(&range)? {
@@ -97,7 +101,7 @@ fn evaluate(
             None => scope.add_variable_from_value(&*comprehension.iter_var, value),
         }
         match Value::resolve(&comprehension.loop_step, &scope) {
-            Ok(decided) if is_junction && failure.is_some() && is_decisive(comprehension, &decided) => {
+            Ok(decided) if failure.is_some() && Some(&decided) == decisive.as_ref() => {
                 failure = None;
                 scope.add_variable_from_value(&*comprehension.accu_var, decided);
             }
@@ -105,7 +109,7 @@ fn evaluate(
                 state.count_steps(size(&accumulated) / COPIES_PER_STEP)?;
                 scope.add_variable_from_value(&*comprehension.accu_var, accumulated);
             }
-            Err(error) if is_junction => failure = failure.or(Some(error)),
+            Err(error) if decisive.is_some() => failure = failure.or(Some(error)),
             Err(error) => return Err(error),
         }
     }
@@ -122,12 +126,6 @@ fn size(value: &Value) -> usize {
         Value::Map(map) => map.map.len(),
         _ => 0,
     }
-}
-
-/// True if the value of an item decides an `all` or `exists`.
-fn is_decisive(comprehension: &ComprehensionExpr, value: &Value) -> bool {
-    let is_or = matches!(&comprehension.loop_step.expr, Expr::Call(step) if step.func_name == functions::OR);
-    *value == Value::Bool(is_or)
 }
 
 /// The indexes and items of a list, or the keys and values of a map.

@@ -239,24 +239,8 @@ fn constant(expression: &IdedExpr) -> Result<Option<Value>, String> {
 }
 
 fn converted(name: &str, value: Value) -> Result<Value, String> {
-    CONTEXT.with(|context| {
-        let mut scope = context.new_inner_scope();
-        scope.add_variable_from_value("value", value);
-        let argument = IdedExpr {
-            id: 0,
-            expr: Expr::Ident("value".to_owned()),
-        };
-        let call = CallExpr {
-            func_name: name.to_owned(),
-            target: None,
-            args: vec![argument],
-        };
-        let call = IdedExpr {
-            id: 0,
-            expr: Expr::Call(call),
-        };
-        Value::resolve(&call, &scope).map_err(|error| translate(&error.to_string()))
-    })
+    let converted = CONTEXT.with(|context| library::call_function(context, name, value));
+    converted.map_err(|error| translate(&error.to_string()))
 }
 
 fn of_literal(literal: &LiteralValue) -> Value {

@@ -34,16 +34,13 @@ pub(crate) struct Declarations<'a> {
 pub(crate) enum Subject<'a> {
     #[default]
     Request,
-    Rule(RuleVariables<'a>),
+    Rule {
+        /// The type of the variables `self` and `oldSelf`.
+        of_self: &'a Type,
+        /// Whether `oldSelf` is an optional value.
+        has_optional_old: bool,
+    },
     Device,
-}
-
-/// The types of the variables `self` and `oldSelf` of a rule.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RuleVariables<'a> {
-    pub(super) of_self: &'a Type,
-    /// Whether `oldSelf` is an optional value.
-    pub(super) has_optional_old: bool,
 }
 
 impl Declarations<'_> {
@@ -51,9 +48,12 @@ impl Declarations<'_> {
     pub(super) fn variable(&self, name: &str) -> Option<Type> {
         match self.subject {
             Subject::Device => (name == "device").then_some(Type::Object("kubernetes.DRADevice")),
-            Subject::Rule(rule) => match name {
-                "oldSelf" if rule.has_optional_old => Some(Type::Optional(Box::new(rule.of_self.clone()))),
-                "self" | "oldSelf" => Some(rule.of_self.clone()),
+            Subject::Rule {
+                of_self,
+                has_optional_old,
+            } => match name {
+                "oldSelf" if has_optional_old => Some(Type::Optional(Box::new(of_self.clone()))),
+                "self" | "oldSelf" => Some(of_self.clone()),
                 _ => None,
             },
             Subject::Request => match name {
@@ -137,10 +137,10 @@ pub(crate) fn check_rule(rule: &Value, key: &str, schema: &Value, is_object: boo
         return Ok(Cost::default());
     };
     let declared = Declarations {
-        subject: Subject::Rule(RuleVariables {
+        subject: Subject::Rule {
             of_self: &of_self,
             has_optional_old: rule["optionalOldSelf"] == true,
-        }),
+        },
         ..Declarations::default()
     };
     let text = rule[key].as_str().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The fields of the objects that expressions see with their types: `request`, `namespaceObject` and `device`.
 
-use super::checker::Type;
+use super::checker::{STRING, Type};
 
 /// The fields of objects: the name of a field, and that of its type.
 #[rustfmt::skip]
@@ -40,17 +40,16 @@ const OBJECTS: &[(&str, &[(&str, &str)])] = &[
 pub(super) fn field(object: &str, field: &str) -> Option<Type> {
     let fields = OBJECTS.iter().find(|(name, _)| *name == object)?.1;
     let (_, ty) = fields.iter().find(|(name, _)| *name == field)?;
-    let string = || Box::new(Type::Simple("string"));
     // By domain, then by name.
-    let qualified = |ty| Type::Map(string(), Box::new(Type::Map(string(), Box::new(ty))));
+    let qualified = |ty| Type::map(STRING, Type::map(STRING, ty));
     Some(match *ty {
         "dyn" => Type::Dyn,
-        "strings" => Type::List(string()),
-        "labels" => Type::Map(string(), string()),
+        "strings" => Type::list(STRING),
+        "labels" => Type::map(STRING, STRING),
         "attributes" => qualified(Type::Any),
         "capacity" => qualified(Type::Simple("kubernetes.Quantity")),
-        "extra" => Type::Map(string(), Box::new(Type::List(string()))),
-        "conditions" => Type::List(Box::new(Type::Object("kubernetes.NamespaceCondition"))),
+        "extra" => Type::map(STRING, Type::list(STRING)),
+        "conditions" => Type::list(Type::Object("kubernetes.NamespaceCondition")),
         name if OBJECTS.iter().any(|(object, _)| *object == name) => Type::Object(name),
         name => Type::Simple(name),
     })

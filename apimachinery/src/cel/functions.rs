@@ -116,8 +116,8 @@ fn has(call: &mut FunctionContext<'_, '_>) -> Result<Value, ExecutionError> {
     let (operand, mut fields) = operand_and_fields(call)?;
     let operand = Value::resolve_val(operand, call.ptx)?;
     if let Some(optional) = optional(operand.as_ref())? {
-        let found = optional.value().is_some_and(|value| is_at(value, &fields));
-        return Ok(Value::Bool(found));
+        let found = optional.value().and_then(|value| at(value, &fields));
+        return Ok(Value::Bool(found.is_some()));
     }
     // Only the last field may be missing.
     let last = fields.pop();
@@ -189,10 +189,6 @@ fn find<'v>(value: &'v dyn Val, path: &[&CelString]) -> Result<&'v dyn Val, Exec
             _ => Err(ExecutionError::no_such_key(field.inner())),
         }
     })
-}
-
-fn is_at(value: &Value, path: &[&CelString]) -> bool {
-    at(value, path).is_some()
 }
 
 fn at<'v>(value: &'v Value, path: &[&CelString]) -> Option<&'v Value> {

@@ -241,23 +241,18 @@ impl Lowering<'_> {
                 name => Err(format!("the function '{name}'")),
             };
         };
-        if let Expr::Ident(prefix) = &target.expr
-            && is_known(&format!("{prefix}.{name}"))
-        {
-            let target = Some(target);
-            return Ok(Expr::Call(CallExpr {
-                func_name: name,
-                target,
-                args,
-            }));
-        }
-        if !is_known(&name) {
+        let is_prefix = matches!(&target.expr, Expr::Ident(prefix) if is_known(&format!("{prefix}.{name}")));
+        if !is_prefix && !is_known(&name) {
             return Err(format!("the function '{name}'"));
         }
-        let target = Some(Box::new(self.lower(*target)?));
+        let target = if is_prefix {
+            target
+        } else {
+            Box::new(self.lower(*target)?)
+        };
         Ok(Expr::Call(CallExpr {
             func_name: name,
-            target,
+            target: Some(target),
             args,
         }))
     }
@@ -352,7 +347,8 @@ fn comparison(function: &str, operator: &str, args: Vec<IdedExpr>) -> Expr {
     compared
 }
 
-fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
+/// A call of a function without a receiver.
+pub(super) fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
     Expr::Call(CallExpr {
         func_name: name.to_owned(),
         target: None,
@@ -364,6 +360,7 @@ fn literal(text: &str) -> IdedExpr {
     unnumbered(Expr::Literal(LiteralValue::String(text.into())))
 }
 
-fn unnumbered(expr: Expr) -> IdedExpr {
+/// A part that is not in the text.
+pub(super) fn unnumbered(expr: Expr) -> IdedExpr {
     IdedExpr { id: 0, expr }
 }

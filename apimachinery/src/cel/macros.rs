@@ -5,6 +5,7 @@
 
 use super::RESERVED_WORDS;
 use super::expression::parse;
+use super::lowering;
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr,
 };
@@ -127,12 +128,7 @@ impl Expansion {
         if name == "sortBy" {
             let [range, sorted] = [(); 2].map(|()| self.new_part(Expr::Ident(SORTED.to_owned())));
             substitute(&mut expanded, &mut [("R", Some(range)), ("B", Some(body))]);
-            let sort = Expr::Call(CallExpr {
-                func_name: SORT_BY_KEYS.to_owned(),
-                target: None,
-                args: vec![sorted, expanded],
-            });
-            let mut sort = self.new_part(sort);
+            let mut sort = self.new_part(lowering::call(SORT_BY_KEYS, vec![sorted, expanded]));
             sort.id |= id & PARSED_ID;
             return Some(self.bind(SORTED.to_owned(), receiver, sort));
         }

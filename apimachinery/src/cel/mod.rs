@@ -77,7 +77,7 @@ mod value_type;
 pub use access::{AccessCheck, Authorize};
 pub use activation::{Activation, Variable};
 #[cfg(feature = "cel")]
-pub(crate) use activation::{OVER_COST, StepCounter, register_functions};
+pub(crate) use activation::{OVER_COST, StepCounter, number_to_cel, register_functions};
 pub use budget::{Budget, OVER_BUDGET};
 pub(crate) use declarations::{
     ANY_TYPE, Declarations, VariableTypes, check_device_selector, check_expression, check_rule, has_rule_type,

@@ -1,7 +1,7 @@
 //! The types of values that a schema describes, as the rules of custom resources see them.
 
 use super::RESERVED_WORDS;
-use super::checker::Type;
+use super::checker::{STRING, Type};
 use super::value_type::SchemaObject;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -26,14 +26,10 @@ fn at_path(schema: &Value, is_object: bool, path: String) -> Option<Type> {
             Some("date" | "date-time") => "google.protobuf.Timestamp",
             _ => "string",
         }),
-        "array" => Type::List(Box::new(at_path(
-            &schema["items"],
-            false,
-            format!("{path}.@idx"),
-        )?)),
+        "array" => Type::list(at_path(&schema["items"], false, format!("{path}.@idx"))?),
         "object" if schema["additionalProperties"].is_object() => {
             let value = at_path(&schema["additionalProperties"], false, format!("{path}.@elem"))?;
-            Type::Map(Box::new(Type::Simple("string")), Box::new(value))
+            Type::map(STRING, value)
         }
         "object" => {
             let is_object = is_object || schema["x-kubernetes-embedded-resource"] == true;

@@ -82,9 +82,12 @@ pub fn remove_finalizer(object: &mut Value, finalizer: &str) {
 
 /// The owner references.
 pub fn owners(object: &Value) -> &[Value] {
-    object["metadata"]["ownerReferences"]
-        .as_array()
-        .map_or(&[], Vec::as_slice)
+    array(&object["metadata"]["ownerReferences"])
+}
+
+/// The items of a list; none if the value is not a list.
+pub fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// The metadata, mutable; created if missing.
@@ -105,10 +108,7 @@ pub fn extend_metadata(object: &mut Value, key: &str, more: &Map<String, Value>)
 
 /// A field that is an object, mutable; created if missing.
 pub fn entry_mut<'a>(object: &'a mut Value, key: &str) -> &'a mut Map<String, Value> {
-    if !object.is_object() {
-        *object = Value::Object(Map::new());
-    }
-    let part = &mut object[key];
+    let part = entry_mut_any(object, key);
     if !part.is_object() {
         *part = Value::Object(Map::new());
     }

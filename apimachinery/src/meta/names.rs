@@ -48,18 +48,20 @@ fn ends_alphanumeric(text: &str) -> bool {
         && text.ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
+fn is_label_byte(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)
+}
+
 fn is_plain_label(text: &str) -> bool {
-    ends_alphanumeric(text)
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    ends_alphanumeric(text) && text.bytes().all(is_label_byte)
 }
 
 fn is_name_part(text: &str) -> bool {
-    ends_alphanumeric(text)
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    ends_alphanumeric(text) && text.bytes().all(is_name_byte)
 }
 
 /// A DNS label of RFC 1123.
@@ -190,11 +192,7 @@ pub fn port_name_errors(text: &str) -> ErrorMessages {
     if text.len() > 15 {
         messages.push("must be no more than 15 characters");
     }
-    if text.is_empty()
-        || !text
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-    {
+    if text.is_empty() || !text.bytes().all(is_label_byte) {
         messages.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
     }
     if !text.bytes().any(|byte| byte.is_ascii_lowercase()) {
@@ -215,11 +213,7 @@ pub fn config_key_errors(text: &str) -> ErrorMessages {
     if text.len() > 253 {
         messages.push("must be no more than 253 characters");
     }
-    if text.is_empty()
-        || !text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-    {
+    if text.is_empty() || !text.bytes().all(is_name_byte) {
         messages.push(INVALID_CONFIG_KEY);
     }
     match text {

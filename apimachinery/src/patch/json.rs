@@ -124,6 +124,12 @@ fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<()
             .ok_or_else(|| format!("operation, missing {name} field: missing value"))
     };
     let value = || operation["value"].clone();
+    let add_at_destination = |object: &mut Value, operation: &str, value: Value| {
+        let path = text("path")?;
+        let missing = format!("destination path: {path}");
+        let place = format!("{operation} for path: '{path}'");
+        add(object, path, value).map_err(in_operation(operation, &missing, &place))
+    };
     match operation["op"].as_str().unwrap_or("unknown") {
         "add" => {
             let path = text("path")?;
@@ -149,12 +155,7 @@ fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<()
             let key = from.rsplit('/').next().unwrap_or_default();
             let (missing, place) = (format!("from path: {from}"), format!("move for path: '{key}'"));
             let moved = remove(object, from).map_err(in_operation("move", &missing, &place))?;
-            let path = text("path")?;
-            let (missing, place) = (
-                format!("destination path: {path}"),
-                format!("move for path: '{path}'"),
-            );
-            add(object, path, moved).map_err(in_operation("move", &missing, &place))
+            add_at_destination(object, "move", moved)
         }
         "copy" => {
             let from = text("from")?;
@@ -167,12 +168,7 @@ fn apply(object: &mut Value, operation: &Value, copied: &mut usize) -> Result<()
                 ));
             }
             let value = value.clone();
-            let path = text("path")?;
-            let (missing, place) = (
-                format!("destination path: {path}"),
-                format!("copy for path: '{path}'"),
-            );
-            add(object, path, value).map_err(in_operation("copy", &missing, &place))
+            add_at_destination(object, "copy", value)
         }
         "test" => {
             let path = text("path")?;

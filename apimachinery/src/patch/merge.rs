@@ -31,13 +31,7 @@ pub fn merge_patch(object: &Value, body: &[u8], decoding: Decoding) -> Result<Pa
     }
     let mut object = object.clone();
     merge(&mut object, decoded.value);
-    let duplicates = decoded.duplicates.iter().filter(|_| strict);
-    Ok(Patched {
-        object,
-        strict_errors: duplicates
-            .map(|path| format!("duplicate field \"{path}\""))
-            .collect(),
-    })
+    Ok(Patched::new(object, &decoded.duplicates, decoding))
 }
 
 fn merge(current: &mut Value, patch: Value) {

@@ -29,6 +29,18 @@ pub struct Patched {
     pub strict_errors: Vec<String>,
 }
 
+impl Patched {
+    /// Builds the result of a document with these duplicate fields.
+    fn new(object: Value, duplicates: &[String], decoding: Decoding) -> Self {
+        let reported = duplicates.iter().filter(|_| decoding == Decoding::Strict);
+        let strict_errors = reported.map(|path| format!("duplicate field \"{path}\""));
+        Self {
+            object,
+            strict_errors: strict_errors.collect(),
+        }
+    }
+}
+
 /// The error for a patched object that cannot be decoded. Like the real server, it quotes the object, or the body of a strategic merge
 /// patch.
 pub fn undecodable(outcome: &Value, strategic_body: Option<&[u8]>, why: &str) -> PatchError {

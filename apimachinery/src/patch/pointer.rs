@@ -47,13 +47,8 @@ fn container<'a>(object: &'a mut Value, path: &str) -> Result<(&'a mut Value, St
 
 /// Returns the index of an existing item.
 fn existing_index(step: &str, length: usize) -> Result<usize, String> {
-    index(step, length).and_then(|index| {
-        if index < length {
-            Ok(index)
-        } else {
-            Err(out_of_range(step))
-        }
-    })
+    let found = Some(index(step, length)?).filter(|index| *index < length);
+    found.ok_or_else(|| out_of_range(step))
 }
 
 /// Parses an index between 0 and the length; a negative one counts from the end.

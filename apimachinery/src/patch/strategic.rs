@@ -46,13 +46,7 @@ pub fn strategic_merge_patch(
             patched[key] = value.clone();
         }
     }
-    let duplicates = decoded.duplicates.iter().filter(|_| decoding == Decoding::Strict);
-    Ok(Patched {
-        object: patched,
-        strict_errors: duplicates
-            .map(|path| format!("duplicate field \"{path}\""))
-            .collect(),
-    })
+    Ok(Patched::new(patched, &decoded.duplicates, decoding))
 }
 
 fn internal<T>(message: String) -> Result<T, PatchError> {
@@ -67,7 +61,7 @@ fn bad_request<T>(message: &str) -> Result<T, PatchError> {
 struct FieldPatch<'a> {
     /// The type of the field, or of the items of its list.
     ty: &'a Type,
-    patch: PatchStrategy,
+    patch: &'a PatchStrategy,
 }
 
 fn field_patch<'a>(ty: &'a Type, name: &str) -> Result<FieldPatch<'a>, PatchError> {
@@ -79,7 +73,7 @@ fn field_patch<'a>(ty: &'a Type, name: &str) -> Result<FieldPatch<'a>, PatchErro
     match map.fields.get(name) {
         Some(Field { ty, patch, .. }) => Ok(FieldPatch {
             ty: ty.as_list().map_or(ty, |list| &list.items),
-            patch: patch.clone(),
+            patch,
         }),
         None if map.values.is_some() => {
             internal("merging an object in json but data type is not struct, instead is: map".to_owned())

@@ -6,7 +6,7 @@ mod decode;
 mod encode;
 mod json_form;
 mod table;
-mod wire;
+pub mod wire;
 
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ pub fn decode(bytes: &[u8]) -> Result<Value, String> {
     let envelope = decode::decode_message(envelope, "runtime.Unknown")?;
     let text = |key: &str| envelope[key].as_str().unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
-    let (message, _) = table::kind(version, kind)
+    let message = table::kind(version, kind)
         .ok_or_else(|| format!("no kind {kind:?} is registered for version {version:?}"))?;
     let mut object = decode::decode_message(&json_form::bytes_of(&envelope["raw"]), message)?;
     object["apiVersion"] = json!(version);
@@ -66,7 +66,7 @@ pub fn encode_list<'a>(
 fn encode_with(object: &Value, append: impl FnOnce(&str, &mut Vec<u8>)) -> Result<Vec<u8>, String> {
     let text = |key: &str| object[key].as_str().unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
-    let (message, _) = table::kind(version, kind)
+    let message = table::kind(version, kind)
         .ok_or_else(|| format!("object {kind:?} of version {version:?} has no protobuf encoding"))?;
     let mut bytes = MAGIC.to_vec();
     wire::put_delimited(1, &mut bytes, |bytes| {

@@ -90,16 +90,15 @@ pub(super) fn message(name: &str) -> Option<&'static Message> {
     MESSAGES.get(name)
 }
 
-/// Returns the name and the message of a kind. The kinds of the group `meta` belong to every version.
-pub(super) fn kind(version: &str, kind: &str) -> Option<(&'static str, &'static Message)> {
+/// Returns the name of the message of a kind. The kinds of the group `meta` belong to every version.
+pub(super) fn kind(version: &str, kind: &str) -> Option<&'static str> {
     let (group, version) = version.split_once('/').unwrap_or(("core", version));
     let package = group.split('.').next().unwrap_or_default();
     let names = [format!("{package}.{version}.{kind}"), format!("meta.v1.{kind}")];
     let mut found = names
         .iter()
         .filter_map(|name| MESSAGES.get_key_value(name.as_str()));
-    let (name, message) = found.find(|(_, message)| message.is_kind)?;
-    Some((*name, message))
+    found.find(|(_, message)| message.is_kind).map(|(name, _)| *name)
 }
 
 /// Returns the names of all kinds.

@@ -244,7 +244,7 @@ proptest! {
 fn messages_have_the_fields_of_the_types() {
     let mut count = 0;
     for (version, kind) in types::builtin_kinds() {
-        let (name, _) = table::kind(version, kind).unwrap_or_else(|| panic!("{version} {kind}"));
+        let name = table::kind(version, kind).unwrap_or_else(|| panic!("{version} {kind}"));
         let ty = types::builtin(version, kind).unwrap();
         assert!(
             matches!(ty, types::Type::Named(named) if *named.name == *name),

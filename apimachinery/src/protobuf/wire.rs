@@ -72,26 +72,26 @@ pub(super) fn put_varint(mut value: u64, bytes: &mut Vec<u8>) {
 }
 
 /// Appends a field with a number.
-pub(super) fn put_varint_field(number: u64, value: u64, bytes: &mut Vec<u8>) {
+pub fn put_varint_field(number: u64, value: u64, bytes: &mut Vec<u8>) {
     put_varint(number << 3, bytes);
     put_varint(value, bytes);
 }
 
 /// Appends a field with eight bytes.
-pub(super) fn put_fixed64(number: u64, bits: u64, bytes: &mut Vec<u8>) {
+pub fn put_fixed64(number: u64, bits: u64, bytes: &mut Vec<u8>) {
     put_varint(number << 3 | 1, bytes);
     bytes.extend_from_slice(&bits.to_le_bytes());
 }
 
 /// Appends a field with these bytes.
-pub(super) fn put_bytes(number: u64, content: &[u8], bytes: &mut Vec<u8>) {
+pub fn put_bytes(number: u64, content: &[u8], bytes: &mut Vec<u8>) {
     put_varint(number << 3 | 2, bytes);
     put_varint(content.len() as u64, bytes);
     bytes.extend_from_slice(content);
 }
 
 /// Appends a field whose bytes `append` appends.
-pub(super) fn put_delimited(number: u64, bytes: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u8>)) {
+pub fn put_delimited(number: u64, bytes: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u8>)) {
     put_varint(number << 3 | 2, bytes);
     let start = bytes.len();
     append(bytes);

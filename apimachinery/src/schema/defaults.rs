@@ -53,13 +53,7 @@ fn as_resource(schema: &Value, is_resource: bool) -> Cow<'_, Value> {
 
 /// Checks that defaults are valid for their schemas. Those within `additionalProperties` are not checked.
 pub(super) fn check_defaults(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let is_root = !path.contains("openAPIV3Schema.");
-    let surroundings = Surroundings {
-        resource: schema,
-        steps: Vec::new(),
-        is_metadata: false,
-    };
-    visit_defaults(schema, is_root, &surroundings, path, errors);
+    visit_defaults(schema, true, &Surroundings::of(schema), path, errors);
 }
 
 /// Where a schema stands within the nearest resource around it.
@@ -72,6 +66,15 @@ struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
+    /// The surroundings of a resource itself.
+    fn of(resource: &'a Value) -> Self {
+        Self {
+            resource,
+            steps: Vec::new(),
+            is_metadata: false,
+        }
+    }
+
     fn below(&self, step: Option<&'a str>, is_metadata: bool) -> Self {
         Self {
             resource: self.resource,
@@ -107,11 +110,7 @@ fn visit_defaults<'a>(
         return;
     }
     let is_resource = is_root || is_embedded(schema);
-    let own = Surroundings {
-        resource: schema,
-        steps: Vec::new(),
-        is_metadata: false,
-    };
+    let own = Surroundings::of(schema);
     let surroundings = if is_resource { &own } else { surroundings };
     if !schema["default"].is_null() {
         let path = format!("{path}.default");

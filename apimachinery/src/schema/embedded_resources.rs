@@ -1,6 +1,6 @@
 //! Embedded resources: they must have `apiVersion`, `kind` and valid metadata, which is decoded as that of objects is.
 
-use super::join;
+use super::{field_schema_at, join};
 use crate::builtin;
 use crate::field::FieldError;
 use crate::meta::names;
@@ -45,7 +45,7 @@ pub(super) fn decode(
                 decode_object(fields, path, drops_malformed, unknown)?;
             }
             for (name, value) in fields {
-                if let Some((schema, below)) = field_schema(schema, name, path) {
+                if let Some((schema, below)) = field_schema_at(schema, name, path) {
                     decode(value, schema, &below, drops_malformed, unknown)?;
                 }
             }
@@ -59,15 +59,6 @@ pub(super) fn decode(
         _ => {}
     }
     Ok(())
-}
-
-/// Returns the schema and the path of a field.
-fn field_schema<'a>(schema: &'a Value, name: &str, path: &str) -> Option<(&'a Value, String)> {
-    if let Some(schema) = schema["properties"].get(name) {
-        return Some((schema, join(path, name)));
-    }
-    let values = &schema["additionalProperties"];
-    values.is_object().then(|| (values, format!("{path}[{name}]")))
 }
 
 fn decode_object(
@@ -140,7 +131,7 @@ pub(super) fn check(value: &Value, schema: &Value, path: &str, errors: &mut Vec<
                 check_object(fields, path, errors);
             }
             for (name, value) in fields {
-                if let Some((schema, below)) = field_schema(schema, name, path) {
+                if let Some((schema, below)) = field_schema_at(schema, name, path) {
                     check(value, schema, &below, errors);
                 }
             }
@@ -196,20 +187,11 @@ fn check_object(fields: &Map<String, Value>, path: &str, errors: &mut Vec<FieldE
                 text.as_str(),
                 format!("unexpected GroupVersion string: {text}"),
             ));
-        } else if name == "kind" && !is_kind(text) {
+        } else if name == "kind" && !names::dns_1035_errors(&text.to_ascii_lowercase()).is_empty() {
             let detail = "may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or \
                           '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex \
                           used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
             errors.push(FieldError::invalid(&field, text.as_str(), detail));
         }
     }
-}
-
-fn is_kind(text: &str) -> bool {
-    text.len() <= 63
-        && text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.ends_with(|c: char| c.is_ascii_alphanumeric())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }

@@ -2,11 +2,6 @@
 
 use serde_json::Value;
 
-/// Whether a rule's `fieldPath`, such as `.spec.a` or `['x']`, is a field of the schema.
-pub(super) fn names_field(schema: &Value, path: &str) -> bool {
-    field_path(schema, path).is_some()
-}
-
 /// Returns a rule's `fieldPath`, such as `.a['b']`, as errors write it: `.a.b`, or `.a[b]` if `b` is the key of a map; None if it is no field of the
 /// schema.
 pub(super) fn field_path(schema: &Value, path: &str) -> Option<String> {

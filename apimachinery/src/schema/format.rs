@@ -3,6 +3,8 @@
 use super::email::is_email;
 use super::numbered_formats::{is_credit_card, is_isbn10, is_isbn13, is_rgb_color, is_ssn};
 use crate::go_url::Url;
+use crate::meta::names;
+use crate::types::is_date;
 use regex::Regex;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::LazyLock;
@@ -78,18 +80,10 @@ pub(super) fn has_format(text: &str, format: &str) -> bool {
         "ssn" => is_ssn(text),
         "rgbcolor" => is_rgb_color(text),
         "bsonobjectid" => text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        "k8sshortname" => is_label(text),
-        "k8slongname" => text.len() <= 253 && text.split('.').all(|label| is_label_of(label, 253)),
+        "k8sshortname" => names::is_label(text),
+        "k8slongname" => names::is_subdomain(text),
         _ => true,
     }
-}
-
-fn digits(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn is_date(text: &str) -> bool {
-    text.len() == 10 && crate::types::is_time(&format!("{text}T00:00:00Z"))
 }
 
 /// The time of day of a date-time, in lower case. Any character may precede the fraction of the second.
@@ -192,7 +186,8 @@ fn is_cidr(text: &str) -> bool {
         Some(IpAddr::V6(_)) => 128,
         None => return false,
     };
-    digits(length) && length.parse::<u32>().is_ok_and(|length| length <= max)
+    // Parsing would accept a sign.
+    !length.starts_with('+') && length.parse::<u32>().is_ok_and(|length| length <= max)
 }
 
 fn is_uuid(text: &str, version: Option<char>) -> bool {
@@ -235,19 +230,6 @@ fn is_mac(text: &str) -> bool {
     };
     let is_plain = matches!(text.len(), 12 | 16 | 40) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     separated(':', 2) || separated('-', 2) || separated('.', 4) || is_plain
-}
-
-fn is_label(text: &str) -> bool {
-    is_label_of(text, 63)
-}
-
-fn is_label_of(text: &str, max: usize) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !text.is_empty()
-        && text.len() <= max
-        && text.bytes().all(allowed)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
 }
 
 #[cfg(test)]

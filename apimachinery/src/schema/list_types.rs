@@ -1,5 +1,6 @@
 //! Checks of a schema's list types and map types.
 
+use super::lists::key_names;
 use crate::field::FieldError;
 use serde_json::Value;
 
@@ -8,12 +9,7 @@ pub(super) fn check_lists(schema: &Value, path: &str, errors: &mut Vec<FieldErro
     let at = |name: &str| format!("{path}.{name}");
     let ty = schema["type"].as_str().unwrap_or_default();
     let items = &schema["items"];
-    let keys: Vec<&str> = schema["x-kubernetes-list-map-keys"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let keys: Vec<&str> = key_names(schema).collect();
     let list_type = schema["x-kubernetes-list-type"].as_str();
     if let Some(list_type) = list_type {
         if !["atomic", "set", "map"].contains(&list_type) {
@@ -62,7 +58,8 @@ pub(super) fn check_lists(schema: &Value, path: &str, errors: &mut Vec<FieldErro
     }
 }
 
-fn wrong_type(path: &str, ty: &str, detail: &str) -> FieldError {
+/// The error for a schema without the type that another keyword needs.
+pub(super) fn wrong_type(path: &str, ty: &str, detail: &str) -> FieldError {
     if ty.is_empty() {
         FieldError::required(path, detail)
     } else {

@@ -1,5 +1,6 @@
 //! Lists of type set or map: duplicates, and correlation of old and new items.
 
+use super::field_schema_at;
 use super::shown::showing;
 use crate::field::FieldError;
 use serde_json::{Map, Value};
@@ -9,20 +10,8 @@ pub(super) fn duplicates(value: &Value, schema: &Value, path: &str, errors: &mut
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                if let Some(schema) = schema["properties"].get(name) {
-                    let below = if path.is_empty() {
-                        name.clone()
-                    } else {
-                        format!("{path}.{name}")
-                    };
+                if let Some((schema, below)) = field_schema_at(schema, name, path) {
                     duplicates(value, schema, &below, errors);
-                } else if schema["additionalProperties"].is_object() {
-                    duplicates(
-                        value,
-                        &schema["additionalProperties"],
-                        &format!("{path}[{name}]"),
-                        errors,
-                    );
                 }
             }
         }
@@ -62,14 +51,15 @@ fn report(items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// Returns the names of the key fields of a map list.
+pub(super) fn key_names(schema: &Value) -> impl Iterator<Item = &str> {
+    let names = schema["x-kubernetes-list-map-keys"].as_array();
+    names.into_iter().flatten().filter_map(Value::as_str)
+}
+
 /// Returns the key fields of an item of a map list, as far as the item has them.
 pub(super) fn key(item: &Value, schema: &Value) -> Value {
-    let names = schema["x-kubernetes-list-map-keys"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
-    let fields = names.filter_map(|name| Some((name.to_owned(), item.get(name)?.clone())));
+    let fields = key_names(schema).filter_map(|name| Some((name.to_owned(), item.get(name)?.clone())));
     Value::Object(fields.collect::<Map<_, _>>())
 }
 

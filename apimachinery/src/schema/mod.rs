@@ -216,6 +216,21 @@ fn join(path: &str, name: &str) -> String {
     }
 }
 
+/// Returns the schema of a field.
+fn field_schema<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    let values = Some(&schema["additionalProperties"]).filter(|values| values.is_object());
+    schema["properties"].get(name).or(values)
+}
+
+/// Returns the schema and the path of a field of the object at a path.
+fn field_schema_at<'a>(schema: &'a Value, name: &str, path: &str) -> Option<(&'a Value, String)> {
+    if let Some(schema) = schema["properties"].get(name) {
+        return Some((schema, join(path, name)));
+    }
+    let values = &schema["additionalProperties"];
+    values.is_object().then(|| (values, format!("{path}[{name}]")))
+}
+
 /// What violates the rules of a schema.
 #[derive(Debug, Default)]
 struct Violations {
@@ -230,5 +245,7 @@ struct Violations {
     steps: usize,
 }
 
+#[cfg(test)]
+mod rule_tests;
 #[cfg(test)]
 mod tests;

@@ -3,14 +3,12 @@
 
 use crate::field::FieldError;
 use crate::go_format;
-use crate::types::float_to_integer;
+use crate::types::{float_to_integer, is_in_integer_range};
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
 
 /// The largest integer up to which floats contain all integers.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
-/// The bound of 64-bit integers.
-const END_OF_INTEGERS: f64 = 9_223_372_036_854_775_808.0;
 /// From here on, numbers are rounded to an infinite 32-bit float.
 const END_OF_FLOATS: f64 = 3.402_823_567_797_336_6e38;
 
@@ -37,10 +35,12 @@ pub(super) fn errors(number: &Number, schema: &Value, types: &[&str], path: &str
         checks.multiple(factor);
     }
     if let Some(min) = schema["minimum"].as_f64() {
-        checks.minimum(min, schema["exclusiveMinimum"] == true);
+        let is_exclusive = schema["exclusiveMinimum"] == true;
+        checks.bound(min, "Minimum boundary", is_exclusive, Ordering::Less, "greater");
     }
     if let Some(max) = schema["maximum"].as_f64() {
-        checks.maximum(max, schema["exclusiveMaximum"] == true);
+        let is_exclusive = schema["exclusiveMaximum"] == true;
+        checks.bound(max, "Maximum boundary", is_exclusive, Ordering::Greater, "less");
     }
     checks.errors
 }
@@ -103,23 +103,14 @@ impl Checks<'_> {
         }
     }
 
-    fn minimum(&mut self, min: f64, is_exclusive: bool) {
-        let (min, order) = self.compare(min, "Minimum boundary");
-        let (is_less, is_equal) = (order == Some(Ordering::Less), order == Some(Ordering::Equal));
-        if is_exclusive && (is_less || is_equal) {
-            self.report(&format!("greater than {min}"));
-        } else if is_less {
-            self.report(&format!("greater than or equal to {min}"));
-        }
-    }
-
-    fn maximum(&mut self, max: f64, is_exclusive: bool) {
-        let (max, order) = self.compare(max, "Maximum boundary");
-        let (is_greater, is_equal) = (order == Some(Ordering::Greater), order == Some(Ordering::Equal));
-        if is_exclusive && (is_greater || is_equal) {
-            self.report(&format!("less than {max}"));
-        } else if is_greater {
-            self.report(&format!("less than or equal to {max}"));
+    /// Checks a bound; `beyond` is the order of a number that exceeds it.
+    fn bound(&mut self, bound: f64, name: &str, is_exclusive: bool, beyond: Ordering, relation: &str) {
+        let (bound, order) = self.compare(bound, name);
+        let is_beyond = order == Some(beyond);
+        if is_exclusive && (is_beyond || order == Some(Ordering::Equal)) {
+            self.report(&format!("{relation} than {bound}"));
+        } else if is_beyond {
+            self.report(&format!("{relation} than or equal to {bound}"));
         }
     }
 
@@ -153,7 +144,7 @@ impl Checks<'_> {
             ("integer", "int32") => {
                 number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number)
             }
-            ("integer", _) => number.fract() == 0.0 && (-END_OF_INTEGERS..END_OF_INTEGERS).contains(&number),
+            ("integer", _) => number.fract() == 0.0 && is_in_integer_range(number),
             ("number", "float") => number.abs() < END_OF_FLOATS,
             _ => true,
         }

@@ -1,6 +1,6 @@
 //! Pruning, dropping of nulls, and defaulting.
 
-use super::join;
+use super::{field_schema, join};
 use serde_json::Value;
 
 const OBJECT_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -60,11 +60,7 @@ pub(super) fn prune(
 pub(super) fn drop_nulls(value: &mut Value, schema: &Value) {
     match value {
         Value::Object(fields) => fields.retain(|name, value| {
-            let Some(schema) = schema["properties"].get(name).or_else(|| {
-                schema
-                    .get("additionalProperties")
-                    .filter(|schema| schema.is_object())
-            }) else {
+            let Some(schema) = field_schema(schema, name) else {
                 return true;
             };
             if value.is_null() && schema["nullable"] != true && schema["default"].is_null() {
@@ -92,12 +88,9 @@ pub(super) fn default(value: &mut Value, schema: &Value) {
                 }
             }
             for (name, value) in fields.iter_mut() {
-                let known = schema["properties"].get(name).or_else(|| {
-                    schema
-                        .get("additionalProperties")
-                        .filter(|schema| schema.is_object())
-                });
-                let Some(schema) = known else { continue };
+                let Some(schema) = field_schema(schema, name) else {
+                    continue;
+                };
                 if misses(value, schema) {
                     *value = schema["default"].clone();
                 }

@@ -2,20 +2,11 @@
 
 use super::field_path;
 use super::rule_costs::RuleCosts;
+use super::schema_checks::SchemaContext;
 use super::structural::is_convertible;
 use crate::cel;
 use crate::field::FieldError;
 use serde_json::Value;
-
-/// What the rules of a schema depend on beside it.
-pub(super) struct RuleContext<'a> {
-    /// Whether the schema is that of a whole object.
-    pub(super) is_object: bool,
-    /// The ancestor list with old and new items that cannot be matched, if any.
-    pub(super) uncorrelated: Option<&'a str>,
-    /// How many values with this schema an object can have; None if its lists and maps are not limited.
-    pub(super) max_values: Option<u64>,
-}
 
 /// Checks the rules of a schema at this path, except their expressions.
 pub(super) fn check_texts(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
@@ -63,7 +54,7 @@ pub(super) fn check_texts(schema: &Value, path: &str, errors: &mut Vec<FieldErro
             refuse(ONE_LINE);
         }
         // The real server looks for the field in the structural schema only.
-        let is_known = field_path::names_field(schema, text("fieldPath")) || !is_convertible(schema);
+        let is_known = field_path::field_path(schema, text("fieldPath")).is_some() || !is_convertible(schema);
         if !text("fieldPath").is_empty() && !is_known {
             refuse("must be a valid path");
         }
@@ -73,13 +64,13 @@ pub(super) fn check_texts(schema: &Value, path: &str, errors: &mut Vec<FieldErro
 /// Checks the expressions of the rules of a schema at this path, and of their messages, and adds their costs.
 pub(super) fn check_expressions(
     schema: &Value,
-    context: &RuleContext<'_>,
+    context: SchemaContext<'_>,
     path: &str,
     costs: &mut RuleCosts,
     errors: &mut Vec<FieldError>,
 ) {
     const MESSAGE: &str = "messageExpression";
-    if rules(schema, path).next().is_some() && !cel::has_rule_type(schema, context.is_object) {
+    if rules(schema, path).next().is_some() && !cel::has_rule_type(schema, context.is_root) {
         let detail = "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert \
                       structural schema to CEL declarations";
         errors.push(FieldError::internal(
@@ -90,7 +81,7 @@ pub(super) fn check_expressions(
     }
     for (at, rule) in rules(schema, path) {
         let text = rule["rule"].as_str().unwrap_or_default();
-        let checked = cel::check_rule(rule, "rule", schema, context.is_object);
+        let checked = cel::check_rule(rule, "rule", schema, context.is_root);
         let is_compiled = checked.is_ok();
         match checked {
             Ok(cost) => {
@@ -101,7 +92,7 @@ pub(super) fn check_expressions(
             Err(why) => errors.push(FieldError::invalid(&at("rule"), rule.clone(), why)),
         }
         if is_compiled && rule[MESSAGE].as_str().is_some_and(|text| !text.is_empty()) {
-            match cel::check_rule(rule, MESSAGE, schema, context.is_object) {
+            match cel::check_rule(rule, MESSAGE, schema, context.is_root) {
                 // A message is evaluated only for the first value that violates the rule.
                 Ok(cost) => {
                     errors.extend(costs.add(at(MESSAGE), "estimated messageExpression cost", cost.once));

@@ -25,9 +25,9 @@ pub(super) struct RuleProgram {
     rule: Result<(Expression, Depth), String>,
     message: Option<(Expression, Depth)>,
     /// Whether the rule reads the value.
-    reads_self: bool,
+    pub(super) reads_self: bool,
     /// Whether the rule compares with the old value.
-    reads_old: bool,
+    pub(super) reads_old: bool,
     old_is_optional: bool,
 }
 
@@ -53,10 +53,9 @@ impl RuleProgram {
                 format!("failed to compile messageExpression \"{text}\" for rule \"{rule}\": {error}")
             })
         });
-        let (rule, message) = match message {
-            Some(Err(why)) => (compiled.and(Err(why)), None),
-            Some(Ok(message)) => (compiled, Some(message)),
-            None => (compiled, None),
+        let (rule, message) = match message.transpose() {
+            Err(why) => (compiled.and(Err(why)), None),
+            Ok(message) => (compiled, message),
         };
         let reads = |name: &str| {
             let compiled = rule.as_ref();
@@ -71,16 +70,6 @@ impl RuleProgram {
         }
     }
 
-    /// Whether the rule reads the value.
-    pub(super) fn reads_self(&self) -> bool {
-        self.reads_self
-    }
-
-    /// Whether the rule compares with the old value.
-    pub(super) fn reads_old(&self) -> bool {
-        self.reads_old
-    }
-
     /// Returns why the rule does not hold. A rule that compares with the old value holds if there is none, unless it is optional.
     /// Adds the steps of the evaluation to those of the object.
     pub(super) fn evaluate(
@@ -93,7 +82,7 @@ impl RuleProgram {
             Ok(rule) => rule,
             Err(why) => return Some(Violation::Failed(translate(why))),
         };
-        if old.is_none() && !self.old_is_optional && self.reads_old() {
+        if old.is_none() && !self.old_is_optional && self.reads_old {
             return None;
         }
         with_stack(*depth, || self.resolve(rule, value, old, steps_of_object))

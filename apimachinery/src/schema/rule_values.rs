@@ -1,13 +1,13 @@
 //! Values as rules see them: with types that depend on the schema, and with the names that fields have in rules.
 
 use super::format::{duration_in_words, is_go_duration};
-use crate::cel::escaped;
+use crate::cel::{escaped, number_to_cel};
 use crate::go_format;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Value as CelValue, functions};
-use serde_json::{Number, Value};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -62,14 +62,6 @@ pub(super) fn invalid_data(value: &Value, schema: &Value) -> Option<String> {
         _ => format!(", got {}", go_format::type_name(value)),
     };
     (!is_valid).then(|| format!("invalid data, expected {expected}{rest}"))
-}
-
-fn number_to_cel(number: &Number) -> CelValue {
-    match (number.as_i64(), number.as_u64()) {
-        (Some(number), _) => CelValue::Int(number),
-        (None, Some(number)) => CelValue::UInt(number),
-        (None, None) => CelValue::Float(number.as_f64().unwrap_or_default()),
-    }
 }
 
 /// Converts a text by its format; one that does not have its format remains a text.

@@ -14,7 +14,7 @@
 use super::rule_program::{RuleProgram, Violation};
 use super::shown::showing;
 use super::unchanged::Correlation;
-use super::{Violations, field_path, lists, rule_text, rule_values, value_types};
+use super::{Violations, field_path, join, lists, rule_text, rule_values, value_types};
 use crate::cel::{OVER_BUDGET, OVER_COST, check_rule};
 use crate::field::FieldError;
 use serde_json::Value;
@@ -139,12 +139,8 @@ impl Rules {
                 for (name, value) in fields {
                     let old = old.and_then(|old| old.get(name));
                     if let Some(rules) = self.properties.get(name) {
-                        let below = if path.is_empty() {
-                            name.clone()
-                        } else {
-                            format!("{path}.{name}")
-                        };
-                        rules.visit(value, old, nearest, &schema["properties"][name], &below, found);
+                        let schema = &schema["properties"][name];
+                        rules.visit(value, old, nearest, schema, &join(path, name), found);
                     } else if let Some(rules) = self
                         .values
                         .as_ref()
@@ -187,7 +183,7 @@ impl Rules {
         let doubled = with_doubles(value);
         let shown = rule_values::to_cel(&doubled, schema);
         let invalid = rule_values::invalid_data(value, schema);
-        let reads_old = self.own.iter().any(|rule| rule.program.reads_old());
+        let reads_old = self.own.iter().any(|rule| rule.program.reads_old);
         let old = old.map(|old| {
             let old = with_doubles(old);
             if reads_old {
@@ -202,11 +198,9 @@ impl Rules {
                 found.errors.push(FieldError::invalid(path, ty, why));
                 continue;
             }
-            let is_evaluated = old.is_some() || !rule.program.reads_old();
+            let is_evaluated = old.is_some() || !rule.program.reads_old;
             let violation = match &invalid {
-                Some(why) if is_evaluated && rule.program.reads_self() => {
-                    Some(Violation::Failed(why.clone()))
-                }
+                Some(why) if is_evaluated && rule.program.reads_self => Some(Violation::Failed(why.clone())),
                 _ => rule.program.evaluate(&shown, old.as_ref(), &mut found.steps),
             };
             let Some(violation) = violation else { continue };
@@ -217,7 +211,7 @@ impl Rules {
                 return;
             }
             // Rules that compare with the old value are about the change.
-            let ratchets = !rule.program.reads_old() && matches!(violation, Violation::False(_));
+            let ratchets = !rule.program.reads_old && matches!(violation, Violation::False(_));
             if ratchets && nearest.is_some_and(Correlation::is_unchanged) {
                 found.unchanged.push(error);
             } else {
@@ -268,14 +262,24 @@ impl Rule {
     }
 
     fn error(&self, violation: &Violation, value: &Value, schema: &Value, path: &str) -> FieldError {
-        let message = match violation {
-            Violation::False(result) => self.failure_message(result),
-            Violation::Failed(why) => return self.evaluation_error(why, schema, path),
-            Violation::OverCost => return self.cost_error(schema, path),
-            Violation::OverBudget => {
-                return FieldError::invalid(path, type_name(schema), OVER_BUDGET);
+        let why = match violation {
+            Violation::False(result) => return self.violation_error(result, value, path),
+            Violation::Failed(why) => {
+                let why = rule_text::as_written(why, &self.text);
+                format!("{why} evaluating rule: {}", self.title())
             }
+            Violation::OverCost => format!(
+                "'{OVER_COST}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
+                self.title()
+            ),
+            Violation::OverBudget => OVER_BUDGET.to_owned(),
         };
+        FieldError::invalid(path, type_name(schema), why)
+    }
+
+    /// The error for a value for which the rule is false.
+    fn violation_error(&self, result: &str, value: &Value, path: &str) -> FieldError {
+        let message = self.failure_message(result);
         let path = format!("{path}{}", self.field_path);
         let path = path.strip_prefix('.').unwrap_or(&path);
         let error = match self.reason.as_str() {
@@ -298,22 +302,6 @@ impl Rule {
         } else {
             &self.message
         }
-    }
-
-    fn cost_error(&self, schema: &Value, path: &str) -> FieldError {
-        let ty = type_name(schema);
-        let message = format!(
-            "'{OVER_COST}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
-            self.title()
-        );
-        FieldError::invalid(path, ty, message)
-    }
-
-    fn evaluation_error(&self, why: &str, schema: &Value, path: &str) -> FieldError {
-        let ty = type_name(schema);
-        let rule = self.title();
-        let message = rule_text::as_written(why, &self.text);
-        FieldError::invalid(path, ty, format!("{message} evaluating rule: {rule}"))
     }
 }
 

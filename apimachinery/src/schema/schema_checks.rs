@@ -1,7 +1,7 @@
 //! Checks of each schema in the schema of a CustomResourceDefinition: keywords, list types and rules.
 
 use super::list_types;
-use super::rule_checks::{self, RuleContext};
+use super::rule_checks;
 use super::rule_costs::{self, RuleCosts};
 use crate::field::FieldError;
 use serde_json::Value;
@@ -34,8 +34,9 @@ pub(super) struct SchemaChecks {
 
 /// What a nested schema inherits.
 #[derive(Clone, Copy)]
-struct SchemaContext<'a> {
-    is_root: bool,
+pub(super) struct SchemaContext<'a> {
+    /// Whether the schema is that of a whole object.
+    pub(super) is_root: bool,
     /// Within the metadata, `apiVersion` or `kind` of a resource.
     is_metadata: bool,
     /// Where no defaults may be set, if they may not.
@@ -43,9 +44,9 @@ struct SchemaContext<'a> {
     /// Whether rules are checked.
     checks_rules: bool,
     /// The ancestor below which old and new values cannot be matched.
-    uncorrelated: Option<&'a str>,
+    pub(super) uncorrelated: Option<&'a str>,
     /// How many values with this schema an object can have; None if no limit is set.
-    max_values: Option<u64>,
+    pub(super) max_values: Option<u64>,
 }
 
 impl SchemaChecks {
@@ -83,18 +84,8 @@ impl SchemaChecks {
         list_types::check_lists(schema, path, &mut self.errors);
         rule_checks::check_texts(schema, path, &mut self.errors);
         if context.checks_rules && self.errors.len() == known_errors {
-            let rule_context = RuleContext {
-                is_object: context.is_root,
-                uncorrelated: context.uncorrelated,
-                max_values: context.max_values,
-            };
-            rule_checks::check_expressions(
-                schema,
-                &rule_context,
-                path,
-                &mut self.costs,
-                &mut self.rule_errors,
-            );
+            let (costs, errors) = (&mut self.costs, &mut self.rule_errors);
+            rule_checks::check_expressions(schema, context, path, costs, errors);
         }
     }
 

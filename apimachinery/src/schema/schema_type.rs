@@ -1,5 +1,6 @@
 //! Conversion of a custom resource's schema to a type, for server-side apply.
 
+use super::lists::key_names;
 use crate::types::{EmptyEncoding, Field, List, ListKind, Map, Scalar, Type};
 use serde_json::Value;
 
@@ -87,13 +88,7 @@ fn map(schema: &Value, preserving: bool) -> Type {
 fn list_kind(schema: &Value) -> ListKind {
     match schema["x-kubernetes-list-type"].as_str() {
         Some("set") => ListKind::Set,
-        Some("map") => {
-            let keys = schema["x-kubernetes-list-map-keys"]
-                .as_array()
-                .into_iter()
-                .flatten();
-            ListKind::Map(keys.filter_map(Value::as_str).map(Into::into).collect())
-        }
+        Some("map") => ListKind::Map(key_names(schema).map(Into::into).collect()),
         _ => ListKind::Atomic,
     }
 }

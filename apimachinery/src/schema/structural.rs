@@ -2,6 +2,7 @@
 
 use super::completeness::check_completeness;
 use super::defaults;
+use super::list_types::wrong_type;
 use super::schema_checks::{SchemaChecks, unsupported_keywords};
 use crate::field::FieldError;
 use crate::go_regexp;
@@ -103,11 +104,7 @@ fn check_type(schema: &Value, ty: &str, level: SchemaPosition, path: &str, error
     }
     if is("x-kubernetes-embedded-resource") && ty != "object" {
         let detail = "must be object if x-kubernetes-embedded-resource is true";
-        errors.push(if ty.is_empty() {
-            FieldError::required(&at("type"), detail)
-        } else {
-            FieldError::invalid(&at("type"), ty, detail)
-        });
+        errors.push(wrong_type(&at("type"), ty, detail));
     } else if ty.is_empty()
         && !is("x-kubernetes-int-or-string")
         && !is("x-kubernetes-preserve-unknown-fields")
@@ -152,31 +149,21 @@ fn check_metadata(schema: &Value, level: SchemaPosition, path: &str, errors: &mu
     if level != SchemaPosition::Root && schema["x-kubernetes-embedded-resource"] != true {
         return;
     }
-    for name in ["kind", "apiVersion"] {
-        if let Some(field) = schema["properties"]
-            .get(name)
-            .filter(|field| field["type"] != "string")
-        {
+    for (name, expected) in [
+        ("kind", "string"),
+        ("apiVersion", "string"),
+        ("metadata", "object"),
+    ] {
+        let field = schema["properties"].get(name);
+        if let Some(field) = field.filter(|field| field["type"] != expected) {
             let ty = field["type"].as_str().unwrap_or_default();
-            errors.push(FieldError::invalid(
-                &format!("{path}.properties[{name}].type"),
-                ty,
-                "must be string",
-            ));
+            let at = format!("{path}.properties[{name}].type");
+            errors.push(FieldError::invalid(&at, ty, format!("must be {expected}")));
         }
     }
     let Some(metadata) = schema["properties"].get("metadata") else {
         return;
     };
-    let below = format!("{path}.properties[metadata]");
-    if metadata["type"] != "object" {
-        let ty = metadata["type"].as_str().unwrap_or_default();
-        errors.push(FieldError::invalid(
-            &format!("{below}.type"),
-            ty,
-            "must be object",
-        ));
-    }
     let says_more = metadata
         .as_object()
         .into_iter()
@@ -190,7 +177,10 @@ fn check_metadata(schema: &Value, level: SchemaPosition, path: &str, errors: &mu
         });
     if level == SchemaPosition::Root && says_more {
         let detail = "must not specify anything other than name and generateName, but metadata is implicitly specified";
-        errors.push(FieldError::forbidden(&below, detail));
+        errors.push(FieldError::forbidden(
+            &format!("{path}.properties[metadata]"),
+            detail,
+        ));
     }
 }
 

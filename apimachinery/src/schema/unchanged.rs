@@ -1,6 +1,6 @@
 //! Ratcheting: an update may keep values that the schema no longer allows. Whether a value is unchanged, as kube-apiserver compares.
 
-use super::lists;
+use super::{field_schema, lists};
 use serde_json::Value;
 
 /// A value with the old one that corresponds to it, and their schema.
@@ -35,15 +35,6 @@ impl Correlation<'_> {
             _ => value == old,
         }
     }
-}
-
-fn field_schema<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
-    let property = schema["properties"].get(name);
-    property.or_else(|| {
-        schema
-            .get("additionalProperties")
-            .filter(|schema| schema.is_object())
-    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,8 @@
 //! Validation of values against a schema, with the messages of the real server.
 
-use super::enumeration;
-use super::lists;
-use super::numbers;
 use super::type_check::AllowedTypes;
 use super::unchanged::Correlation;
+use super::{enumeration, field_schema, join, lists, numbers};
 use crate::field::FieldError;
 use crate::go_regexp;
 use regex::Regex;
@@ -259,24 +257,13 @@ impl Validator<'_> {
         {
             result.errors.push(too_many(path, fields.len(), max));
         }
-        let below = |name: &str| {
-            if path.is_empty() {
-                name.to_owned()
-            } else {
-                format!("{path}.{name}")
-            }
-        };
         let forbids_others = schema["additionalProperties"] == false;
         for (name, value) in fields {
-            let schema = schema["properties"].get(name).or_else(|| {
-                schema
-                    .get("additionalProperties")
-                    .filter(|schema| schema.is_object())
-            });
-            if let Some(schema) = schema {
-                result.merge(self.validate(value, old.and_then(|old| old.get(name)), schema, &below(name)));
+            if let Some(schema) = field_schema(schema, name) {
+                let old = old.and_then(|old| old.get(name));
+                result.merge(self.validate(value, old, schema, &join(path, name)));
             } else if forbids_others {
-                let message = format!("{} in body is a forbidden property", below(name));
+                let message = format!("{} in body is a forbidden property", join(path, name));
                 result
                     .errors
                     .push(FieldError::invalid(path, name.as_str(), message));
@@ -289,7 +276,7 @@ impl Validator<'_> {
             .filter_map(Value::as_str)
         {
             if !fields.contains_key(name) {
-                result.errors.push(FieldError::required(&below(name), ""));
+                result.errors.push(FieldError::required(&join(path, name), ""));
             }
         }
     }

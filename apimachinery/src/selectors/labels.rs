@@ -138,9 +138,6 @@ impl<'a> Parser<'a> {
 
     fn requirements(&mut self) -> Result<Vec<Requirement>, String> {
         let mut requirements = vec![];
-        if self.tokens.is_empty() {
-            return Ok(requirements);
-        }
         loop {
             match self.peek() {
                 "" => return Ok(requirements),
@@ -178,24 +175,20 @@ impl<'a> Parser<'a> {
         if let Some(why) = names::qualified_name_errors(key).first() {
             return Err(format!(r#"<nil>: Invalid value: "{key}": {why}"#));
         }
-        let key_text = key.to_owned();
-        let operator = if absent {
-            Operator::Absent
-        } else {
-            match self.peek() {
-                "" | "," => Operator::Exists,
-                _ => self.comparison(&key_text)?,
-            }
+        let operator = match self.peek() {
+            _ if absent => Operator::Absent,
+            "" | "," => Operator::Exists,
+            _ => self.comparison(key)?,
         };
         Ok(Requirement {
-            key: key_text,
+            key: key.to_owned(),
             operator,
         })
     }
 
     fn comparison(&mut self, key: &str) -> Result<Operator, String> {
         let operator = self.next();
-        let comparison = match operator {
+        Ok(match operator {
             "=" | "==" => Operator::In(vec![self.value(key)?]),
             "!=" => Operator::NotIn(vec![self.value(key)?]),
             "in" => Operator::In(self.values(key)?),
@@ -216,8 +209,7 @@ impl<'a> Parser<'a> {
             other => {
                 return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt"));
             }
-        };
-        Ok(comparison)
+        })
     }
 
     /// Parses one value, which may be empty.

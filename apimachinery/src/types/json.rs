@@ -1,5 +1,6 @@
 //! A JSON decoder with the error messages of Go's, which also reports duplicate fields.
 
+use super::unstructured::float_to_integer;
 use crate::quote::quoted;
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
@@ -87,10 +88,7 @@ pub fn floats_to_integers(value: &mut Value) {
                 .as_f64()
                 .filter(|number| number.fract() == 0.0 && number.abs() < 9.0e18)
             {
-                // In range, and without a fraction.
-                #[expect(clippy::cast_possible_truncation, reason = "checked above")]
-                let whole = whole as i64;
-                *value = Value::from(whole);
+                *value = float_to_integer(whole).into();
             }
         }
         Value::Array(items) => items.iter_mut().for_each(floats_to_integers),

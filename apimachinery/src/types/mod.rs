@@ -26,12 +26,18 @@ pub use normalize::{normalize, normalize_stored, zero_value};
 pub use quantity_arithmetic::{
     add_quantities, compare_quantities, round_up_quantity, scale_quantity, subtract_quantities,
 };
+pub(crate) use scalars::last_digit_power;
 pub use strict_errors::sort_strict_errors;
-pub(crate) use unstructured::{convert, float_to_integer};
+pub(crate) use unstructured::{convert, float_to_integer, is_in_integer_range};
 
 /// Whether a text is valid base64 with padding.
 pub fn is_base64(text: &str) -> bool {
     scalars::base64_error(text).is_none()
+}
+
+/// Whether a text is an RFC 3339 date.
+pub fn is_date(text: &str) -> bool {
+    text.len() == 10 && is_time(&format!("{text}T00:00:00Z"))
 }
 
 /// Whether a text is an RFC 3339 time.

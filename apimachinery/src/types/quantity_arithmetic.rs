@@ -1,6 +1,6 @@
 //! Arithmetic with quantities. A result has the format that Go's `resource.Quantity` gives it.
 
-use super::scalars::{BINARY, DECIMAL, QuantityFormat, canonical_quantity, split_quantity};
+use super::scalars::{QuantityFormat, binary_text, canonical_quantity, split_quantity, unit_of};
 use std::cmp::Ordering;
 
 const NANOS_PER_UNIT: i128 = 1_000_000_000;
@@ -32,8 +32,13 @@ pub fn round_up_quantity(text: &str) -> Option<String> {
 /// quantities.
 pub fn scale_quantity(text: &str, power: i32) -> Option<i128> {
     let nanos = Amount::parse(text)?.nanos;
-    let unit = 10_i128.checked_pow(u32::try_from(power.checked_sub(NANO)?).ok()?)?;
+    let unit = nanos_per(power)?;
     Some(nanos.div_euclid(unit) + i128::from(nanos.rem_euclid(unit) > 0))
+}
+
+/// Returns a power of ten in billionths. Returns `None` for powers below those of quantities.
+fn nanos_per(power: i32) -> Option<i128> {
+    10_i128.checked_pow(u32::try_from(power.checked_sub(NANO)?).ok()?)
 }
 
 fn combine(first: &str, second: &str, operation: fn(i128, i128) -> Option<i128>) -> Option<String> {
@@ -57,18 +62,9 @@ impl Amount {
     fn parse(text: &str) -> Option<Self> {
         let (whole, fraction, suffix) = split_quantity(text);
         let value: i128 = format!("{whole}{fraction}").parse().ok()?;
-        let nanos_per = |power: i32| 10_i128.checked_pow(u32::try_from(power.checked_sub(NANO)?).ok()?);
-        let (unit, format) = if let Some(power) = BINARY.iter().skip(1).position(|unit| *unit == suffix) {
-            let unit = 1024_i128.checked_pow(u32::try_from(power + 1).ok()?)?;
-            (unit.checked_mul(NANOS_PER_UNIT)?, QuantityFormat::Binary)
-        } else if let Some((_, power)) = DECIMAL.iter().find(|(unit, _)| *unit == suffix) {
-            (nanos_per(*power)?, QuantityFormat::Decimal)
-        } else {
-            (
-                nanos_per(suffix.get(1..)?.parse().ok()?)?,
-                QuantityFormat::Exponent,
-            )
-        };
+        let (power, binary, format) = unit_of(suffix)?;
+        let unit = 1024_i128.checked_pow(u32::try_from(binary).ok()?)?;
+        let unit = unit.checked_mul(nanos_per(power)?)?;
         let parts = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
         let nanos = value.checked_mul(unit)? / parts;
         Some(Self {
@@ -81,12 +77,7 @@ impl Amount {
         let nanos = self.nanos;
         match self.format {
             QuantityFormat::Binary if nanos % NANOS_PER_UNIT == 0 && nanos.abs() >= 1024 * NANOS_PER_UNIT => {
-                let (mut number, mut unit) = (nanos / NANOS_PER_UNIT, 0);
-                while number % 1024 == 0 && unit + 1 < BINARY.len() {
-                    number /= 1024;
-                    unit += 1;
-                }
-                Some(format!("{number}{}", BINARY[unit]))
+                Some(binary_text(nanos / NANOS_PER_UNIT))
             }
             QuantityFormat::Exponent => canonical_quantity(&format!("{nanos}e{NANO}"), NANO),
             QuantityFormat::Binary | QuantityFormat::Decimal => {

@@ -45,22 +45,14 @@ pub(super) fn quantity_error(text: &str) -> Option<String> {
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
     // Go trims the JSON string as it is written, so no escaped characters.
     let text = text.trim_matches(|c: char| c.is_whitespace() && !c.is_control());
-    let number = text.trim_start_matches(['+', '-']);
-    let end = number
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(number.len());
-    let (digits, suffix) = number.split_at(end);
-    let exponent = suffix
-        .strip_prefix(['e', 'E'])
-        .filter(|rest| !rest.is_empty())
-        .is_some_and(|rest| rest.parse::<i32>().is_ok());
-    let known = [
-        "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
-    ]
-    .contains(&suffix);
-    let is_number = digits.bytes().any(|byte| byte.is_ascii_digit()) && digits.matches('.').count() <= 1;
-    let one_sign = text.len() - number.len() <= 1;
-    (!(one_sign && is_number && (known || exponent))).then(|| RULE.to_owned())
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (whole, fraction, suffix) = split_quantity(unsigned);
+    let is_number = !(whole.is_empty() && fraction.is_empty() || fraction.contains('.'));
+    let is_unit = decimal_power(suffix).is_some()
+        || BINARY.contains(&suffix)
+        || suffix.starts_with(['e', 'E']) && exponent(suffix).is_some();
+    let is_valid = !unsigned.starts_with(['+', '-']) && is_number && is_unit;
+    (!is_valid).then(|| RULE.to_owned())
 }
 
 /// The digits of the fraction of a MicroTime.
@@ -78,7 +70,7 @@ pub(super) fn canonical_time(text: &str, micro: bool) -> Option<String> {
 }
 
 /// Decimal suffixes with their powers of ten.
-pub(super) const DECIMAL: &[(&str, i32)] = &[
+const DECIMAL: &[(&str, i32)] = &[
     ("n", -9),
     ("u", -6),
     ("m", -3),
@@ -92,7 +84,7 @@ pub(super) const DECIMAL: &[(&str, i32)] = &[
 ];
 
 /// Binary suffixes, in powers of 1024.
-pub(super) const BINARY: &[&str] = &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const BINARY: &[&str] = &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /// The notation of a quantity's suffix.
 #[derive(Clone, Copy, PartialEq)]
@@ -113,6 +105,45 @@ pub(super) fn split_quantity(text: &str) -> (&str, &str, &str) {
     (whole, fraction, suffix)
 }
 
+/// Returns the power of ten of a quantity's last digit. None for binary quantities.
+pub(crate) fn last_digit_power(text: &str) -> Option<i32> {
+    let (_, fraction, suffix) = split_quantity(text);
+    let power = decimal_power(suffix).or_else(|| exponent(suffix))?;
+    power.checked_sub(i32::try_from(fraction.len()).ok()?)
+}
+
+/// Returns the power of ten of a decimal suffix.
+fn decimal_power(suffix: &str) -> Option<i32> {
+    let (_, power) = DECIMAL.iter().find(|(unit, _)| *unit == suffix)?;
+    Some(*power)
+}
+
+/// Returns the exponent of a suffix such as `e3`.
+fn exponent(suffix: &str) -> Option<i32> {
+    suffix.get(1..)?.parse().ok()
+}
+
+/// Returns the unit of a suffix: its power of ten, its power of 1024, and its notation.
+pub(super) fn unit_of(suffix: &str) -> Option<(i32, usize, QuantityFormat)> {
+    if let Some(power) = decimal_power(suffix) {
+        return Some((power, 0, QuantityFormat::Decimal));
+    }
+    match BINARY.iter().position(|unit| *unit == suffix) {
+        Some(power) => Some((0, power, QuantityFormat::Binary)),
+        None => Some((exponent(suffix)?, 0, QuantityFormat::Exponent)),
+    }
+}
+
+/// Writes a number with the largest binary suffix with which it is whole.
+pub(super) fn binary_text(mut number: i128) -> String {
+    let mut unit = 0;
+    while number % 1024 == 0 && unit + 1 < BINARY.len() {
+        number /= 1024;
+        unit += 1;
+    }
+    format!("{number}{}", BINARY[unit])
+}
+
 /// Returns a quantity as kube-apiserver writes it: the text is kept if it is canonical, and rounded up to the power of ten `min_scale`.
 /// Returns `None` for invalid quantities and numbers too large to compute with.
 pub(super) fn canonical_quantity(text: &str, min_scale: i32) -> Option<String> {
@@ -124,19 +155,7 @@ pub(super) fn canonical_quantity(text: &str, min_scale: i32) -> Option<String> {
     let whole = Some(whole.trim_start_matches('0'))
         .filter(|whole| !whole.is_empty())
         .unwrap_or("0");
-    let unit = |text: &str| {
-        DECIMAL
-            .iter()
-            .find(|(unit, _)| *unit == text)
-            .map(|(_, power)| *power)
-    };
-    let (power, binary, format) = if let Some(power) = unit(suffix) {
-        (power, 0, QuantityFormat::Decimal)
-    } else if let Some(power) = BINARY.iter().position(|unit| *unit == suffix) {
-        (0, power, QuantityFormat::Binary)
-    } else {
-        (suffix.get(1..)?.parse().ok()?, 0, QuantityFormat::Exponent)
-    };
+    let (power, binary, format) = unit_of(suffix)?;
     let length = i32::try_from(fraction.len()).ok()?;
     let shifted = format!("{whole}{fraction}");
     let value: i128 = shifted.parse().ok()?;
@@ -172,14 +191,8 @@ pub(super) fn canonical_quantity(text: &str, min_scale: i32) -> Option<String> {
     let integer = u32::try_from(scale)
         .ok()
         .and_then(|scale| amount.checked_mul(10_i128.checked_pow(scale)?));
-    if let (QuantityFormat::Binary, Some(mut integer)) = (format, integer.filter(|integer| *integer >= 1024))
-    {
-        let mut unit = 0;
-        while integer % 1024 == 0 && unit + 1 < BINARY.len() {
-            integer /= 1024;
-            unit += 1;
-        }
-        return Some(format!("{sign}{integer}{}", BINARY[unit]));
+    if let (QuantityFormat::Binary, Some(integer)) = (format, integer.filter(|integer| *integer >= 1024)) {
+        return Some(format!("{sign}{}", binary_text(integer)));
     }
     while scale % 3 != 0 {
         amount = amount.checked_mul(10)?;

@@ -1,7 +1,8 @@
 //! Conversion of values that are not decoded from text: the result of a strategic merge patch. kube-apiserver converts such a result with its
 //! unstructured converter, which has other error messages than the JSON decoder and accepts a few more values.
 
-use super::{Scalar, Type, conversion_error, json_kind, scalars};
+use super::decode_messages::{EmulatedComponent, ValueLocation};
+use super::{Scalar, Type, conversion_error};
 use serde_json::Value;
 
 /// Converts a value to the type; returns the first error otherwise. Floats without a fraction become integers, and integers that are too
@@ -57,7 +58,7 @@ fn convert_integer(value: &mut Value, name: &str, wrap: fn(i64) -> i64) -> Resul
 
 fn is_whole(value: &Value) -> bool {
     let float = value.as_f64().filter(|_| value.is_f64());
-    float.is_some_and(|float| float.fract() == 0.0 && is_in_range(float))
+    float.is_some_and(|float| float.fract() == 0.0 && is_in_integer_range(float))
 }
 
 /// Returns the low 32 bits.
@@ -68,7 +69,7 @@ pub(super) fn wrap_int32(number: i64) -> i64 {
 
 /// Converts a float as Go does on amd64: without its fraction, and all that is out of range to the smallest integer.
 pub(crate) fn float_to_integer(float: f64) -> i64 {
-    if !is_in_range(float) {
+    if !is_in_integer_range(float) {
         return i64::MIN;
     }
     #[expect(clippy::cast_possible_truncation, reason = "in range, as checked above")]
@@ -77,62 +78,25 @@ pub(crate) fn float_to_integer(float: f64) -> i64 {
 }
 
 /// Whether a float without its fraction is an `i64`.
-fn is_in_range(float: f64) -> bool {
+pub(crate) fn is_in_integer_range(float: f64) -> bool {
     const END: f64 = 9_223_372_036_854_775_808.0;
     (-END..END).contains(&float)
 }
 
+/// Checks a scalar as the converter does, but for its messages about values of another kind.
 fn check_scalar(value: &Value, expected: Scalar) -> Result<(), String> {
-    let go_kind_of_value = go_kind(value);
-    let json_number = |fits: bool| match value {
-        _ if fits => Ok(()),
-        Value::Number(number) => Err(format!(
-            "json: cannot unmarshal number {number} into Go value of type int32"
-        )),
-        _ => Err(format!(
-            "json: cannot unmarshal {} into Go value of type int32",
-            json_kind(value)
-        )),
-    };
-    let name = match expected {
-        Scalar::Boolean if value.is_boolean() => return Ok(()),
-        Scalar::Boolean => "bool",
-        Scalar::String if value.is_string() => return Ok(()),
-        Scalar::String if go_kind_of_value == "int64" => {
-            return Err("cannot convert int64 to string".to_owned());
+    match expected {
+        Scalar::Boolean if !value.is_boolean() => Err("unrecognized type: bool".to_owned()),
+        Scalar::String if go_kind(value) == "int64" => Err("cannot convert int64 to string".to_owned()),
+        Scalar::String if !value.is_string() => Err("unrecognized type: string".to_owned()),
+        Scalar::Double if !value.is_number() => Err("unrecognized type: float64".to_owned()),
+        Scalar::Bytes if !value.is_string() => Err(format!("cannot restore slice from {}", go_kind(value))),
+        _ => {
+            let location = ValueLocation::default();
+            let mismatch = EmulatedComponent::Converter.mismatch(value, expected, None, &location);
+            mismatch.map_or(Ok(()), Err)
         }
-        Scalar::String => "string",
-        Scalar::Double if value.is_number() => return Ok(()),
-        Scalar::Double => "float64",
-        Scalar::Bytes => {
-            return match value.as_str() {
-                Some(text) => scalars::base64_error(text).map_or(Ok(()), |message| {
-                    Err(format!("error decoding from json: {message}"))
-                }),
-                None => Err(format!("cannot restore slice from {go_kind_of_value}")),
-            };
-        }
-        Scalar::DateTime | Scalar::MicroTime => {
-            return match value.as_str() {
-                Some(text) => scalars::time_error(text, expected == Scalar::MicroTime).map_or(Ok(()), Err),
-                None => Err(format!(
-                    "json: cannot unmarshal {} into Go value of type string",
-                    json_kind(value)
-                )),
-            };
-        }
-        Scalar::Quantity => {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            return scalars::quantity_error(&text).map_or(Ok(()), Err);
-        }
-        Scalar::IntOrString => {
-            return json_number(
-                value.is_string() || value.as_i64().is_some_and(|number| i32::try_from(number).is_ok()),
-            );
-        }
-        Scalar::Int32 | Scalar::Int64 | Scalar::Untyped => return Ok(()),
-    };
-    Err(format!("unrecognized type: {name}"))
+    }
 }
 
 fn go_kind(value: &Value) -> &'static str {

@@ -21,13 +21,9 @@ struct RepeatedKey {
     has_text: bool,
 }
 
-/// A key of a mapping.
+/// A key of a mapping, as Go prints it: a text in quotes, a number or another value without.
 #[derive(PartialEq, Eq, Hash)]
-enum Key {
-    Text(String),
-    /// A number or another value, as Go prints it.
-    Other(String),
-}
+struct Key(String);
 
 impl RepeatedKeys {
     /// Returns Go's errors, such as `line 2: key "a" already set in map`.
@@ -39,7 +35,7 @@ impl RepeatedKeys {
                 .then(|| header_line(&lines, repeated.line))
                 .flatten();
             let line = block.unwrap_or(repeated.line);
-            repeated_key_error(line, &repeated.key.to_string())
+            repeated_key_error(line, &repeated.key.0)
         };
         self.keys.iter().map(error).collect()
     }
@@ -71,15 +67,6 @@ fn header_line(lines: &[&str], first: u64) -> Option<u64> {
     is_header.then(|| at as u64 + 1)
 }
 
-impl fmt::Display for Key {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(text) => write!(formatter, "{text:?}"),
-            Self::Other(text) => formatter.write_str(text),
-        }
-    }
-}
-
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(KeyVisitor)
@@ -96,23 +83,23 @@ impl Visitor<'_> for KeyVisitor {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Key, E> {
-        Ok(Key::Other(value.to_string()))
+        Ok(Key(value.to_string()))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Key, E> {
-        Ok(Key::Other(value.to_string()))
+        Ok(Key(value.to_string()))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Key, E> {
-        Ok(Key::Other(value.to_string()))
+        Ok(Key(value.to_string()))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Key, E> {
-        Ok(Key::Other(value.to_string()))
+        Ok(Key(value.to_string()))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Key, E> {
-        Ok(Key::Text(value.to_owned()))
+        Ok(Key(format!("{value:?}")))
     }
 }
 

@@ -70,21 +70,29 @@ impl Writer {
                     indent
                 };
                 for (at, item) in items.iter().enumerate() {
-                    if position == ValuePosition::Key || at > 0 {
-                        self.line(inner);
-                    } else if position == ValuePosition::Item {
-                        self.put(" ");
-                    }
+                    self.start_entry(at, inner, position);
                     self.put("-");
                     self.value(item, inner, ValuePosition::Item);
                 }
             }
             scalar => {
-                if position == ValuePosition::Item || position == ValuePosition::Key {
+                if position != ValuePosition::Root {
                     self.put(" ");
                 }
-                self.scalar(scalar, indent + 2, false);
+                match scalar {
+                    Value::String(text) => self.string(text, indent + 2, false),
+                    other => self.put(&other.to_string()),
+                }
             }
+        }
+    }
+
+    /// Starts an entry of a collection: the first one at the position of the collection, the others on lines of their own.
+    fn start_entry(&mut self, at: usize, indent: usize, position: ValuePosition) {
+        if position == ValuePosition::Key || at > 0 {
+            self.line(indent);
+        } else if position == ValuePosition::Item {
+            self.put(" ");
         }
     }
 
@@ -92,11 +100,7 @@ impl Writer {
         let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
         fields.sort_by(|(a, _), (b, _)| compare_keys(a, b));
         for (at, (key, value)) in fields.into_iter().enumerate() {
-            if position == ValuePosition::Key || at > 0 {
-                self.line(indent);
-            } else if position == ValuePosition::Item {
-                self.put(" ");
-            }
+            self.start_entry(at, indent, position);
             if key.len() > MAX_SIMPLE_KEY_BYTES {
                 self.put("? ");
                 self.string(key, indent + 2, false);
@@ -109,47 +113,26 @@ impl Writer {
         }
     }
 
-    fn scalar(&mut self, value: &Value, indent: usize, is_key: bool) {
-        match value {
-            Value::String(text) => self.string(text, indent, is_key),
-            Value::Array(_) => self.put("[]"),
-            other => self.put(&other.to_string()),
-        }
-    }
-
     fn string(&mut self, text: &str, indent: usize, is_key: bool) {
         let allowed = AllowedStyles::of(text);
         if text.contains('\n') && allowed.block && !is_key {
             self.write_block(text, indent);
         } else if !scalar_style::is_string(text) || text.contains('\n') || !allowed.plain && !allowed.single {
+            let escaped: String = text.chars().map(escape_char).collect();
             self.put("\"");
-            self.write_folded(text, indent, !is_key, escape_char, "\\");
+            self.write_folded(&escaped, indent, !is_key, "\\");
             self.put("\"");
         } else if allowed.plain {
-            self.write_folded(text, indent, !is_key, String::from, "");
+            self.write_folded(text, indent, !is_key, "");
         } else {
             self.put("'");
-            let doubled = |character: char| {
-                if character == '\'' {
-                    "''".to_owned()
-                } else {
-                    character.to_string()
-                }
-            };
-            self.write_folded(text, indent, !is_key, doubled, "");
+            self.write_folded(&text.replace('\'', "''"), indent, !is_key, "");
             self.put("'");
         }
     }
 
     /// Writes a folded string. `escape` is written before a double space at the start of a line; without an escape, it is not folded there.
-    fn write_folded(
-        &mut self,
-        text: &str,
-        indent: usize,
-        breaks: bool,
-        shown: impl Fn(char) -> String,
-        escape: &str,
-    ) {
+    fn write_folded(&mut self, text: &str, indent: usize, breaks: bool, escape: &str) {
         let characters: Vec<char> = text.chars().collect();
         let mut after_space = false;
         for (at, &character) in characters.iter().enumerate() {
@@ -166,7 +149,7 @@ impl Writer {
                     self.put(" ");
                 }
             } else {
-                self.put(&shown(character));
+                self.put(character.encode_utf8(&mut [0; 4]));
             }
             after_space = character == ' ';
         }

@@ -1,6 +1,7 @@
 //! What PodResizeValidator and NodeDeclaredFeatureValidator have in common: they check changes to the spec of a pod on a node.
 
 use super::{Attributes, Operation};
+use crate::meta::text;
 use crate::quote::quoted;
 use crate::status::ApiError;
 use crate::storage::Object;
@@ -12,9 +13,7 @@ pub(super) fn pod_before_spec_change<'a>(attributes: &Attributes<'a>, pod: &Valu
     let Operation::Update { old } = attributes.operation else {
         return None;
     };
-    let has_node = pod["spec"]["nodeName"]
-        .as_str()
-        .is_some_and(|name| !name.is_empty());
+    let has_node = !text(&pod["spec"], "nodeName").is_empty();
     // The generation changes with the spec.
     let is_changed = old["metadata"]["generation"] != pod["metadata"]["generation"];
     (attributes.is_kind("", "Pod") && has_node && is_changed).then_some(old)
@@ -26,7 +25,7 @@ pub(super) fn pod_before_spec_change<'a>(attributes: &Attributes<'a>, pod: &Valu
 ///
 /// 403 if it does not exist.
 pub(super) fn node(attributes: &Attributes<'_>, pod: &Value) -> Result<Arc<Object>, ApiError> {
-    let name = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+    let name = text(&pod["spec"], "nodeName");
     attributes.get("", "nodes", name).ok_or_else(|| {
         let why = format!("node {} not found", quoted(name));
         attributes.forbidden(pod, why)

@@ -41,9 +41,7 @@ impl DefaultClassRule {
             .map(|object| object.value())
             .filter(|class| is_default(class));
         let newest = defaults.min_by_key(|class| {
-            let created = class["metadata"]["creationTimestamp"]
-                .as_str()
-                .unwrap_or_default();
+            let created = meta::text(&class["metadata"], "creationTimestamp");
             (
                 std::cmp::Reverse(created.to_owned()),
                 meta::name(class).to_owned(),

@@ -1,7 +1,7 @@
 //! The compiled expressions of webhooks and policies.
 
-use super::match_resources::text;
 use crate::cel::Expression;
+use crate::meta::text;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ impl Expressions {
     /// Returns the compiled `expression` of each item.
     pub(super) fn of_items(&mut self, items: &Value) -> Vec<Expression> {
         let items = items.as_array().into_iter().flatten();
-        items.map(|item| self.get(&text(&item["expression"]))).collect()
+        items.map(|item| self.get(text(item, "expression"))).collect()
     }
 }
 

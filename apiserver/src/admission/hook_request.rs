@@ -160,6 +160,20 @@ impl HookRequest<'_> {
         request
     }
 
+    /// Converts an object of the request to another target; null if there is none.
+    pub(super) fn convert(
+        &self,
+        object: Option<&Value>,
+        target: &HookTarget,
+        context: &WebhookContext<'_>,
+    ) -> Result<Value, ApiError> {
+        let Some(object) = object else {
+            return Ok(Value::Null);
+        };
+        let converted = target.convert(&self.target(), object, (self.store, context.caller));
+        converted.map(Cow::into_owned)
+    }
+
     /// The check of a permission for the resource of the request; expressions see it as `authorizer.requestResource`.
     pub(super) fn own_access(&self) -> AccessCheck {
         AccessCheck {
@@ -242,10 +256,10 @@ impl HookTarget {
         ))
     }
 
-    /// Decodes an object that a webhook changed, as a body of this kind is decoded.
-    pub(super) fn decode(&self, object: &mut Value) -> Result<(), String> {
-        strategy::prune_and_default(&self.kind, object, false)?;
+    /// Decodes an object that a webhook or a policy changed, as a body of this kind is decoded; returns the errors of strict decoding.
+    pub(super) fn decode(&self, object: &mut Value) -> Result<Vec<String>, String> {
+        let strict_errors = strategy::prune_and_default(&self.kind, object, false)?;
         crate::meta::normalize_metadata(object);
-        Ok(())
+        Ok(strict_errors)
     }
 }

@@ -163,11 +163,6 @@ impl Rule {
     }
 }
 
-/// Returns a text; an empty one if the value is none.
-pub(super) fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
 /// Reads a list of strings.
 pub(super) fn texts(value: &Value) -> Vec<String> {
     let items = value.as_array().into_iter().flatten();

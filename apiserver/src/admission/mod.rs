@@ -268,11 +268,7 @@ impl<'a> Attributes<'a> {
             return Ok(());
         };
         // The name may have been generated.
-        let name = if self.name.is_empty() {
-            meta::name(object)
-        } else {
-            self.name
-        };
+        let name = self.webhook_name(object);
         let attributes = Attributes { name, ..*self };
         validate(&attributes.hook_request(), Some(object), &context)
     }

@@ -52,10 +52,7 @@ fn keep_priority(pod: &mut Value, old: &Value) {
 }
 
 fn set_priority(attributes: &Attributes<'_>, pod: &mut Value) -> Result<(), ApiError> {
-    let class_name = pod["spec"]["priorityClassName"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
+    let class_name = meta::text(&pod["spec"], "priorityClassName").to_owned();
     let (class, priority, preemption) = match priority_class(attributes, &class_name) {
         Some(found) => found,
         None if class_name.is_empty() => (String::new(), 0, DEFAULT_PREEMPTION_POLICY.to_owned()),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The calls of a plugin's webhooks or policies in one write.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Reinvocation<K> {
     /// Those that were called since the last change and may be called again.
     previously_invoked: BTreeSet<K>,
@@ -18,16 +18,6 @@ pub(super) struct Reinvocation<K> {
 }
 
 impl<K: Ord> Reinvocation<K> {
-    pub(super) fn new() -> Self {
-        Self {
-            previously_invoked: BTreeSet::new(),
-            to_reinvoke: BTreeSet::new(),
-            is_second_round: false,
-            output: None,
-            was_changed: false,
-        }
-    }
-
     /// True if one of them changed the object.
     pub(super) fn was_changed(&self) -> bool {
         self.was_changed

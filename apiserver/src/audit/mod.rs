@@ -1,5 +1,6 @@
 //! The audit log: requests and their responses.
 
+use crate::meta::text;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -122,14 +123,13 @@ impl BlockingOwner {
             .into_iter()
             .flatten()
             .filter(|reference| reference["blockOwnerDeletion"] == true);
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         blocking
-            .map(|reference| Self {
-                group: reference["apiVersion"]
-                    .as_str()
-                    .and_then(|version| version.split_once('/'))
-                    .map_or(String::new(), |(group, _)| group.to_owned()),
-                kind: text(&reference["kind"]),
+            .map(|reference| {
+                let group = text(reference, "apiVersion").split_once('/');
+                Self {
+                    group: group.map_or("", |(group, _)| group).to_owned(),
+                    kind: text(reference, "kind").to_owned(),
+                }
             })
             .collect()
     }

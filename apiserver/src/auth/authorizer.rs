@@ -66,9 +66,7 @@ impl ResourceAttributes<'_> {
             "{what} is forbidden: User {:?} cannot {verb} resource {part:?} in API group {group:?} {scope}",
             user.name
         );
-        let mut error = ApiError::new(403, "Forbidden", message);
-        error.details = Some(details(name, group, resource));
-        error
+        ApiError::with_details(403, "Forbidden", message, details(name, group, resource))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Evaluation of RBAC roles and bindings.
 
 use super::{ResourceAttributes, User};
+use crate::meta::{self, text};
 use crate::selectors::LabelSelector;
 use crate::storage::{Object, Store};
 use serde_json::Value;
@@ -27,45 +28,49 @@ pub(super) fn allows_path(store: &Store, user: &User, verb: &str, path: &str) ->
 
 /// Returns the rules that apply to a user in a namespace, including cluster-wide ones.
 pub(crate) fn rules(store: &Store, user: &User, namespace: &str) -> Vec<Value> {
-    let rules = parking_lot::Mutex::new(vec![]);
+    let mut rules = vec![];
     any_rule(store, user, namespace, |rule| {
-        rules.lock().push(rule.clone());
+        rules.push(rule.clone());
         false
     });
-    rules.into_inner()
+    rules
 }
 
-fn any_rule(store: &Store, user: &User, namespace: &str, matches: impl Fn(&Value) -> bool) -> Option<String> {
+fn any_rule(
+    store: &Store,
+    user: &User,
+    namespace: &str,
+    mut matches: impl FnMut(&Value) -> bool,
+) -> Option<String> {
     let mut bindings = rbac_objects(store, "clusterrolebindings", "");
     if !namespace.is_empty() {
         bindings.extend(rbac_objects(store, "rolebindings", namespace));
     }
     bindings.iter().find_map(|binding| {
         let binding = binding.value();
-        let namespace = crate::meta::namespace(binding);
+        let namespace = meta::namespace(binding);
         let mut subjects = binding["subjects"].as_array().into_iter().flatten();
         let subject = subjects.find(|subject| subject_matches(user, subject, namespace))?;
         let rules = role_rules(store, &binding["roleRef"], namespace)?;
         rules
             .iter()
-            .any(&matches)
+            .any(&mut matches)
             .then(|| explain_binding(binding, subject))
     })
 }
 
 /// Explains a binding as kube-apiserver does: `RBAC: allowed by RoleBinding "b/n" of Role "r" to User "u"`.
 fn explain_binding(binding: &Value, subject: &Value) -> String {
-    let (name, namespace) = (crate::meta::name(binding), crate::meta::namespace(binding));
-    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let (name, namespace) = (meta::name(binding), meta::namespace(binding));
     let bound = if namespace.is_empty() {
         format!("ClusterRoleBinding {name:?}")
     } else {
         format!("RoleBinding \"{name}/{namespace}\"")
     };
     let (role, kind) = (&binding["roleRef"], text(subject, "kind"));
-    let subject_name = match kind.as_str() {
+    let subject_name = match kind {
         "ServiceAccount" => format!("{}/{}", text(subject, "name"), text(subject, "namespace")),
-        _ => text(subject, "name"),
+        _ => text(subject, "name").to_owned(),
     };
     format!(
         "RBAC: allowed by {bound} of {} {:?} to {kind} {subject_name:?}",
@@ -95,7 +100,7 @@ fn rules_with_selected(store: &Store, role: Arc<Object>) -> Vec<Value> {
     let mut all_roles = None;
     while let Some(role) = pending.pop() {
         let role = role.value();
-        if !seen.insert(crate::meta::name(role).to_owned()) {
+        if !seen.insert(meta::name(role).to_owned()) {
             continue;
         }
         rules.extend(role["rules"].as_array().into_iter().flatten().cloned());

@@ -87,7 +87,6 @@ impl ConversionWebhook {
         let call = caller.start(&self.client.resolve(store), &review, TIMEOUT);
         let failed = |why: String| format!("conversion webhook for {source} failed: {why}");
         let mut review = call.wait().map_err(failed)?;
-        let failed = |why: String| format!("conversion webhook for {source} failed: {why}");
         check_response(&review, review_version, &uid).map_err(failed)?;
         let converted = match review["response"]["convertedObjects"].take() {
             Value::Array(converted) => converted,

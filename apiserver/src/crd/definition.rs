@@ -1,7 +1,7 @@
 //! Parsed CustomResourceDefinitions.
 
 use super::conversion::ConversionWebhook;
-use crate::meta::{self, has_condition};
+use crate::meta::{self, array, has_condition};
 use crate::schema::Schema;
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -83,9 +83,9 @@ impl CustomResourceDefinition {
     /// Parses a stored definition.
     pub fn parse(object: &Value) -> Self {
         let spec = &object["spec"];
-        let mut versions: Vec<CrdVersion> = list(&spec["versions"]).iter().map(CrdVersion::parse).collect();
+        let mut versions: Vec<CrdVersion> = array(&spec["versions"]).iter().map(CrdVersion::parse).collect();
         set_deprecation_warnings(object, &mut versions);
-        let stored = list(&spec["versions"])
+        let stored = array(&spec["versions"])
             .iter()
             .find(|version| version["storage"] == true);
         let kind = text(&names(object)["kind"]);
@@ -123,7 +123,7 @@ impl CustomResourceDefinition {
 /// Objects are stored defaulted and pruned by the schema of the request's version, except for the status that a create drops. So they are
 /// complete if the definition never changed, has one version and no default for a status that is a subresource.
 fn normalizes_stored(object: &Value) -> bool {
-    let versions = list(&object["spec"]["versions"]);
+    let versions = array(&object["spec"]["versions"]);
     let defaults_status = |version: &Value| {
         let schema = &version["schema"]["openAPIV3Schema"];
         !version["subresources"]["status"].is_null() && !schema["properties"]["status"]["default"].is_null()
@@ -152,7 +152,7 @@ fn set_deprecation_warnings(object: &Value, versions: &mut [CrdVersion]) {
     let newest = usable
         .map(|version| version.name.clone())
         .max_by(|a, b| version_priority(a).cmp(&version_priority(b)));
-    for (version, spec) in versions.iter_mut().zip(list(&object["spec"]["versions"])) {
+    for (version, spec) in versions.iter_mut().zip(array(&object["spec"]["versions"])) {
         if version.deprecation.is_none() || spec["deprecationWarning"].is_string() {
             continue;
         }
@@ -211,11 +211,11 @@ impl CrdVersion {
                     status,
                     selector: path("labelSelectorPath"),
                 }),
-            columns: list(&version["additionalPrinterColumns"])
+            columns: array(&version["additionalPrinterColumns"])
                 .iter()
                 .map(PrinterColumn::parse)
                 .collect(),
-            selectable: list(&version["selectableFields"])
+            selectable: array(&version["selectableFields"])
                 .iter()
                 .map(|field| text(&field["jsonPath"]).trim_start_matches('.').to_owned())
                 .collect(),
@@ -240,10 +240,6 @@ impl PrinterColumn {
             path,
         }
     }
-}
-
-pub(crate) fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 pub(crate) fn text(value: &Value) -> String {

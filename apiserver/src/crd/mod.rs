@@ -6,7 +6,7 @@ mod definition;
 
 pub(crate) use conversion::{ConversionWebhook, invalid_ca_bundle};
 pub use definition::{CrdVersion, CustomResourceDefinition, PrinterColumn, ScalePaths};
-pub(crate) use definition::{list, names, text, version_priority};
+pub(crate) use definition::{names, text, version_priority};
 
 use crate::meta::{self, set_condition};
 use serde_json::Value;

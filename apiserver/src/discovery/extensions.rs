@@ -102,7 +102,8 @@ impl Extensions {
     /// Sorts groups as in aggregated discovery: by priority, then by name.
     pub(super) fn sort_by_name<G>(&self, groups: &mut [G], name: impl Fn(&G) -> &str) {
         if !self.is_empty() {
-            groups.sort_by_cached_key(|group| (self.priority(name(group)), name(group).to_owned()));
+            let priority = |group: &str| self.places.get(group).map(|(priority, _)| *priority);
+            groups.sort_by_cached_key(|group| (priority(name(group)), name(group).to_owned()));
         }
     }
 
@@ -111,9 +112,5 @@ impl Extensions {
         if !self.is_empty() {
             groups.sort_by_cached_key(|group| self.places.get(name(group)).cloned());
         }
-    }
-
-    fn priority(&self, group: &str) -> Option<Reverse<i64>> {
-        self.places.get(group).map(|(priority, _)| *priority)
     }
 }

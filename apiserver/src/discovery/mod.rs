@@ -55,30 +55,23 @@ pub(crate) fn handle(
     if (is_core || path == ["apis"])
         && let Some(encoding) = aggregated::negotiate(accept_header(headers), pretty || is_browser(headers))
     {
-        let checked = if is_core {
-            check_route(headers, &MEDIA_TYPES)
+        if is_core && let Err(error) = check_route(headers, &MEDIA_TYPES) {
+            return respond::error(error_format, &error);
+        }
+        // Read first, so that a later change of the groups gets another tag.
+        let revision = served.registry.store.newest_change(API_SERVICES);
+        let extensions = if is_core {
+            Extensions::default()
         } else {
-            Ok(())
+            extensions()
         };
-        return match checked {
-            Ok(()) => {
-                // Read first, so that a later change of the groups gets another tag.
-                let revision = served.registry.store.newest_change(API_SERVICES);
-                let extensions = if is_core {
-                    Extensions::default()
-                } else {
-                    extensions()
-                };
-                let revision = if extensions.is_empty() { 0 } else { revision };
-                let tag = EntityTag::new(catalog.revision().wrapping_add(revision));
-                let document = || aggregated::document_response(&catalog, &extensions, is_core, encoding);
-                let mut response = tag.respond_to_exact_tag(headers, document);
-                let public = HeaderValue::from_static("public");
-                response.headers_mut().insert(CACHE_CONTROL, public);
-                response
-            }
-            Err(error) => respond::error(error_format, &error),
-        };
+        let revision = if extensions.is_empty() { 0 } else { revision };
+        let tag = EntityTag::new(catalog.revision().wrapping_add(revision));
+        let document = || aggregated::document_response(&catalog, &extensions, is_core, encoding);
+        let mut response = tag.respond_to_exact_tag(headers, document);
+        let public = HeaderValue::from_static("public");
+        response.headers_mut().insert(CACHE_CONTROL, public);
+        return response;
     }
     let routed = || ResponseFormat::of_document(headers, pretty, true);
     // The handlers of `/apis`, of groups and of custom kinds negotiate, but no route checks the media types before them.

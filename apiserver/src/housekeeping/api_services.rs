@@ -88,14 +88,13 @@ impl ApiServiceController {
                     let _ = self.registry.create(&collection, object, context);
                 }
                 Some(object) if is_served && is_managed && object.value()["spec"] != spec => {
-                    let restored = |old: Option<&Value>| {
-                        let mut object = old.cloned().unwrap_or_default();
+                    let restore = |object: &mut Value| {
                         object["spec"] = spec.clone();
-                        Ok(object.into())
+                        Ok(())
                     };
                     let _ = self
                         .registry
-                        .guaranteed_update(&target, "", false, context, restored);
+                        .update_as_manager(&target, "", "kube-apiserver", restore);
                 }
                 Some(_) if !is_served && is_managed => {
                     let _ = self.registry.delete(&target, &DeleteOptions::default());

@@ -72,10 +72,7 @@ impl AcceptedNames {
     /// Accepts the names that are free, and reports conflicts in the conditions.
     pub(super) fn accept(&self, catalog: &Catalog, definition: &mut Value) {
         let requested = definition["spec"]["names"].clone();
-        let group = definition["spec"]["group"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
+        let group = meta::text(&definition["spec"], "group").to_owned();
         let name = meta::name(definition).to_owned();
         let mut accepted = meta::entry_mut(definition, "status")
             .get("acceptedNames")

@@ -6,12 +6,11 @@
 use super::api_services::ApiServiceController;
 use super::definition_names::AcceptedNames;
 use super::next_change;
-use crate::auth::User;
 use crate::crd::{CLEANUP_FINALIZER, api_approval};
 use crate::kinds::{DefinitionKinds, Kind, served_kinds};
 use crate::meta::{self, has_condition, set_condition};
-use crate::registry::{Registry, Target, WriteContext};
-use crate::request::{DeleteOptions, ListOptions, WriteOptions};
+use crate::registry::{Registry, Target};
+use crate::request::{DeleteOptions, ListOptions};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -241,16 +240,13 @@ impl Controller {
 
     /// Writes the accepted names and the conditions. If the definition is changed or deleted at the same time, it is processed again.
     fn write_status(&self, name: &str) {
-        let (user, options) = (User::system(), WriteOptions::of_manager("kube-apiserver"));
-        let context = WriteContext::new(&user, &options);
-        let target = self.target(name);
+        let accept = |definition: &mut Value| {
+            self.accept(definition);
+            Ok(())
+        };
         let _ = self
             .registry
-            .guaranteed_update(&target, "status", false, context, |old| {
-                let mut definition = old.cloned().unwrap_or_default();
-                self.accept(&mut definition);
-                Ok(definition.into())
-            });
+            .update_as_manager(&self.target(name), "status", "kube-apiserver", accept);
     }
 
     /// Deletes the custom resources of a definition, then its finalizer; true if nothing remains.
@@ -265,21 +261,14 @@ impl Controller {
         }
         // A definition that was never established has no objects: the table of its names may be that of a built-in kind.
         let was_established = has_condition(definition, "Established");
-        let kinds = if was_established {
-            served_kinds(definition)
-        } else {
-            vec![]
-        };
-        let remaining: usize = kinds
-            .into_iter()
-            .take(1)
-            .map(|kind| {
-                let objects = Target::new(&Arc::new(kind), "", "");
-                let options = DeleteOptions::default();
-                let _ = registry.delete_collection(&objects, &ListOptions::default(), &options);
-                registry.store.count(&objects.kind.table())
-            })
-            .sum();
+        let kinds = was_established.then(|| served_kinds(definition));
+        let kind = kinds.into_iter().flatten().next();
+        let remaining = kind.map_or(0, |kind| {
+            let objects = Target::new(&Arc::new(kind), "", "");
+            let options = DeleteOptions::default();
+            let _ = registry.delete_collection(&objects, &ListOptions::default(), &options);
+            registry.store.count(&objects.kind.table())
+        });
         let written = registry.update_as_server(target, |definition| {
             let (status, reason, message) = if !was_established {
                 meta::remove_finalizer(definition, CLEANUP_FINALIZER);
@@ -298,10 +287,7 @@ impl Controller {
 }
 
 fn group(definition: &Value) -> String {
-    definition["spec"]["group"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+    meta::text(&definition["spec"], "group").to_owned()
 }
 
 fn is_accepted(definition: &Value) -> bool {

@@ -1,11 +1,9 @@
 //! The condition `Available` of APIServices with a service. They name an extension server; requests are not forwarded to it.
 
 use super::reconcile_on_changes;
-use crate::auth::User;
 use crate::meta::{self, text};
 use crate::quote::quoted;
-use crate::registry::{Registry, Target, WriteContext};
-use crate::request::WriteOptions;
+use crate::registry::{Registry, Target};
 use crate::storage::Store;
 use crate::strategy;
 use serde_json::{Value, json};
@@ -113,23 +111,20 @@ fn set_condition(registry: &Registry, target: &Target, object: &Value, condition
         Some(found) if is_same("status") => found["lastTransitionTime"].clone(),
         _ => json!(meta::now()),
     };
-    let (user, options) = (User::system(), WriteOptions::of_manager("kube-apiserver"));
-    let context = WriteContext::new(&user, &options);
     // If the object is changed or deleted at the same time, that causes another round.
-    let _ = registry.guaranteed_update(target, "status", false, context, |old| {
-        let mut new = old.cloned().unwrap_or_default();
-        if !strategy::has_service(&new) {
-            return Ok(new.into());
+    let _ = registry.update_as_manager(target, "status", "kube-apiserver", |current| {
+        if !strategy::has_service(current) {
+            return Ok(());
         }
-        let conditions = new["status"]["conditions"]
+        let conditions = current["status"]["conditions"]
             .as_array()
             .cloned()
             .unwrap_or_default();
         let others = conditions
             .into_iter()
             .filter(|known| known["type"] != condition["type"]);
-        new["status"]["conditions"] = others.chain([condition.clone()]).collect();
-        Ok(new.into())
+        current["status"]["conditions"] = others.chain([condition.clone()]).collect();
+        Ok(())
     });
 }
 

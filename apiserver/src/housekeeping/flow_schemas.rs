@@ -33,9 +33,7 @@ pub(super) async fn run(registry: &Registry) {
 }
 
 fn set_dangling(registry: &Registry, target: &Target, schema: &Value, exists: bool) {
-    let level = schema["spec"]["priorityLevelConfiguration"]["name"]
-        .as_str()
-        .unwrap_or_default();
+    let level = meta::text(&schema["spec"]["priorityLevelConfiguration"], "name");
     let (status, reason, found) = if exists {
         ("False", "Found", "and it exists")
     } else {

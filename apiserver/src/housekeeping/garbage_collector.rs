@@ -1,19 +1,17 @@
 //! The garbage collector: deletes objects after their owners, and finalizes owners that wait for their dependents.
 
 use super::reconcile_on_changes;
-use crate::auth::User;
 use crate::kinds::{Catalog, Kind};
 use crate::meta;
-use crate::registry::{Registry, Target, WriteContext};
-use crate::request::{DeleteOptions, WriteOptions};
+use crate::registry::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Registry, Target};
+use crate::request::DeleteOptions;
+use crate::status::ApiError;
 use crate::storage::ChangeKind;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-const ORPHAN_FINALIZER: &str = "orphan";
-const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
 const CHANGES_PER_READ: usize = 1024;
 /// How soon a failed write is retried.
 const WRITE_RETRY_INTERVAL: Duration = Duration::from_millis(200);
@@ -35,7 +33,7 @@ type ObjectLocation = (String, String, String);
 struct GarbageCollector {
     /// The served kinds, and the same by table.
     catalog: Arc<Catalog>,
-    kinds: Arc<HashMap<String, Arc<Kind>>>,
+    kinds: HashMap<String, Arc<Kind>>,
     /// The revision up to which all tables were read.
     revision: u64,
     positions: HashMap<String, u64>,
@@ -56,29 +54,21 @@ impl GarbageCollector {
     fn collect(&mut self, registry: &Registry) -> bool {
         let mut dirty = BTreeSet::new();
         self.update_kinds(registry.catalog(), &mut dirty);
-        let (catalog, kinds) = (self.catalog.clone(), self.kinds.clone());
         let (changed, until) = registry.store.changed_since(self.revision);
         let changed: BTreeSet<String> = changed
             .into_iter()
             .chain(std::mem::take(&mut self.unread))
             .collect();
-        for table in changed.iter().filter(|table| kinds.contains_key(*table)) {
-            self.read_changes(registry, table, &mut dirty);
+        for table in changed {
+            if self.kinds.contains_key(&table) {
+                self.read_changes(registry, &table, &mut dirty);
+            }
         }
         self.revision = until;
         let mut needs_retry = false;
         for uid in dirty {
-            let Some((table, namespace, name)) = self.locations.get(&uid) else {
-                continue;
-            };
-            let Some(kind) = kinds.get(table) else { continue };
-            let target = Target::new(kind, namespace, name);
-            let context = GcContext {
-                registry,
-                catalog: &catalog,
-                kinds: &kinds,
-            };
-            match self.process(&context, &uid, &target) {
+            let Some(target) = self.target(&uid) else { continue };
+            match self.process(registry, &uid, &target) {
                 Ok(()) => {}
                 Err(ProcessError::WriteFailed) => needs_retry = true,
                 Err(ProcessError::OwnerKindNotServed) => {
@@ -94,7 +84,7 @@ impl GarbageCollector {
         if Arc::ptr_eq(&catalog, &self.catalog) {
             return;
         }
-        let kinds = Arc::make_mut(&mut self.kinds);
+        let kinds = &mut self.kinds;
         for (before, now) in catalog.changed_groups(&self.catalog) {
             let mut served = HashSet::new();
             for kind in now.iter().filter(|kind| kind.is_stored()) {
@@ -216,8 +206,7 @@ impl GarbageCollector {
     }
 
     /// Processes one object.
-    fn process(&self, context: &GcContext<'_>, uid: &str, target: &Target) -> Result<(), ProcessError> {
-        let registry = context.registry;
+    fn process(&self, registry: &Registry, uid: &str, target: &Target) -> Result<(), ProcessError> {
         let Ok(object) = registry.get(target) else {
             return Ok(());
         };
@@ -227,39 +216,34 @@ impl GarbageCollector {
         }
         if meta::is_being_deleted(object) {
             if meta::has_finalizer(object, ORPHAN_FINALIZER) {
-                return Ok(self.orphan_dependents(context, uid, target)?);
+                return Ok(self.orphan_dependents(registry, uid, target)?);
             }
             if meta::has_finalizer(object, FOREGROUND_FINALIZER) {
-                return Ok(self.wait_for_dependents(context, uid, target)?);
+                return Ok(self.wait_for_dependents(registry, uid, target)?);
             }
             return Ok(());
         }
-        self.check_owner_references(context, uid, target, object)
+        self.check_owner_references(registry, uid, target, object)
     }
 
     /// Removes the owner reference from all dependents, then the finalizer.
-    fn orphan_dependents(&self, context: &GcContext<'_>, uid: &str, target: &Target) -> Result<(), ()> {
+    fn orphan_dependents(&self, registry: &Registry, uid: &str, target: &Target) -> Result<(), ()> {
         for dependent in self.dependents(uid) {
-            if let Some(dependent) = self.target(context, &dependent) {
-                remove_owner_references(context.registry, &dependent, &[uid])?;
+            if let Some(dependent) = self.target(&dependent) {
+                remove_owner_references(registry, &dependent, &[uid])?;
             }
         }
-        let outcome = context
-            .registry
-            .update_as_server(target, |object| meta::remove_finalizer(object, ORPHAN_FINALIZER));
-        outcome
-            .map(|_| ())
-            .or_else(|error| ignore_gone_or_changed(&error))
+        remove_finalizer(registry, target, ORPHAN_FINALIZER)
     }
 
     /// Removes the finalizer if no dependent blocks the owner's deletion.
-    fn wait_for_dependents(&self, context: &GcContext<'_>, uid: &str, target: &Target) -> Result<(), ()> {
+    fn wait_for_dependents(&self, registry: &Registry, uid: &str, target: &Target) -> Result<(), ()> {
         let mut held = false;
         for dependent in self.dependents(uid) {
-            let Some(location) = self.target(context, &dependent) else {
+            let Some(location) = self.target(&dependent) else {
                 continue;
             };
-            let Ok(object) = context.registry.get(&location) else {
+            let Ok(object) = registry.get(&location) else {
                 continue;
             };
             let reference = meta::owners(object.value())
@@ -270,12 +254,7 @@ impl GarbageCollector {
         if held {
             return Ok(());
         }
-        let outcome = context.registry.update_as_server(target, |object| {
-            meta::remove_finalizer(object, FOREGROUND_FINALIZER);
-        });
-        outcome
-            .map(|_| ())
-            .or_else(|error| ignore_gone_or_changed(&error))
+        remove_finalizer(registry, target, FOREGROUND_FINALIZER)
     }
 
     /// Deletes an object if it has no solid owner: each is gone, or waits for the deletion of its dependents. If a solid owner remains, only
@@ -283,14 +262,14 @@ impl GarbageCollector {
     /// orphan its pods.
     fn check_owner_references(
         &self,
-        context: &GcContext<'_>,
+        registry: &Registry,
         uid: &str,
         target: &Target,
         object: &Value,
     ) -> Result<(), ProcessError> {
         let (mut solid, mut dangling, mut waiting) = (0, vec![], vec![]);
         for owner in meta::owners(object) {
-            match self.owner_state(context, target, owner) {
+            match self.owner_state(registry, target, owner) {
                 OwnerState::Solid => solid += 1,
                 OwnerState::Dangling => dangling.push(owner_uid(owner)),
                 OwnerState::WaitingForDependents => waiting.push(owner_uid(owner)),
@@ -303,12 +282,12 @@ impl GarbageCollector {
         }
         if solid > 0 {
             let removed: Vec<&str> = dangling.iter().chain(&waiting).map(String::as_str).collect();
-            return Ok(remove_owner_references(context.registry, target, &removed)?);
+            return Ok(remove_owner_references(registry, target, &removed)?);
         }
         let in_foreground = !waiting.is_empty() && self.dependents.contains_key(uid);
-        if in_foreground && self.has_dependent_in_foreground_deletion(context, uid) {
+        if in_foreground && self.has_dependent_in_foreground_deletion(registry, uid) {
             // A cycle of owners would wait for itself.
-            unblock_owner_references(context.registry, target)?;
+            unblock_owner_references(registry, target)?;
         }
         let propagation = if in_foreground {
             "Foreground"
@@ -325,28 +304,27 @@ impl GarbageCollector {
             propagation: Some(propagation.to_owned()),
             ..DeleteOptions::default()
         };
-        let outcome = context.registry.delete(target, &options).map(|_| ());
-        Ok(outcome.or_else(|error| ignore_gone_or_changed(&error))?)
+        Ok(ignore_gone_or_changed(registry.delete(target, &options))?)
     }
 
     /// True if a dependent is being deleted in the foreground.
-    fn has_dependent_in_foreground_deletion(&self, context: &GcContext<'_>, uid: &str) -> bool {
+    fn has_dependent_in_foreground_deletion(&self, registry: &Registry, uid: &str) -> bool {
         let dependents = self.dependents(uid).into_iter();
         dependents
-            .filter_map(|dependent| self.target(context, &dependent))
-            .filter_map(|dependent| context.registry.get(&dependent).ok())
+            .filter_map(|dependent| self.target(&dependent))
+            .filter_map(|dependent| registry.get(&dependent).ok())
             .any(|dependent| is_in_foreground_deletion(dependent.value()))
     }
 
-    fn owner_state(&self, context: &GcContext<'_>, dependent: &Target, owner: &Value) -> OwnerState {
-        let text = |key: &str| owner[key].as_str().unwrap_or_default();
-        let Some(kind) = context.catalog.kind(text("apiVersion"), text("kind")) else {
+    fn owner_state(&self, registry: &Registry, dependent: &Target, owner: &Value) -> OwnerState {
+        let text = |key: &str| meta::text(owner, key);
+        let Some(kind) = self.catalog.kind(text("apiVersion"), text("kind")) else {
             return OwnerState::KindNotServed;
         };
         if kind.namespaced && dependent.namespace.is_empty() {
             return OwnerState::Invalid;
         }
-        let Some(location) = self.target(context, text("uid")) else {
+        let Some(location) = self.target(text("uid")) else {
             return OwnerState::Dangling;
         };
         if location.kind.table() != kind.table()
@@ -355,7 +333,7 @@ impl GarbageCollector {
         {
             return OwnerState::Dangling;
         }
-        match context.registry.get(&location) {
+        match registry.get(&location) {
             Ok(object) if meta::uid(object.value()) != text("uid") => OwnerState::Dangling,
             Ok(object) if is_in_foreground_deletion(object.value()) => OwnerState::WaitingForDependents,
             Ok(_) => OwnerState::Solid,
@@ -363,17 +341,11 @@ impl GarbageCollector {
         }
     }
 
-    fn target(&self, context: &GcContext<'_>, uid: &str) -> Option<Target> {
+    fn target(&self, uid: &str) -> Option<Target> {
         let (table, namespace, name) = self.locations.get(uid)?;
-        let kind = context.kinds.get(table)?;
+        let kind = self.kinds.get(table)?;
         Some(Target::new(kind, namespace, name))
     }
-}
-
-struct GcContext<'a> {
-    registry: &'a Registry,
-    catalog: &'a Catalog,
-    kinds: &'a HashMap<String, Arc<Kind>>,
 }
 
 /// The state of an owner, in the terms of kube-controller-manager's garbage collector.
@@ -409,12 +381,17 @@ fn is_in_foreground_deletion(object: &Value) -> bool {
 }
 
 fn owner_uid(owner: &Value) -> String {
-    owner["uid"].as_str().unwrap_or_default().to_owned()
+    meta::text(owner, "uid").to_owned()
+}
+
+fn remove_finalizer(registry: &Registry, target: &Target, finalizer: &str) -> Result<(), ()> {
+    let updated = registry.update_as_server(target, |object| meta::remove_finalizer(object, finalizer));
+    ignore_gone_or_changed(updated)
 }
 
 fn remove_owner_references(registry: &Registry, target: &Target, removed: &[&str]) -> Result<(), ()> {
     update_owner_references(registry, target, |owners| {
-        owners.retain(|owner| !removed.contains(&owner["uid"].as_str().unwrap_or_default()));
+        owners.retain(|owner| !removed.contains(&meta::text(owner, "uid")));
     })
 }
 
@@ -436,25 +413,18 @@ fn update_owner_references(
     target: &Target,
     change: impl Fn(&mut Vec<Value>),
 ) -> Result<(), ()> {
-    let (user, options) = (
-        User::system(),
-        WriteOptions::of_manager("kube-controller-manager"),
-    );
     let target = &in_stored_version(registry, target);
-    let outcome = registry.guaranteed_update(target, "", false, WriteContext::new(&user, &options), |old| {
-        let mut object = old.cloned().unwrap_or_default();
-        let metadata = meta::metadata_mut(&mut object);
+    let updated = registry.update_as_manager(target, "", "kube-controller-manager", |object| {
+        let metadata = meta::metadata_mut(object);
         if let Some(Value::Array(owners)) = metadata.get_mut("ownerReferences") {
             change(owners);
             if owners.is_empty() {
                 metadata.remove("ownerReferences");
             }
         }
-        Ok(object.into())
+        Ok(())
     });
-    outcome
-        .map(|_| ())
-        .or_else(|error| ignore_gone_or_changed(&error))
+    ignore_gone_or_changed(updated)
 }
 
 /// Returns the target in the version in which it is stored, so that the write waits for no conversion webhook.
@@ -470,10 +440,9 @@ fn in_stored_version(registry: &Registry, target: &Target) -> Target {
 }
 
 /// Ignores 404 and 409: the object is gone, or its change will be processed.
-fn ignore_gone_or_changed(error: &crate::status::ApiError) -> Result<(), ()> {
-    if matches!(error.code, 404 | 409) {
-        Ok(())
-    } else {
-        Err(())
-    }
+fn ignore_gone_or_changed<T>(outcome: Result<T, ApiError>) -> Result<(), ()> {
+    outcome.map(drop).or_else(|error| match error.code {
+        404 | 409 => Ok(()),
+        _ => Err(()),
+    })
 }

@@ -100,30 +100,6 @@ fn remove_kubernetes_finalizer(namespace: &mut Value) {
 
 impl RemainingContent {
     fn set_conditions(&self, namespace: &mut Value) {
-        let mut set = |kind: &str, status: &str, reason: &str, message: &str| {
-            set_condition(namespace, kind, status, reason, message);
-        };
-        let message = "All resources successfully discovered";
-        set(
-            "NamespaceDeletionDiscoveryFailure",
-            "False",
-            "ResourcesDiscovered",
-            message,
-        );
-        let message = "All legacy kube types successfully parsed";
-        set(
-            "NamespaceDeletionGroupVersionParsingFailure",
-            "False",
-            "ParsedGroupVersions",
-            message,
-        );
-        let message = "All content successfully deleted, may be waiting on finalization";
-        set(
-            "NamespaceDeletionContentFailure",
-            "False",
-            "ContentDeleted",
-            message,
-        );
         let list = |counts: &BTreeMap<String, usize>, words: &str| {
             let texts: Vec<String> = counts
                 .iter()
@@ -131,32 +107,48 @@ impl RemainingContent {
                 .collect();
             texts.join(", ")
         };
-        let message = format!("Some resources are remaining: {}", list(&self.objects, "has"));
-        set(
-            "NamespaceContentRemaining",
-            "True",
-            "SomeResourcesRemain",
-            &message,
-        );
-        if self.finalizers.is_empty() {
-            let message = "All content-preserving finalizers finished";
-            set(
-                "NamespaceFinalizersRemaining",
-                "False",
-                "ContentHasNoFinalizers",
-                message,
-            );
+        let objects = format!("Some resources are remaining: {}", list(&self.objects, "has"));
+        let (held_status, held_reason, held_message) = if self.finalizers.is_empty() {
+            let message = "All content-preserving finalizers finished".to_owned();
+            ("False", "ContentHasNoFinalizers", message)
         } else {
-            let message = format!(
-                "Some content in the namespace has finalizers remaining: {}",
-                list(&self.finalizers, "in")
-            );
-            set(
-                "NamespaceFinalizersRemaining",
+            let finalizers = list(&self.finalizers, "in");
+            let message = format!("Some content in the namespace has finalizers remaining: {finalizers}");
+            ("True", "SomeFinalizersRemain", message)
+        };
+        for (kind, status, reason, message) in [
+            (
+                "NamespaceDeletionDiscoveryFailure",
+                "False",
+                "ResourcesDiscovered",
+                "All resources successfully discovered",
+            ),
+            (
+                "NamespaceDeletionGroupVersionParsingFailure",
+                "False",
+                "ParsedGroupVersions",
+                "All legacy kube types successfully parsed",
+            ),
+            (
+                "NamespaceDeletionContentFailure",
+                "False",
+                "ContentDeleted",
+                "All content successfully deleted, may be waiting on finalization",
+            ),
+            (
+                "NamespaceContentRemaining",
                 "True",
-                "SomeFinalizersRemain",
-                &message,
-            );
+                "SomeResourcesRemain",
+                objects.as_str(),
+            ),
+            (
+                "NamespaceFinalizersRemaining",
+                held_status,
+                held_reason,
+                held_message.as_str(),
+            ),
+        ] {
+            set_condition(namespace, kind, status, reason, message);
         }
     }
 }

@@ -83,9 +83,7 @@ fn uses_attributes_class(object: &Value, class: &str) -> bool {
 
 /// Whether a pod that is scheduled has the claim as a volume, or owns it for an ephemeral volume and has not ended.
 fn uses_claim(pod: &Value, claim: &Value) -> bool {
-    let is_scheduled = pod["spec"]["nodeName"]
-        .as_str()
-        .is_some_and(|node| !node.is_empty());
+    let is_scheduled = !meta::text(&pod["spec"], "nodeName").is_empty();
     let name = meta::name(claim);
     let is_owner = || {
         meta::owners(claim)
@@ -99,11 +97,7 @@ fn uses_claim(pod: &Value, claim: &Value) -> bool {
             volume["persistentVolumeClaim"]["claimName"] == name
                 || !is_shut_down
                     && volume["ephemeral"].is_object()
-                    && format!(
-                        "{}-{}",
-                        meta::name(pod),
-                        volume["name"].as_str().unwrap_or_default()
-                    ) == name
+                    && format!("{}-{}", meta::name(pod), meta::text(volume, "name")) == name
                     && is_owner()
         })
 }

@@ -25,9 +25,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) async fn handle(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     if context.info.verb == "watch" {
         let message = "watch is not supported on resources of kind \"componentstatuses\"";
-        let mut error = ApiError::new(405, "MethodNotAllowed", message);
-        error.details = Some(json!({ "kind": "componentstatuses" }));
-        return Err(error);
+        let details = json!({ "kind": "componentstatuses" });
+        return Err(ApiError::with_details(405, "MethodNotAllowed", message, details));
     }
     let (kind, format, name) = (&target.kind, context.format, target.name.as_str());
     let options = ListOptions::parse(context.query, false)?;
@@ -45,28 +44,24 @@ pub(super) async fn handle(context: &RequestContext<'_>, target: &Target) -> Res
     }
     if !name.is_empty() && found.is_empty() {
         let message = format!("componentstatus {} not found", quoted(name));
-        let mut error = ApiError::new(404, "NotFound", message);
-        error.details = Some(status::details(name, "", "componentstatus"));
-        return Err(error);
+        let details = status::details(name, "", "componentstatus");
+        return Err(ApiError::with_details(404, "NotFound", message, details));
     }
-    let value = match (format.representation, found.pop()) {
-        (Representation::Table, last) => {
-            found.extend(last);
+    let value = match (format.representation, found.as_mut_slice()) {
+        (Representation::Table, found) => {
             let rows: Vec<&Value> = found.iter().collect();
             table(format, kind, &rows, &json!({}), true)
         }
-        (_, Some(mut component)) if !name.is_empty() => {
+        (_, [component]) if !name.is_empty() => {
             component["kind"] = json!(kind.kind);
             component["apiVersion"] = json!("v1");
-            return respond::unstored(200, format, kind, &component);
+            return respond::unstored(200, format, kind, component);
         }
         (Representation::PartialMetadata, _) => return Err(respond::is_a_list(kind)),
-        (Representation::PartialMetadataList, last) => {
-            found.extend(last);
+        (Representation::PartialMetadataList, found) => {
             respond::metadata_list(format, found.iter(), &json!({}))
         }
-        (Representation::Objects, last) => {
-            found.extend(last);
+        (Representation::Objects, found) => {
             json!({ "kind": kind.list_kind(), "apiVersion": "v1", "metadata": {}, "items": found })
         }
     };

@@ -116,9 +116,7 @@ fn log(registry: &Registry, target: &Target, query: &Query) -> Result<ApiRespons
     check_container(pod.value(), query.get("container"))?;
     let node = node_name(pod.value());
     if node.is_empty() {
-        let mut response = respond::bytes(204, "text/plain", "");
-        response.headers_mut().remove(http::header::CONTENT_TYPE);
-        return Ok(response);
+        return Ok(respond::status(http::StatusCode::NO_CONTENT));
     }
     check_node_address(registry, target, node)?;
     Err(ApiError::new(500, "", format!("node {node}: {NO_CONNECTIONS}")))

@@ -2,18 +2,18 @@
 
 use super::resources::{RequestContext, converted, write_context};
 use super::run_to_end::RunToEnd;
+use crate::builtin::SYSTEM_PRIORITIES;
 use crate::kinds::Kind;
 use crate::registry::{DeleteResult, Deletion, Target};
 use crate::render::{ApiResponse, respond};
 use crate::request::{DeleteOptions, ListOptions, WriteOptions, body};
 use crate::status::ApiError;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let (options, own) = delete_options(context)?;
-    let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
-        .into_iter()
-        .collect();
+    refuse_system_priority(target)?;
+    let mut warnings = orphaned_pods_warnings(&target.kind, &options);
     let registry = &context.state.registry;
     if target.kind.conversion_webhook().is_some() {
         // An object that cannot be converted is not deleted.
@@ -39,14 +39,25 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
     Ok(response)
 }
 
+/// Refuses to delete a system priority class by name. kube-apiserver deletes it with its collection.
+fn refuse_system_priority(target: &Target) -> Result<(), ApiError> {
+    let Target { kind, name, .. } = target;
+    let is_system = SYSTEM_PRIORITIES.iter().any(|(system, _)| system == name);
+    if is_system && kind.kind == "PriorityClass" && kind.group == "scheduling.k8s.io" {
+        let why = "this is a system priority class and cannot be deleted";
+        return Err(ApiError::forbidden(&**kind, name, why));
+    }
+    Ok(())
+}
+
 /// The warning that deleting a job without a propagation policy orphans its pods.
-fn orphaned_pods_warning(kind: &Kind, options: &DeleteOptions) -> Option<String> {
-    let is_implicit = kind.kind == "Job" && kind.group == "batch" && options.propagation.is_none();
-    is_implicit.then(|| {
-        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
-         propagationPolicy=Orphan to suppress this warning"
-            .to_owned()
-    })
+fn orphaned_pods_warnings(kind: &Kind, options: &DeleteOptions) -> Vec<String> {
+    if kind.kind != "Job" || kind.group != "batch" || options.propagation.is_some() {
+        return vec![];
+    }
+    let warning = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
+         propagationPolicy=Orphan to suppress this warning";
+    vec![warning.to_owned()]
 }
 
 fn delete_response(
@@ -86,20 +97,19 @@ pub(super) async fn delete_collection(
     if !marked.is_empty() {
         RunToEnd::new(registry.clone().remove_marked_pods(marked)).await;
     }
-    let mut warnings: Vec<String> = orphaned_pods_warning(&target.kind, &options)
-        .into_iter()
-        .collect();
+    let mut warnings = orphaned_pods_warnings(&target.kind, &options);
     warnings.extend(write.take_warnings());
-    let listing = deletion.map_err(|error| error.with_warnings(&warnings))?;
-    let response = respond::list(context.format, &target.kind, &listing);
-    let mut response = response.map_err(|error| error.with_warnings(&warnings))?;
-    respond::add_warnings(&mut response, &warnings);
-    Ok(response)
+    let response = deletion.and_then(|listing| respond::list(context.format, &target.kind, &listing));
+    respond::with_warnings(response, &warnings)
 }
 
 /// Returns the options of a deletion, and those of the write that it is.
 fn delete_options(context: &RequestContext<'_>) -> Result<(DeleteOptions, WriteOptions), ApiError> {
-    let body = delete_body(context)?;
+    let body = if context.body.is_empty() {
+        None
+    } else {
+        Some(body::decode_options(&context.parts.headers, context.body)?)
+    };
     let options = DeleteOptions::parse(context.query, body.as_ref())?;
     let mut own = WriteOptions {
         dry_run: options.dry_run,
@@ -109,11 +119,4 @@ fn delete_options(context: &RequestContext<'_>) -> Result<(DeleteOptions, WriteO
         own.sent = DeleteOptions::sent(context.query, body.as_ref());
     }
     Ok((options, own))
-}
-
-fn delete_body(context: &RequestContext<'_>) -> Result<Option<Value>, ApiError> {
-    if context.body.is_empty() {
-        return Ok(None);
-    }
-    body::decode_options(&context.parts.headers, context.body).map(Some)
 }

@@ -22,14 +22,10 @@ pub(super) fn check_route(
     info: &RequestInfo,
     headers: &HeaderMap,
 ) -> Result<(), ApiError> {
-    let checked = render::check_route(headers, &render::MEDIA_TYPES);
-    checked.or_else(|error| {
-        if is_custom(state, info) {
-            Ok(())
-        } else {
-            Err(error)
-        }
-    })
+    match render::check_route(headers, &render::MEDIA_TYPES) {
+        Err(_) if is_custom(state, info) => Ok(()),
+        checked => checked,
+    }
 }
 
 /// Whether the resource is served in a format.

@@ -1,12 +1,10 @@
 //! The parameters of a request for a log.
 
-use crate::quote::quoted;
-use crate::request::Query;
+use crate::request::{Query, parse_int};
 use crate::status::{ApiError, Cause};
 use crate::strategy::first_mismatch;
 use crate::types::{Scalar, Type};
 use serde_json::json;
-use std::num::IntErrorKind;
 
 /// The parameters that have rules.
 pub(super) struct LogOptions {
@@ -20,13 +18,13 @@ pub(super) struct LogOptions {
 impl LogOptions {
     /// Parses the parameters in the order of kube-apiserver, which reports the first error.
     pub(super) fn parse(query: &Query) -> Result<Self, ApiError> {
-        let since_seconds = number(query, "sinceSeconds")?;
+        let since_seconds = parse_int(query, "sinceSeconds")?;
         check_time(query.get("sinceTime"))?;
         Ok(Self {
             since_seconds,
             has_since_time: query.has("sinceTime"),
-            tail_lines: number(query, "tailLines")?,
-            limit_bytes: number(query, "limitBytes")?,
+            tail_lines: parse_int(query, "tailLines")?,
+            limit_bytes: parse_int(query, "limitBytes")?,
             has_stream: query.has("stream"),
         })
     }
@@ -64,20 +62,6 @@ impl LogOptions {
         }
         causes
     }
-}
-
-/// Parses an integer parameter. An empty text is an error.
-fn number(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
-    let Some(text) = query.values(key).next() else {
-        return Ok(None);
-    };
-    text.parse::<i64>().map(Some).map_err(|error| {
-        let why = match error.kind() {
-            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
-            _ => "invalid syntax",
-        };
-        ApiError::bad_request(format!("strconv.ParseInt: parsing {}: {why}", quoted(text)))
-    })
 }
 
 /// Refuses what is no time. Old clients send the JSON of a time that is not set.

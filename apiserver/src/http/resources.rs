@@ -170,9 +170,7 @@ pub(super) fn not_acceptable(state: &ServerState, info: &RequestInfo, error: Api
 fn unsupported_verb(kind: &Kind, verb: &str) -> ApiError {
     let resource = quoted(&kind.group_resource());
     let message = format!("{verb} is not supported on resources of kind {resource}");
-    let mut error = ApiError::new(405, "MethodNotAllowed", message);
-    error.details = Some(kind.details(""));
-    error
+    ApiError::with_details(405, "MethodNotAllowed", message, kind.details(""))
 }
 
 async fn dispatch(
@@ -250,20 +248,31 @@ fn target(context: &RequestContext<'_>, kind: &Arc<Kind>) -> Result<Target, ApiE
 
 async fn list(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let options = ListOptions::parse(context.query, false)?;
-    let registry = &context.state.registry;
     if let Some(revision) = options.revision
         && options.version_match != ResourceVersionMatch::Exact
         && options.continue_token.is_empty()
-        && !registry
-            .store
-            .wait_for_revision(revision, FRESH_READ_TIMEOUT)
-            .await
     {
-        let newest = registry.store.revision();
-        return Err(too_large_resource_version(&target.kind, revision, newest));
+        wait_until_fresh(context, target, revision).await?;
     }
-    let listing = registry.list_converted(target, &options)?;
+    let listing = context.state.registry.list_converted(target, &options)?;
     respond::list(context.format, &target.kind, &listing)
+}
+
+/// Waits until the store has reached a requested resource version.
+async fn wait_until_fresh(
+    context: &RequestContext<'_>,
+    target: &Target,
+    revision: u64,
+) -> Result<(), ApiError> {
+    let store = &context.state.registry.store;
+    if store.wait_for_revision(revision, FRESH_READ_TIMEOUT).await {
+        return Ok(());
+    }
+    Err(too_large_resource_version(
+        &target.kind,
+        revision,
+        store.revision(),
+    ))
 }
 
 async fn watch(context: &RequestContext<'_>, target: Target) -> Result<ApiResponse, ApiError> {
@@ -315,15 +324,8 @@ async fn read(context: &RequestContext<'_>, target: &Target) -> Result<Arc<Objec
     }
     let revision = parse_revision(context.query.get("resourceVersion"))
         .map_err(|cause| unparsable_version_error(&cause))?;
-    let store = &context.state.registry.store;
-    if let Some(revision) = revision
-        && !store.wait_for_revision(revision, FRESH_READ_TIMEOUT).await
-    {
-        return Err(too_large_resource_version(
-            &target.kind,
-            revision,
-            store.revision(),
-        ));
+    if let Some(revision) = revision {
+        wait_until_fresh(context, target, revision).await?;
     }
     converted(context, target, context.state.registry.get(target)?)
 }
@@ -397,9 +399,7 @@ fn write_response(
 ) -> Result<ApiResponse, ApiError> {
     let code = if written.created { 201 } else { 200 };
     let response = respond::object(code, context.format, &target.kind, &written.object);
-    let mut response = response.map_err(|error| error.with_warnings(&written.warnings))?;
-    respond::add_warnings(&mut response, &written.warnings);
-    Ok(response)
+    respond::with_warnings(response, &written.warnings)
 }
 
 /// The response to a write of a scale: the new scale.
@@ -410,9 +410,7 @@ fn scale_response(
 ) -> Result<ApiResponse, ApiError> {
     let scale = context.state.registry.scale(target, written.object.value())?;
     let response = respond::scale(context.format, &target.kind, &scale);
-    let mut response = response.map_err(|error| error.with_warnings(&written.warnings))?;
-    respond::add_warnings(&mut response, &written.warnings);
-    Ok(response)
+    respond::with_warnings(response, &written.warnings)
 }
 
 async fn scale(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {

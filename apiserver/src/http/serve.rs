@@ -11,9 +11,9 @@ use crate::meta::new_uid;
 use crate::render::{ApiResponse, ConnectionAborted, ResponseFormat, respond};
 use crate::request::{Query, RequestInfo, body, has_valid_escapes, timeout};
 use crate::status::ApiError;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, USER_AGENT};
+use http::header::{CACHE_CONTROL, USER_AGENT};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -266,13 +266,10 @@ async fn respond_to(
     let error_format = error_format.unwrap_or(ResponseFormat::DEFAULT);
     let format = format.and_then(|format| format.with_include_object(query));
     // The server at the other end of a connection negotiates by itself.
-    let format = format.or_else(|error| {
-        if connect::is_connection(info) {
-            Ok(error_format)
-        } else {
-            Err(error)
-        }
-    });
+    let format = match format {
+        Err(_) if connect::is_connection(info) => Ok(error_format),
+        format => format,
+    };
     let admitted = deadline.and_then(|deadline| {
         let authorizer = &state.registry.authorizer;
         authorizer.authorize(&state.registry.store, &draft.user, info)?;
@@ -349,8 +346,8 @@ fn adjust_to_routes(
     let path: Vec<&str> = info.path.trim_matches('/').split('/').collect();
     let catalog = state.registry.catalog();
     let is_built_in = |group: &str| {
-        let mut kinds = catalog.iter();
-        kinds.any(|kind| kind.group == group && kind.definition.is_none())
+        let mut kinds = catalog.group(group).iter();
+        kinds.any(|kind| kind.definition.is_none())
     };
     // The lists of groups, the groups, and the versions of custom kinds have handlers for all methods.
     let is_routed_for_get = match path.as_slice() {
@@ -370,11 +367,7 @@ fn adjust_to_routes(
                 respond::error(format, &ApiError::no_such_resource())
             }
             ["apis", group, _] if is_built_in(group) => respond::error(format, &ApiError::no_such_resource()),
-            ["openapi", "v3", ..] => {
-                let mut response = respond::bytes(404, "text/plain", "");
-                response.headers_mut().remove(CONTENT_TYPE);
-                response
-            }
+            ["openapi", "v3", ..] => respond::status(StatusCode::NOT_FOUND),
             _ => response,
         },
         _ => response,

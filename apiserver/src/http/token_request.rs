@@ -106,9 +106,7 @@ fn conflict(group: &str, kind: &str, name: &str, why: &str) -> ApiError {
         "Operation cannot be fulfilled on {kind}{dot}{group} {}: {why}",
         quoted(name)
     );
-    let mut error = ApiError::new(409, "Conflict", message);
-    error.details = Some(status::details(name, group, kind));
-    error
+    ApiError::with_details(409, "Conflict", message, status::details(name, group, kind))
 }
 
 /// Returns the object that the token is bound to, if any.

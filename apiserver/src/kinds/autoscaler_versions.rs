@@ -2,7 +2,7 @@
 //!
 //! Version 1 has fields only for a CPU target. Everything else is JSON in annotations, as kube-apiserver writes it.
 
-use crate::meta;
+use crate::meta::{self, array};
 use crate::types;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -110,7 +110,7 @@ pub(super) fn to_v1(mut object: Value) -> Value {
         let annotations = meta::entry_mut(&mut object["metadata"], "annotations");
         annotations.insert(name.to_owned(), text.into());
     };
-    let metrics = items(&spec, "metrics");
+    let metrics = array(&spec["metrics"]);
     let others: Vec<&Value> = metrics
         .iter()
         .filter(|metric| cpu_utilization(metric, "target").is_none())
@@ -118,14 +118,14 @@ pub(super) fn to_v1(mut object: Value) -> Value {
     if !others.is_empty() {
         annotate(METRICS, metrics_text(&others, "target"));
     }
-    let current: Vec<&Value> = items(&status, "currentMetrics").iter().collect();
+    let current: Vec<&Value> = array(&status["currentMetrics"]).iter().collect();
     if !current.is_empty() {
         annotate(CURRENT_METRICS, metrics_text(&current, "current"));
     }
     if spec["behavior"].is_object() {
         annotate(BEHAVIOR, go_json(&internal_behavior(&spec["behavior"])));
     }
-    if !items(&status, "conditions").is_empty() {
+    if !array(&status["conditions"]).is_empty() {
         annotate(CONDITIONS, go_json(&status["conditions"]));
     }
     let target = metrics
@@ -193,7 +193,7 @@ pub(super) fn to_v2(mut object: Value) -> Value {
     {
         spec.insert(
             "behavior".into(),
-            with_keys(&Value::Object(behavior), lower_first),
+            with_first_letters(&Value::Object(behavior), char::to_ascii_lowercase),
         );
     }
     let status = meta::entry_mut(&mut object, "status");
@@ -228,10 +228,6 @@ fn drop_annotations(object: &mut Value) {
     if annotations.is_empty() && before > 0 {
         meta::metadata_mut(object).remove("annotations");
     }
-}
-
-fn items<'a>(holder: &'a Value, name: &str) -> &'a [Value] {
-    holder[name].as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Returns the CPU utilization of a metric that version 1 has a field for.
@@ -329,32 +325,27 @@ fn internal_behavior(behavior: &Value) -> Value {
             }
         }
     }
-    with_keys(&behavior, upper_first)
+    with_first_letters(&behavior, char::to_ascii_uppercase)
 }
 
-fn with_keys(value: &Value, rename: fn(&str) -> String) -> Value {
+/// Returns a value with the first letter of each field name changed.
+fn with_first_letters(value: &Value, change: fn(&char) -> char) -> Value {
     match value {
         Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, value)| (rename(name), with_keys(value, rename)));
+            let fields = fields.iter().map(|(name, value)| {
+                let mut letters = name.chars();
+                let first = letters.next().map(|letter| change(&letter));
+                let name: String = first.into_iter().chain(letters).collect();
+                (name, with_first_letters(value, change))
+            });
             Value::Object(fields.collect())
         }
-        Value::Array(items) => items.iter().map(|item| with_keys(item, rename)).collect(),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| with_first_letters(item, change));
+            items.collect()
+        }
         value => value.clone(),
     }
-}
-
-fn upper_first(name: &str) -> String {
-    let mut letters = name.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
-}
-
-fn lower_first(name: &str) -> String {
-    let mut letters = name.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
-    first.into_iter().chain(letters).collect()
 }
 
 /// Writes JSON with the fields of known types in Go's order.

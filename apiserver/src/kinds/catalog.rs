@@ -224,17 +224,20 @@ mod tests {
             &json!({ "metadata": { "name": name } }),
         ));
         let kind = |version: &&str| {
-            let names = (plural, plural, plural);
-            let kind = Kind::custom(
-                (group, version),
-                names,
-                true,
-                (vec![], vec![]),
-                &["get"],
-                vec![],
-                parsed.clone(),
-            );
-            Arc::new(kind)
+            Arc::new(Kind {
+                group: group.to_owned(),
+                version: (*version).to_owned(),
+                kind: plural.to_owned(),
+                plural: plural.to_owned(),
+                singular: plural.to_owned(),
+                namespaced: true,
+                short_names: vec![],
+                categories: vec![],
+                verbs: vec!["get".to_owned()],
+                subresources: vec![],
+                flags: vec![],
+                definition: Some(parsed.clone()),
+            })
         };
         DefinitionKinds {
             group: group.to_owned(),

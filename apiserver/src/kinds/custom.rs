@@ -1,7 +1,8 @@
 //! The kinds of a CustomResourceDefinition.
 
 use super::{Kind, Subresource};
-use crate::crd::{CrdVersion, CustomResourceDefinition, list, names, text, version_priority};
+use crate::crd::{CrdVersion, CustomResourceDefinition, names, text, version_priority};
+use crate::meta::array;
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -28,23 +29,22 @@ pub(crate) fn served_kinds(object: &Value) -> Vec<Kind> {
         .filter(|version| version.served)
         .collect();
     served.sort_by_key(|version| Reverse(version_priority(&version.name)));
-    let strings = |value: &Value| list(value).iter().map(text).collect();
+    let strings = |value: &Value| array(value).iter().map(text).collect();
     served
         .into_iter()
-        .map(|version| {
-            Kind::custom(
-                (&text(&spec["group"]), &version.name),
-                (
-                    &text(&names["kind"]),
-                    &text(&names["plural"]),
-                    &text(&names["singular"]),
-                ),
-                spec["scope"] == "Namespaced",
-                (strings(&names["shortNames"]), strings(&names["categories"])),
-                VERBS,
-                subresources(version, &text(&spec["group"]), &text(&names["kind"])),
-                definition.clone(),
-            )
+        .map(|version| Kind {
+            group: text(&spec["group"]),
+            version: version.name.clone(),
+            kind: text(&names["kind"]),
+            plural: text(&names["plural"]),
+            singular: text(&names["singular"]),
+            namespaced: spec["scope"] == "Namespaced",
+            short_names: strings(&names["shortNames"]),
+            categories: strings(&names["categories"]),
+            verbs: VERBS.iter().map(|&verb| verb.to_owned()).collect(),
+            subresources: subresources(version, &text(&spec["group"]), &text(&names["kind"])),
+            flags: vec![],
+            definition: Some(definition.clone()),
         })
         .collect()
 }

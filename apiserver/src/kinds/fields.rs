@@ -1,6 +1,7 @@
 //! Field selectors that kinds support.
 
 use super::Kind;
+use crate::meta;
 use crate::selectors::FieldSelector;
 use crate::status::ApiError;
 use serde_json::Value;
@@ -57,7 +58,9 @@ impl Kind {
     /// Returns the value that a field selector compares.
     pub fn field_value(&self, object: &Value, field: &str) -> String {
         let field = match (self.table().as_str(), field) {
-            ("events", "source") if is_empty(&object["source"]["component"]) => "reportingComponent",
+            ("events", "source") if meta::text(&object["source"], "component").is_empty() => {
+                "reportingComponent"
+            }
             ("events", "source") => "source.component",
             ("events", "reportingController") => "reportingComponent",
             // The name in the first versions of Kubernetes.
@@ -128,10 +131,6 @@ impl Kind {
             format!("field label not supported: {field}")
         }
     }
-}
-
-fn is_empty(value: &Value) -> bool {
-    value.as_str().is_none_or(str::is_empty)
 }
 
 fn text(value: &Value) -> String {

@@ -83,32 +83,6 @@ impl Kind {
             && self.categories == other.categories
     }
 
-    /// Creates the kind of a custom resource.
-    pub(crate) fn custom(
-        (group, version): (&str, &str),
-        (kind, plural, singular): (&str, &str, &str),
-        namespaced: bool,
-        (short_names, categories): (Vec<String>, Vec<String>),
-        verbs: &[&str],
-        subresources: Vec<Subresource>,
-        definition: Arc<CustomResourceDefinition>,
-    ) -> Self {
-        Self {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            kind: kind.to_owned(),
-            plural: plural.to_owned(),
-            singular: singular.to_owned(),
-            namespaced,
-            short_names,
-            categories,
-            verbs: verbs.iter().map(|&verb| verb.to_owned()).collect(),
-            subresources,
-            flags: vec![],
-            definition: Some(definition),
-        }
-    }
-
     /// Returns the kind of the objects of a subresource.
     pub(crate) fn for_subresource(&self, subresource: &Subresource) -> Self {
         let uses_own_version = subresource.version.is_empty();

@@ -3,7 +3,7 @@
 use super::Registry;
 use super::write::Write;
 use crate::auth::{NODE_NAME_EXTRA, ResourceAttributes, User};
-use crate::meta::text;
+use crate::meta::{array, text};
 use crate::status::Cause;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ impl Registry {
     }
 
     fn check_admin_requests(&self, write: &Write<'_>, spec: &Value) -> Vec<Cause> {
-        let requests = items(&spec["devices"]["requests"]);
+        let requests = array(&spec["devices"]["requests"]);
         // Old versions have the fields of `exactly` in the request itself.
         let is_admin =
             |request: &Value| request["exactly"]["adminAccess"] == true || request["adminAccess"] == true;
@@ -41,11 +41,9 @@ impl Registry {
     }
 
     fn check_status_access(&self, write: &Write<'_>, new: &Value, old: &Value) -> Vec<Cause> {
-        let results = |status: &'_ Value| items(&status["allocation"]["devices"]["results"]).to_vec();
         let admin = |status: &Value| {
-            results(status)
-                .iter()
-                .position(|result| result["adminAccess"] == true)
+            let results = array(&status["allocation"]["devices"]["results"]);
+            results.iter().position(|result| result["adminAccess"] == true)
         };
         let mut causes = vec![];
         if let (Some(at), None) = (admin(new), admin(old)) {
@@ -121,16 +119,12 @@ impl Registry {
     }
 }
 
-fn items(list: &Value) -> &[Value] {
-    list.as_array().map_or(&[], Vec::as_slice)
-}
-
 /// Returns the drivers of devices with an added, changed or removed status.
 fn modified_drivers<'a>(new: &'a Value, old: &'a Value) -> BTreeSet<&'a str> {
     let modified = |devices: &'a Value, others: &'a Value| {
-        items(devices)
+        array(devices)
             .iter()
-            .filter(move |device| !items(others).contains(device))
+            .filter(move |device| !array(others).contains(device))
             .map(|device| text(device, "driver"))
     };
     modified(&new["devices"], &old["devices"])
@@ -140,13 +134,13 @@ fn modified_drivers<'a>(new: &'a Value, old: &'a Value) -> BTreeSet<&'a str> {
 
 /// Returns the only node on which the devices of an allocation are available, or an empty text.
 fn node_of_allocation(allocation: &Value) -> &str {
-    let [term] = items(&allocation["nodeSelector"]["nodeSelectorTerms"]) else {
+    let [term] = array(&allocation["nodeSelector"]["nodeSelectorTerms"]) else {
         return "";
     };
-    let ([], [field]) = (items(&term["matchExpressions"]), items(&term["matchFields"])) else {
+    let ([], [field]) = (array(&term["matchExpressions"]), array(&term["matchFields"])) else {
         return "";
     };
-    match items(&field["values"]) {
+    match array(&field["values"]) {
         [node] if field["key"] == "metadata.name" && field["operator"] == "In" => {
             node.as_str().unwrap_or_default()
         }

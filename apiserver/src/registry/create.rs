@@ -59,20 +59,11 @@ impl Registry {
         facts: &RequestFacts<'_>,
         context: WriteContext<'_>,
     ) -> Result<WriteResult, ApiError> {
-        let warnings = self.decode(target, &mut object, context.options)?;
-        WriteResult::with_decode_warnings(self.create_decoded(target, object, facts, context), &warnings)
-    }
-
-    fn create_decoded(
-        &self,
-        target: &Target,
-        object: Value,
-        facts: &RequestFacts<'_>,
-        context: WriteContext<'_>,
-    ) -> Result<WriteResult, ApiError> {
+        let decode_warnings = self.decode(target, &mut object, context.options)?;
         let mut warnings = vec![];
         let created = self.create_with_warnings(target, object, facts, context, &mut warnings);
-        WriteResult::with_decode_warnings(created, &warnings)
+        let created = WriteResult::with_decode_warnings(created, &warnings);
+        WriteResult::with_decode_warnings(created, &decode_warnings)
     }
 
     /// Creates the object, and adds the warnings of mutating webhooks.

@@ -159,7 +159,9 @@ fn check_type(
         let package = kind.group.split('.').next().filter(|group| !group.is_empty());
         let ty = types::builtin(&version, &named);
         let mismatch = ty.and_then(|ty| strategy::first_mismatch(&mut object.clone(), ty));
-        let known = ty.is_some() || catalog.kind(&version, &named).is_some() || is_list(&version, &named);
+        // `v1` `List` is known to the scheme but is not a resource.
+        let is_list = (version.as_str(), named.as_str()) == ("v1", "List");
+        let known = ty.is_some() || catalog.kind(&version, &named).is_some() || is_list;
         let why = match mismatch {
             Some(why) => why,
             None if known => {
@@ -188,11 +190,6 @@ fn version_mismatch(version: &str, expected: &str) -> ApiError {
     ApiError::bad_request(format!(
         "the API version in the data ({version}) does not match the expected API version ({expected})"
     ))
-}
-
-/// True for `v1` `List`, which is known to the scheme but is not a resource.
-fn is_list(version: &str, named: &str) -> bool {
-    (version, named) == ("v1", "List")
 }
 
 fn check_custom_type(

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Finalizers of the garbage collector: keep the dependents, or delete them before the owner.
-const ORPHAN_FINALIZER: &str = "orphan";
-const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
+pub(crate) const ORPHAN_FINALIZER: &str = "orphan";
+pub(crate) const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
 
 /// The result of a deletion.
 #[derive(Debug)]
@@ -373,9 +373,8 @@ pub(super) fn check_preconditions(
                 "Operation cannot be fulfilled on {qualified} {name:?}: the {what} in the precondition ({expected}) does not match the \
                  {what} in record ({actual}). The object might have been {fate}"
             );
-            let mut error = ApiError::new(409, "Conflict", message);
-            error.details = Some(details(name, &kind.group, &kind.kind));
-            return Err(error);
+            let details = details(name, &kind.group, &kind.kind);
+            return Err(ApiError::with_details(409, "Conflict", message, details));
         }
     }
     Ok(())

@@ -130,7 +130,7 @@ impl Registry {
             disrupted[pod] = json!(meta::now());
             if left == 0 {
                 set_condition(&mut new, DISRUPTION_ALLOWED, "False", "InsufficientPods", "");
-                set_observed_generation(&mut new, &observed);
+                set_condition_field(&mut new, DISRUPTION_ALLOWED, "observedGeneration", &observed);
             }
             Ok(new.into())
         })?;
@@ -173,11 +173,16 @@ fn set_eviction_condition(pod: &mut Value) {
         "EvictionByEvictionAPI",
         "Eviction API: evicting",
     );
-    let conditions = pod["status"]["conditions"].as_array_mut();
+    // Conditions of pods always have this field.
+    set_condition_field(pod, TARGET, "lastProbeTime", &Value::Null);
+}
+
+/// Sets a field of the conditions of a type that the object has.
+fn set_condition_field(object: &mut Value, kind: &str, field: &str, value: &Value) {
+    let conditions = object["status"]["conditions"].as_array_mut();
     for condition in conditions.into_iter().flatten() {
-        if condition["type"] == TARGET {
-            // Conditions of pods always have this field.
-            condition["lastProbeTime"] = Value::Null;
+        if condition["type"] == kind {
+            condition[field] = value.clone();
         }
     }
 }
@@ -227,13 +232,9 @@ fn check_disruption(target: &Target, budget: &Value) -> Result<(), ApiError> {
     let allowed = count(budget, "disruptionsAllowed");
     let disrupted = budget["status"]["disruptedPods"].as_object().map_or(0, Map::len);
     let forbidden = |why: &str| {
-        let mut error = ApiError::new(
-            403,
-            "Forbidden",
-            format!("poddisruptionbudget.policy {name:?} is forbidden: {why}"),
-        );
-        error.details = Some(details(name, "policy", "poddisruptionbudget"));
-        error
+        let message = format!("poddisruptionbudget.policy {name:?} is forbidden: {why}");
+        let details = details(name, "policy", "poddisruptionbudget");
+        ApiError::with_details(403, "Forbidden", message, details)
     };
     if allowed < 0 {
         return Err(forbidden("pdb disruptions allowed is negative"));
@@ -285,16 +286,6 @@ fn budget_not_processed(name: &str) -> ApiError {
 }
 
 fn refused(cause: &str) -> ApiError {
-    let mut error = ApiError::new(429, "TooManyRequests", REFUSED);
-    error.details = Some(json!({ "causes": [{ "reason": "DisruptionBudget", "message": cause }] }));
-    error
-}
-
-fn set_observed_generation(budget: &mut Value, observed: &Value) {
-    let conditions = budget["status"]["conditions"].as_array_mut();
-    for condition in conditions.into_iter().flatten() {
-        if condition["type"] == DISRUPTION_ALLOWED {
-            condition["observedGeneration"] = observed.clone();
-        }
-    }
+    let details = json!({ "causes": [{ "reason": "DisruptionBudget", "message": cause }] });
+    ApiError::with_details(429, "TooManyRequests", REFUSED, details)
 }

@@ -1,5 +1,6 @@
 //! Tracking of field managers (`metadata.managedFields`).
 
+use super::metadata::set_or_remove;
 use super::{Registry, Target, WriteContext};
 use crate::apply::{self, ApplyError, FieldSet, Write};
 use crate::crd::{CrdVersion, CustomResourceDefinition};
@@ -134,12 +135,7 @@ impl Registry {
 /// Restores the managedFields from before admission if webhooks left invalid ones; returns a warning then.
 pub(super) fn restore_invalid_managers(object: &mut Value, tracked: Value) -> Option<String> {
     let why = apply::managed_fields_error(&object["metadata"]["managedFields"])?;
-    let metadata = crate::meta::metadata_mut(object);
-    if tracked.is_null() {
-        metadata.remove("managedFields");
-    } else {
-        metadata.insert("managedFields".into(), tracked);
-    }
+    set_or_remove(crate::meta::metadata_mut(object), "managedFields", tracked);
     Some(format!(
         ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; \
          please fix your requests: {why}"

@@ -40,7 +40,7 @@ mod webhooks;
 mod write;
 
 pub use delete::DeleteResult;
-pub(crate) use delete::Deletion;
+pub(crate) use delete::{Deletion, FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 pub(crate) use eviction::Eviction;
 pub(crate) use patch::check_media_type;
 pub use read::Listing;

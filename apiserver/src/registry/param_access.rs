@@ -3,6 +3,7 @@
 use super::Registry;
 use super::write::Write;
 use crate::auth::{ResourceAttributes, User};
+use crate::meta::text;
 use crate::status::Cause;
 use serde_json::Value;
 
@@ -94,10 +95,6 @@ impl Registry {
         let kind = catalog.kind(text(param_kind, "apiVersion"), text(param_kind, "kind"));
         kind.map(|kind| kind.plural.clone())
     }
-}
-
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value[field].as_str().unwrap_or_default()
 }
 
 fn group_of(version: &str) -> &str {

@@ -1,5 +1,6 @@
 //! Binding of pods to nodes.
 
+use super::update::failed_precondition;
 use super::{Registry, Target, WriteContext};
 use crate::admission::topology_labels;
 use crate::meta::{self, set_condition};
@@ -61,15 +62,9 @@ fn check_preconditions(target: &Target, pod: &Value, binding: &Value) -> Result<
     for (name, key) in [("UID", "uid"), ("ResourceVersion", "resourceVersion")] {
         let wanted = meta::text(&binding["metadata"], key);
         let present = meta::text(&pod["metadata"], key);
-        if wanted.is_empty() || wanted == present {
-            continue;
+        if !wanted.is_empty() && wanted != present {
+            return Err(failed_precondition(target, "/registry", name, wanted, present));
         }
-        let why = format!(
-            "StorageError: invalid object, Code: 4, Key: /registry/pods/{}/{}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
-             {name} in precondition: {wanted}, {name} in object meta: {present}",
-            target.namespace, target.name
-        );
-        return Err(ApiError::conflict(&target.kind, &target.name, why));
     }
     Ok(())
 }
@@ -89,10 +84,9 @@ fn check_bindable(target: &Target, pod: &Value) -> Result<(), ApiError> {
     } else {
         return Ok(());
     };
-    let mut error = ApiError::conflict(&target.kind, name, &why);
-    error.message = format!("Operation cannot be fulfilled on pods/binding {name:?}: {why}");
-    error.details = Some(details(name, "", "pods/binding"));
-    Err(error)
+    let message = format!("Operation cannot be fulfilled on pods/binding {name:?}: {why}");
+    let details = details(name, "", "pods/binding");
+    Err(ApiError::with_details(409, "Conflict", message, details))
 }
 
 /// Removes empty fields from the conditions, and sets lastProbeTime to null as kube-apiserver does for a binding.

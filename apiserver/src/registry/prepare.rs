@@ -1,5 +1,7 @@
 //! Preparation of objects for storage, per kind: `PrepareForCreate` and `PrepareForUpdate` of kube-apiserver's strategies.
 
+use super::grace_period;
+use super::metadata::set_or_remove;
 use crate::kinds::Kind;
 use crate::types::ExplicitEmptyFields;
 use crate::{meta, strategy};
@@ -74,15 +76,11 @@ pub(super) fn prepare_for_update(
 
 /// True if the object is marked for deletion and neither finalizers nor a grace period hold it.
 pub(super) fn is_ready_to_delete(kind: &Kind, object: &Value) -> bool {
-    let in_grace_period = object["metadata"]["deletionGracePeriodSeconds"]
-        .as_i64()
-        .unwrap_or(0)
-        > 0;
     let has_finalizers =
         kind.kind == "Namespace" && kind.group.is_empty() && has_namespace_finalizers(object);
     meta::is_being_deleted(object)
         && meta::finalizers(object).is_empty()
-        && !in_grace_period
+        && grace_period::pending(object) <= 0
         && !has_finalizers
 }
 
@@ -103,14 +101,9 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
     let metadata = object["metadata"].take();
     *object = old.clone();
     let Value::Object(fields) = object else { return };
-    if status.is_null() {
-        fields.remove("status");
-    } else {
-        fields.insert("status".into(), status);
-    }
+    set_or_remove(fields, "status", status);
     let old_metadata = &old["metadata"];
     if kind.keeps_metadata_in_status_updates() {
-        let managed = metadata["managedFields"].clone();
         let target = meta::metadata_mut(object);
         // Other kinds copy all metadata of the stored object.
         if kind.definition.is_none() && kind.group != "flowcontrol.apiserver.k8s.io" {
@@ -125,11 +118,7 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
                 }
             }
         }
-        if managed.is_null() {
-            target.remove("managedFields");
-        } else {
-            target.insert("managedFields".into(), managed);
-        }
+        set_or_remove(target, "managedFields", metadata["managedFields"].clone());
     } else {
         let mut metadata = metadata;
         copy_field(&mut metadata, old_metadata, "ownerReferences");
@@ -164,12 +153,7 @@ fn keep_only_spec_field(object: &mut Value, old: &Value, field: &str, value: Val
     }
     *object = old.clone();
     object["metadata"] = metadata;
-    let spec = meta::entry_mut(object, "spec");
-    if value.is_null() {
-        spec.remove(field);
-    } else {
-        spec.insert(field.to_owned(), value);
-    }
+    set_or_remove(meta::entry_mut(object, "spec"), field, value);
 }
 
 /// Keeps the resources of a pod resize: of the pod and of its containers. Validation refuses other containers later.
@@ -207,10 +191,7 @@ fn keep_only_resize(object: &mut Value, old: &Value) {
 
 fn copy_field(object: &mut Value, old: &Value, key: &str) {
     if let Value::Object(fields) = object {
-        match &old[key] {
-            Value::Null => fields.remove(key),
-            value => fields.insert(key.to_owned(), value.clone()),
-        };
+        set_or_remove(fields, key, old[key].clone());
     }
 }
 

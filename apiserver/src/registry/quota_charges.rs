@@ -1,13 +1,11 @@
 //! Charging of writes to resource quotas.
 
 use super::retry::RetryDeadline;
-use super::{Registry, Target, WriteContext};
+use super::{Registry, Target};
 use crate::admission::{
     AdmissionPlugin, Attributes, QuotaCharge, is_charged, quota_charges, resource_quotas,
 };
-use crate::auth::User;
 use crate::meta;
-use crate::request::WriteOptions;
 use crate::status::ApiError;
 use serde_json::Value;
 
@@ -58,13 +56,11 @@ impl Registry {
         let quota = charge.quota.value();
         let kind = self.resource("", "resourcequotas")?;
         let target = Target::new(&kind, namespace, meta::name(quota));
-        let (user, options) = (User::system(), WriteOptions::of_manager("kube-apiserver"));
-        let context = WriteContext::new(&user, &options);
-        self.guaranteed_update(&target, "status", false, context, |_| {
-            let mut charged = quota.clone();
-            meta::entry_mut(&mut charged, "status").insert("used".to_owned(), charge.used.clone().into());
-            Ok(charged.into())
-        })?;
-        Ok(())
+        let charged = self.update_as_manager(&target, "status", "kube-apiserver", |object| {
+            object.clone_from(quota);
+            meta::entry_mut(object, "status").insert("used".to_owned(), charge.used.clone().into());
+            Ok(())
+        });
+        charged.map(drop)
     }
 }

@@ -4,6 +4,7 @@ use super::Registry;
 use super::review_selectors::{ignored_selector, validate_selector_attributes};
 use crate::auth::{self, AuthenticatedToken, Authenticator, ResourceAttributes, TokenUse, User};
 use crate::kinds::Kind;
+use crate::meta::text;
 use crate::status::{ApiError, Cause};
 use serde_json::{Value, json};
 
@@ -26,19 +27,19 @@ pub(crate) fn answer_review(
         "SubjectAccessReview" | "LocalSubjectAccessReview" => {
             validate_access_review(kind, review, namespace)?;
             let about = User {
-                name: text(&spec["user"]),
-                uid: text(&spec["uid"]),
+                name: text(spec, "user").to_owned(),
+                uid: text(spec, "uid").to_owned(),
                 groups: texts(&spec["groups"]),
                 ..User::default()
             };
             access_status(registry, &about, spec)
         }
         "SelfSubjectRulesReview" => {
-            let namespace = text(&spec["namespace"]);
+            let namespace = text(spec, "namespace");
             if namespace.is_empty() {
                 return Err(ApiError::bad_request("no namespace on request"));
             }
-            let rules = rules_status(registry, user, &namespace);
+            let rules = rules_status(registry, user, namespace);
             // kube-apiserver answers with a new object.
             review["metadata"] = json!({});
             review["spec"] = json!({});
@@ -48,7 +49,7 @@ pub(crate) fn answer_review(
             review["metadata"] = json!({ "creationTimestamp": crate::meta::now() });
             json!({ "userInfo": user.to_json() })
         }
-        "TokenReview" if text(&spec["token"]).is_empty() => {
+        "TokenReview" if text(spec, "token").is_empty() => {
             let why = "token is required for TokenReview in authentication";
             return Err(ApiError::bad_request(why));
         }
@@ -69,7 +70,7 @@ fn validate_access_review(kind: &Kind, review: &Value, namespace: &str) -> Resul
         kind.kind == "SelfSubjectAccessReview",
     );
     // The Go struct has no JSON tags: its fields appear with their Go names.
-    let attributes = json!({ "Path": text(&path["path"]), "Verb": text(&path["verb"]) });
+    let attributes = json!({ "Path": text(path, "path"), "Verb": text(path, "verb") });
     match (resource.is_null(), path.is_null()) {
         (false, false) => {
             let why = "cannot be specified in combination with resourceAttributes";
@@ -81,7 +82,7 @@ fn validate_access_review(kind: &Kind, review: &Value, namespace: &str) -> Resul
         }
         _ => {}
     }
-    if !own && text(&spec["user"]).is_empty() && texts(&spec["groups"]).is_empty() {
+    if !own && text(spec, "user").is_empty() && texts(&spec["groups"]).is_empty() {
         let why = "at least one of user or group must be specified";
         errors.push(Cause::invalid("spec.user", &json!(""), why));
     }
@@ -101,7 +102,7 @@ fn validate_access_review(kind: &Kind, review: &Value, namespace: &str) -> Resul
         }
     }
     if local && !resource.is_null() && resource["namespace"] != namespace {
-        let value = json!(text(&resource["namespace"]));
+        let value = json!(text(resource, "namespace"));
         let field = "spec.resourceAttributes.namespace";
         errors.push(Cause::invalid(field, &value, "must match metadata.namespace"));
     }
@@ -122,20 +123,19 @@ fn validate_access_review(kind: &Kind, review: &Value, namespace: &str) -> Resul
 
 fn access_status(registry: &Registry, user: &User, spec: &Value) -> Value {
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
-    let field = |value: &Value, key: &str| text(&value[key]);
     let reason = if resource.is_null() {
-        let (verb, path) = (field(path, "verb"), field(path, "path"));
+        let (verb, path) = (text(path, "verb"), text(path, "path"));
         registry
             .authorizer
-            .allow_reason_for_path(&registry.store, user, &verb, &path)
+            .allow_reason_for_path(&registry.store, user, verb, path)
     } else {
         let access = ResourceAttributes {
-            verb: &field(resource, "verb"),
-            group: &field(resource, "group"),
-            resource: &field(resource, "resource"),
-            subresource: &field(resource, "subresource"),
-            namespace: &field(resource, "namespace"),
-            name: &field(resource, "name"),
+            verb: text(resource, "verb"),
+            group: text(resource, "group"),
+            resource: text(resource, "resource"),
+            subresource: text(resource, "subresource"),
+            namespace: text(resource, "namespace"),
+            name: text(resource, "name"),
         };
         registry.authorizer.allow_reason(&registry.store, user, &access)
     };
@@ -179,7 +179,7 @@ fn token_status(
     } else {
         &asked
     };
-    match authenticator.verify_token(&registry.store, &text(&spec["token"]), audiences, token_use) {
+    match authenticator.verify_token(&registry.store, text(spec, "token"), audiences, token_use) {
         Ok(AuthenticatedToken { mut user, audiences }) => {
             user.groups.push("system:authenticated".to_owned());
             user.groups.dedup();
@@ -189,10 +189,9 @@ fn token_status(
     }
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
 fn texts(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().map(text).collect()
+    let items = value.as_array().into_iter().flatten();
+    items
+        .map(|item| item.as_str().unwrap_or_default().to_owned())
+        .collect()
 }

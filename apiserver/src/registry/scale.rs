@@ -1,6 +1,7 @@
 //! The scale subresource: the number of replicas, in the same form for every kind.
 
 use super::managed_fields::{track_scale, version_of};
+use super::metadata::set_or_remove;
 use super::update::{check_target, check_uid};
 use super::{Registry, Target, WriteContext};
 use crate::apply;
@@ -111,10 +112,7 @@ impl Registry {
         }
         *field = json!(replicas);
         let metadata = meta::metadata_mut(&mut object);
-        match managed_fields {
-            Some(managed_fields) => metadata.insert("managedFields".into(), managed_fields),
-            None => metadata.remove("managedFields"),
-        };
+        set_or_remove(metadata, "managedFields", managed_fields.unwrap_or_default());
         match &scale["metadata"]["resourceVersion"] {
             Value::String(version) if !version.is_empty() => {
                 metadata.insert("resourceVersion".into(), json!(version));
@@ -123,9 +121,7 @@ impl Registry {
         }
         Ok(object)
     }
-}
 
-impl Registry {
     /// Returns the scale of an object, with the managers of the replicas.
     pub(super) fn scale_with_managed_fields(
         &self,

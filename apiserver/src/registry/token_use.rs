@@ -1,9 +1,8 @@
 //! The label of Secrets with the day on which their token was last used.
 
-use super::{Registry, Target, WriteContext};
-use crate::auth::{LAST_USED_LABEL, TokenUse, User};
+use super::{Registry, Target};
+use crate::auth::{LAST_USED_LABEL, TokenUse};
 use crate::meta;
-use crate::request::WriteOptions;
 use crate::status::ApiError;
 use serde_json::json;
 
@@ -19,15 +18,12 @@ impl Registry {
     fn label_secret(&self, secret: &serde_json::Value, day: &str) -> Result<(), ApiError> {
         let kind = self.resource("", "secrets")?;
         let target = Target::new(&kind, meta::namespace(secret), meta::name(secret));
-        let (user, options) = (User::system(), WriteOptions::of_manager("kube-apiserver"));
-        let context = WriteContext::new(&user, &options);
-        self.guaranteed_update(&target, "", false, context, |old| {
-            let mut labelled = old.cloned().unwrap_or_default();
-            super::update::check_uid(&target, secret, old, false)?;
-            let labels = meta::metadata_mut(&mut labelled).entry("labels");
+        let labelled = self.update_as_manager(&target, "", "kube-apiserver", |object| {
+            super::update::check_uid(&target, secret, Some(object), false)?;
+            let labels = meta::metadata_mut(object).entry("labels");
             labels.or_insert_with(|| json!({}))[LAST_USED_LABEL] = json!(day);
-            Ok(labelled.into())
-        })?;
-        Ok(())
+            Ok(())
+        });
+        labelled.map(drop)
     }
 }

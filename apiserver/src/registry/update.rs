@@ -1,13 +1,15 @@
 //! The update verb: writes to whole objects and to subresources, by replacement or by a patch.
 
 use super::create::{RequestFacts, check_namespace};
+use super::metadata::set_or_remove;
 use super::retry::RetryDeadline;
 use super::unchanged::differs_only_in_managed_fields;
 use super::write::{Write, WriteChange, WriteContext, WriteOutcome};
 use super::{Registry, Target, WriteResult, metadata};
+use crate::auth::User;
 use crate::kinds::{Kind, convert};
 use crate::meta;
-use crate::request::parse_uint;
+use crate::request::{WriteOptions, parse_uint};
 use crate::status::{ApiError, Cause};
 use crate::types::ExplicitEmptyFields;
 use serde_json::{Value, json};
@@ -72,6 +74,23 @@ impl Registry {
         let mut warnings = vec![];
         let updated = self.update_with_warnings(target, subresource, creates, context, change, &mut warnings);
         WriteResult::with_decode_warnings(updated, &warnings)
+    }
+
+    /// Updates an object that exists, or a subresource of it, as a part of the server with this field manager; retries after write conflicts.
+    pub(crate) fn update_as_manager(
+        &self,
+        target: &Target,
+        subresource: &str,
+        manager: &str,
+        mut change: impl FnMut(&mut Value) -> Result<(), ApiError>,
+    ) -> Result<WriteResult, ApiError> {
+        let (user, options) = (User::system(), WriteOptions::of_manager(manager));
+        let context = WriteContext::new(&user, &options);
+        self.guaranteed_update(target, subresource, false, context, |old| {
+            let mut object = old.cloned().unwrap_or_default();
+            change(&mut object)?;
+            Ok(object.into())
+        })
     }
 
     /// Updates the object, and adds the warnings of mutating webhooks.
@@ -186,14 +205,25 @@ pub(super) fn check_uid(
     if !uid.is_empty() && uid != existing {
         // A dry run's storage in kube-apiserver has no key prefix.
         let root = if dry_run { "" } else { "/registry" };
-        let key = format!("{root}/{}/{}", etcd_prefix(&target.kind), target.key());
-        let why = format!(
-            "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
-             precondition: {uid}, UID in object meta: {existing}"
-        );
-        return Err(ApiError::conflict(&target.kind, &target.name, why));
+        return Err(failed_precondition(target, root, "UID", uid, existing));
     }
     Ok(())
+}
+
+/// The 409 of the storage for a precondition that the stored object does not meet; `root` is the prefix of its keys.
+pub(super) fn failed_precondition(
+    target: &Target,
+    root: &str,
+    what: &str,
+    expected: &str,
+    actual: &str,
+) -> ApiError {
+    let key = format!("{root}/{}/{}", etcd_prefix(&target.kind), target.key());
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {what} in \
+         precondition: {expected}, {what} in object meta: {actual}"
+    );
+    ApiError::conflict(&target.kind, &target.name, why)
 }
 
 /// The key prefix under which kube-apiserver stores objects of a kind in etcd.
@@ -227,10 +257,7 @@ fn keep_identity(new: &mut Value, old: &Value) {
         }
     }
     for key in ["creationTimestamp", "generation"] {
-        match &before[key] {
-            Value::Null => metadata.remove(key),
-            value => metadata.insert(key.to_owned(), value.clone()),
-        };
+        set_or_remove(metadata, key, before[key].clone());
     }
 }
 

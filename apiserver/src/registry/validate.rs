@@ -3,6 +3,7 @@
 use super::Registry;
 use crate::builtin;
 use crate::crd::{CustomResourceDefinition, ScalePaths};
+use crate::go_format;
 use crate::kinds::{Kind, convert};
 use crate::meta;
 use crate::status::{ApiError, Cause};
@@ -27,15 +28,12 @@ pub(super) fn validate(
     let version = definition.version(&kind.version);
     let errors = version.map(|version| version.schema.validate(object, old));
     let errors = metadata.into_iter().chain(errors.into_iter().flatten());
-    let scale = version.and_then(|version| version.scale.as_ref());
-    let scale = scale.map(|scale| {
-        let mut causes = vec![];
+    let mut causes: Vec<Cause> = errors.map(Cause::from).collect();
+    if let Some(scale) = version.and_then(|version| version.scale.as_ref()) {
         validate_replicas(&scale.spec, object, &mut causes);
         validate_scale_status(scale, object, &mut causes);
-        causes
-    });
-    let scale = scale.unwrap_or_default();
-    errors.map(Cause::from).chain(scale).collect()
+    }
+    causes
 }
 
 /// Validates a write to the status of a custom resource, which may leave the rest invalid.
@@ -152,10 +150,11 @@ fn nested_field<'a>(
     fits: impl Fn(&Value) -> bool,
 ) -> Result<Option<&'a Value>, String> {
     let type_error = |depth: usize, value: &Value, expected: &str| {
-        let (text, ty) = format_as_go(value);
         format!(
-            ".{} accessor error: {text} is of the type {ty}, expected {expected}",
-            path[..depth].join(".")
+            ".{} accessor error: {} is of the type {}, expected {expected}",
+            path[..depth].join("."),
+            go_format::show(value),
+            go_format::type_name(value)
         )
     };
     let mut value = object;
@@ -173,28 +172,6 @@ fn nested_field<'a>(
         return Ok(Some(value));
     }
     Err(type_error(path.len(), value, expected))
-}
-
-/// Formats a value and its type as Go's `%v` and `%T`.
-fn format_as_go(value: &Value) -> (String, &'static str) {
-    match value {
-        Value::Null => ("<nil>".to_owned(), "<nil>"),
-        Value::Bool(truth) => (truth.to_string(), "bool"),
-        Value::Number(number) if number.is_i64() => (number.to_string(), "int64"),
-        Value::Number(number) => (number.to_string(), "float64"),
-        Value::String(text) => (text.clone(), "string"),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(|item| format_as_go(item).0).collect();
-            (format!("[{}]", items.join(" ")), "[]interface {}")
-        }
-        Value::Object(fields) => {
-            let fields: Vec<String> = fields
-                .iter()
-                .map(|(name, value)| format!("{name}:{}", format_as_go(value).0))
-                .collect();
-            (format!("map[{}]", fields.join(" ")), "map[string]interface {}")
-        }
-    }
 }
 
 impl Registry {

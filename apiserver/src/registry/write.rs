@@ -349,24 +349,21 @@ impl Registry {
                 convert::to_storage(kind, object, write.empties),
             ),
         };
-        if let Ok(stored) = &stored {
-            if lacks_defaults {
-                stored.mark_incomplete();
-            }
-            let old = match write.change {
-                WriteChange::Create { .. } => None,
-                WriteChange::Update { old, .. } => Some(old.value()),
-            };
-            let new = Some(stored.value()).filter(|_| !deletes);
-            self.sync_service_addresses(kind, old, new);
+        let stored = match stored {
+            Ok(stored) => stored,
+            conflict => return Ok(conflict),
+        };
+        if lacks_defaults {
+            stored.mark_incomplete();
         }
-        match stored {
-            Ok(stored) => {
-                let shown = self.convert_by_webhook(kind, vec![stored.clone()])?;
-                Ok(Ok(shown.into_iter().next().unwrap_or(stored)))
-            }
-            conflict => Ok(conflict),
-        }
+        let old = match write.change {
+            WriteChange::Create { .. } => None,
+            WriteChange::Update { old, .. } => Some(old.value()),
+        };
+        let new = Some(stored.value()).filter(|_| !deletes);
+        self.sync_service_addresses(kind, old, new);
+        let shown = self.convert_by_webhook(kind, vec![stored.clone()])?;
+        Ok(Ok(shown.into_iter().next().unwrap_or(stored)))
     }
 
     /// The attributes of an operation for admission.

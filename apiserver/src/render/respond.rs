@@ -1,7 +1,7 @@
 //! Responses, in the negotiated format.
 
 use super::negotiate::{Encoding, JSON, PROTOBUF, Representation, ResponseFormat};
-pub(crate) use super::warnings::{add_warnings, limit_warnings, prepend_warnings};
+pub(crate) use super::warnings::{add_warnings, limit_warnings, prepend_warnings, with_warnings};
 
 use super::representation::{go_type, metadata_only, scale_table, set_meta_version, table};
 use crate::go_json;
@@ -67,14 +67,17 @@ fn full_body(bytes: Bytes) -> Body {
 
 /// The 404 of kube-apiserver for a path without a route.
 pub(crate) fn page_not_found() -> ApiResponse {
-    let mut response = bytes(404, "text/plain; charset=utf-8", "404 page not found\n");
-    forbid_sniffing(&mut response);
-    response
+    text_error(404, "404 page not found\n")
 }
 
 /// The 503 of kube-apiserver for an extension server that is not available.
 pub(crate) fn service_unavailable() -> ApiResponse {
-    let mut response = bytes(503, "text/plain; charset=utf-8", "service unavailable\n");
+    text_error(503, "service unavailable\n")
+}
+
+/// An error as a text, like that of Go's `http.Error`.
+fn text_error(code: u16, text: impl Into<Bytes>) -> ApiResponse {
+    let mut response = bytes(code, "text/plain; charset=utf-8", text);
     forbid_sniffing(&mut response);
     response
 }
@@ -103,9 +106,7 @@ pub(crate) fn incomplete_path(path: &str) -> ApiResponse {
         .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;");
-    let mut response = bytes(500, "text/plain; charset=utf-8", text);
-    forbid_sniffing(&mut response);
-    response
+    text_error(500, text)
 }
 
 /// Removes the body, for a HEAD request.

@@ -1,6 +1,7 @@
 //! Warning headers.
 
 use super::respond::ApiResponse;
+use crate::status::ApiError;
 use http::HeaderValue;
 use http::header::WARNING;
 
@@ -23,6 +24,16 @@ pub(crate) fn add_warnings(response: &mut ApiResponse, warnings: &[String]) {
             response.headers_mut().append(WARNING, value);
         }
     }
+}
+
+/// Adds warnings to a response or an error.
+pub(crate) fn with_warnings(
+    response: Result<ApiResponse, ApiError>,
+    warnings: &[String],
+) -> Result<ApiResponse, ApiError> {
+    let mut response = response.map_err(|error| error.with_warnings(warnings))?;
+    add_warnings(&mut response, warnings);
+    Ok(response)
 }
 
 /// Adds Warning headers before the existing ones.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// Returns the options of a request to a subresource of this kind, such as `PodExecOptions`, in version v1.
 pub(crate) fn connect_options(info: &RequestInfo, query: &Query, kind: &str) -> Result<Value, ApiError> {
-    if query.values("dryRun").next().is_some() {
+    if query.has("dryRun") {
         return Err(ApiError::bad_request("dryRun is not supported"));
     }
     let mut options = Map::new();
@@ -16,7 +16,7 @@ pub(crate) fn connect_options(info: &RequestInfo, query: &Query, kind: &str) -> 
     match kind {
         "PodExecOptions" | "PodAttachOptions" => {
             for stream in ["stdin", "stdout", "stderr", "tty"] {
-                if is_true(query, stream) {
+                if query.flag(stream) {
                     options.insert(stream.to_owned(), true.into());
                 }
             }
@@ -56,12 +56,6 @@ fn add_text(options: &mut Map<String, Value>, field: &str, text: &str) {
     if !text.is_empty() {
         options.insert(field.to_owned(), text.into());
     }
-}
-
-/// True unless the parameter is absent, `0` or `false`.
-fn is_true(query: &Query, key: &str) -> bool {
-    let value = query.values(key).next();
-    value.is_some_and(|text| text != "0" && !text.eq_ignore_ascii_case("false"))
 }
 
 fn ports(query: &Query) -> Result<Vec<u16>, ApiError> {

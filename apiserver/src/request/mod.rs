@@ -16,7 +16,7 @@ pub(crate) use accept::AcceptedType;
 pub(crate) use connect_options::connect_options;
 pub(crate) use continue_token::ContinueToken;
 pub use options::{DeleteOptions, FieldValidation, ListOptions, ResourceVersionMatch, WriteOptions};
-pub(crate) use options::{parse_revision, parse_uint, unparsable_version_error};
+pub(crate) use options::{parse_int, parse_revision, parse_uint, unparsable_version_error};
 pub use query::Query;
 pub(crate) use query::{decode_path, has_valid_escapes};
 pub use request_info::RequestInfo;

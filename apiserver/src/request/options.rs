@@ -140,20 +140,16 @@ impl ListOptions {
         let text = query.get("resourceVersionMatch");
         let field = "resourceVersionMatch";
         if watches {
-            if self.initial_events.is_some() {
-                if self.version_match != ResourceVersionMatch::NotOlderThan {
-                    let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-                    causes.push(Cause::forbidden(field, why));
-                }
-                if !text.is_empty() && self.version_match != ResourceVersionMatch::NotOlderThan {
-                    causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
-                }
-            } else if !text.is_empty() {
+            let is_supported = self.version_match == ResourceVersionMatch::NotOlderThan;
+            if self.initial_events.is_some() && !is_supported {
+                let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+                causes.push(Cause::forbidden(field, why));
+            } else if self.initial_events.is_none() && !text.is_empty() {
                 let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
                 causes.push(Cause::forbidden(field, why));
-                if self.version_match != ResourceVersionMatch::NotOlderThan {
-                    causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
-                }
+            }
+            if !text.is_empty() && !is_supported {
+                causes.push(Cause::not_supported(field, &json!(text), &["NotOlderThan"]));
             }
             // A watch from no version sends initial events, which by default sets the match.
             let is_defaulted = self.initial_events.is_none() && self.revision.unwrap_or(0) == 0;
@@ -221,7 +217,8 @@ pub(crate) fn parse_uint(text: &str) -> Result<u64, String> {
     })
 }
 
-fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
+/// Parses an integer parameter as Go's `strconv.ParseInt` does, with its errors. An empty text is an error.
+pub(crate) fn parse_int(query: &Query, key: &str) -> Result<Option<i64>, ApiError> {
     let Some(text) = query.values(key).next() else {
         return Ok(None);
     };
@@ -327,10 +324,7 @@ impl WriteOptions {
             field_validation,
             force: query.has("force").then(|| query.flag("force")),
             is_patch: kind == "PatchOptions",
-            applied: false,
-            strict_errors: vec![],
-            json: None,
-            sent: Map::new(),
+            ..Self::default()
         })
     }
 }

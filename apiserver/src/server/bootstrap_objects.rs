@@ -60,10 +60,7 @@ pub(super) fn create_bootstrap_objects(
     let catalog = registry.catalog();
     let user = User::system();
     for object in objects {
-        let options = WriteOptions {
-            field_manager: field_manager(&object).to_owned(),
-            ..WriteOptions::default()
-        };
+        let options = WriteOptions::of_manager(field_manager(&object));
         let kind = catalog.kind(text(&object, "apiVersion"), text(&object, "kind"));
         let kind = kind.ok_or_else(|| {
             let name = text(&object, "kind");

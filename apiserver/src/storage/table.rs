@@ -47,7 +47,7 @@ pub enum ChangeKind {
 /// Entries that a write removed. Dropping their trees takes long, so that is done after the lock is released.
 pub(super) type Evicted = [Option<Arc<Change>>; 2];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ResourceTable {
     /// Sorted by key (namespace, slash, name), as in etcd.
     objects: BTreeMap<Arc<str>, Arc<Object>>,
@@ -69,19 +69,6 @@ struct LastPage {
     /// The last key of the page.
     last: Arc<str>,
     remaining: usize,
-}
-
-impl Default for ResourceTable {
-    fn default() -> Self {
-        Self {
-            objects: BTreeMap::new(),
-            ty: None,
-            history: VecDeque::new(),
-            truncated_at: 0,
-            changed: watch::Sender::new(0),
-            last_page: Mutex::default(),
-        }
-    }
 }
 
 impl ResourceTable {

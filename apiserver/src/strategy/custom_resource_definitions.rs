@@ -40,12 +40,8 @@ pub(super) fn prepare(object: &mut Value, old: Option<&Value>) {
     let stored = versions(object)
         .find(|version| version["storage"] == true)
         .map(|version| version["name"].clone());
+    let kind = text(&object["spec"]["names"], "kind").to_owned();
     let names = meta::entry_mut(&mut object["spec"], "names");
-    let kind = names
-        .get("kind")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
     let is_unset = |value: Option<&Value>| value.and_then(Value::as_str).is_none_or(str::is_empty);
     if !kind.is_empty() {
         if is_unset(names.get("singular")) {

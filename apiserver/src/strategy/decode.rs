@@ -20,7 +20,11 @@ pub(crate) fn prune_and_default(
         };
         // The result of an apply has passed a typed conversion; its times are strings.
         if !applied {
-            check_metadata(&mut object["metadata"])?;
+            // kube-apiserver decodes the metadata separately.
+            let ty = Type::named("meta.v1.ObjectMeta");
+            if let Some(why) = first_mismatch(&mut object["metadata"], &ty) {
+                return Err(why);
+            }
         }
         let unknown = version
             .schema
@@ -71,11 +75,6 @@ fn check_template_generation(kind: &Kind, object: &Value) -> Result<(), String> 
         Err(_) => "invalid syntax",
     };
     Err(format!("strconv.ParseInt: parsing {generation:?}: {why}"))
-}
-
-/// Type-checks the metadata of a custom resource, which kube-apiserver decodes separately.
-fn check_metadata(metadata: &mut Value) -> Result<(), String> {
-    first_mismatch(metadata, &Type::named("meta.v1.ObjectMeta")).map_or(Ok(()), Err)
 }
 
 /// Returns the first mismatch, where Go's decoder stops.

@@ -23,16 +23,15 @@ pub(super) fn check_columns(version: &Value, path: &str, causes: &mut Vec<Cause>
     let columns = version["additionalPrinterColumns"].as_array();
     for (at, column) in columns.into_iter().flatten().enumerate() {
         let path = format!("{path}.additionalPrinterColumns[{at}]");
-        if column["name"].as_str().is_none_or(str::is_empty) {
+        if text(column, "name").is_empty() {
             causes.push(Cause::required(format!("{path}.name"), ""));
         }
-        let kind = column["type"].as_str().unwrap_or_default();
+        let kind = text(column, "type");
         let known = ["boolean", "date", "integer", "number", "string"];
+        let reason = format!("must be one of {}", known.join(","));
         if kind.is_empty() {
-            let reason = format!("must be one of {}", known.join(","));
             causes.push(Cause::required(format!("{path}.type"), &reason));
         } else if !known.contains(&kind) {
-            let reason = format!("must be one of {}", known.join(","));
             causes.push(Cause::invalid(format!("{path}.type"), &column["type"], reason));
         }
         let format = text(column, "format");
@@ -44,7 +43,7 @@ pub(super) fn check_columns(version: &Value, path: &str, causes: &mut Vec<Cause>
                 reason,
             ));
         }
-        let json_path = column["jsonPath"].as_str().unwrap_or_default();
+        let json_path = text(column, "jsonPath");
         if json_path.is_empty() {
             causes.push(Cause::required(format!("{path}.JSONPath"), ""));
         } else if !json_path.starts_with('.') {
@@ -64,7 +63,7 @@ pub(super) fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) 
     }
     for (key, root) in [("specReplicasPath", "spec"), ("statusReplicasPath", "status")] {
         let field = format!("{path}.subresources.scale.{key}");
-        let json_path = scale[key].as_str().unwrap_or_default();
+        let json_path = text(scale, key);
         if json_path.is_empty() {
             causes.push(Cause::required(field, ""));
         } else if !json_path.starts_with('.') {
@@ -74,12 +73,9 @@ pub(super) fn check_scale(version: &Value, path: &str, causes: &mut Vec<Cause>) 
             causes.push(Cause::invalid(field, &scale[key], reason));
         }
     }
-    let json_path = scale["labelSelectorPath"].as_str().unwrap_or_default();
-    if !json_path.is_empty()
-        && ![".spec.", ".status."]
-            .iter()
-            .any(|root| json_path.starts_with(root))
-    {
+    let json_path = text(scale, "labelSelectorPath");
+    let has_root = json_path.starts_with(".spec.") || json_path.starts_with(".status.");
+    if !json_path.is_empty() && !has_root {
         let field = format!("{path}.subresources.scale.labelSelectorPath");
         let reason = if json_path.starts_with('.') {
             "should be a json path under either .spec or .status"

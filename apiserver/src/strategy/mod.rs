@@ -139,9 +139,7 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         }
         ("", "ServiceAccount") => keep_names_of_secrets(object),
         ("apps", "DaemonSet") => set_template_generation(object, old),
-        ("apps", "StatefulSet") => set_claim_template_type(object),
         ("batch", "Job") => jobs::prepare(object, old),
-        ("", "ReplicationController") => default_labels_from_template(object),
         ("", "Node") => {
             if old.is_none_or(|old| old["spec"]["configSource"].is_null()) {
                 // Nodes that do not have it cannot get it.
@@ -189,15 +187,6 @@ fn keep_names_of_secrets(object: &mut Value) {
     }
 }
 
-/// Sets API version and kind of the claim templates of a StatefulSet.
-fn set_claim_template_type(object: &mut Value) {
-    let claims = object["spec"]["volumeClaimTemplates"].as_array_mut();
-    for claim in claims.into_iter().flatten() {
-        claim["apiVersion"] = json!("v1");
-        claim["kind"] = json!("PersistentVolumeClaim");
-    }
-}
-
 /// Whether an APIService names an extension server.
 pub(crate) fn has_service(api_service: &Value) -> bool {
     !api_service["spec"]["service"].is_null()
@@ -211,14 +200,6 @@ fn set_local_availability(object: &mut Value) {
             "message": "Local APIServices are always available",
         });
         object["status"] = json!({ "conditions": [condition] });
-    }
-}
-
-/// Gives an object without labels those of its template.
-fn default_labels_from_template(object: &mut Value) {
-    let labels = object["spec"]["template"]["metadata"]["labels"].clone();
-    if object["metadata"]["labels"].is_null() && !labels.is_null() {
-        meta::metadata_mut(object).insert("labels".into(), labels);
     }
 }
 
@@ -248,7 +229,6 @@ fn default_cpu_metric(object: &mut Value) {
     }
 }
 
-/// Sets the template generation of a DaemonSet.
 /// Version v1 of autoscalers has parts of the status in annotations.
 fn keep_status_annotations(object: &mut Value, old: Option<&Value>) {
     for name in [
@@ -277,6 +257,7 @@ fn keep_status_annotations(object: &mut Value, old: Option<&Value>) {
     }
 }
 
+/// Sets the template generation of a DaemonSet.
 fn set_template_generation(object: &mut Value, old: Option<&Value>) {
     let generation_of = |object: &Value| -> i64 {
         let text = object["metadata"]["annotations"][TEMPLATE_GENERATION_ANNOTATION].as_str();

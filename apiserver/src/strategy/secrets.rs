@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-/// Moves `stringData` to `data`, and defaults the type.
+/// Moves `stringData` to `data`.
 pub(super) fn merge_string_data(secret: &mut Value) {
     let string_data = match secret {
         Value::Object(fields) => fields.remove("stringData"),
@@ -16,9 +16,6 @@ pub(super) fn merge_string_data(secret: &mut Value) {
         for (key, value) in string_data {
             data.insert(key, json!(STANDARD.encode(value.as_str().unwrap_or_default())));
         }
-    }
-    if secret["type"].as_str().is_none_or(str::is_empty) {
-        secret["type"] = json!("Opaque");
     }
 }
 

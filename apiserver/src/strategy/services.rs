@@ -7,34 +7,19 @@ use crate::meta::{self, text};
 use crate::status::Cause;
 use serde_json::{Map, Value, json};
 
-/// Sets defaults and, in an update, the fields that the client may omit.
+/// Removes the fields that the type does not have and sets, in an update, those that the client may omit.
 pub(super) fn prepare(service: &mut Value, old: Option<&Value>) {
     let spec = meta::entry_mut(service, "spec");
-    spec.entry("type").or_insert(json!("ClusterIP"));
-    spec.entry("sessionAffinity").or_insert(json!("None"));
-    let kind = spec["type"].as_str().unwrap_or_default().to_owned();
-    if kind == "ExternalName" {
+    let is_external_name = spec.get("type").is_some_and(|kind| kind == "ExternalName");
+    if is_external_name {
         list_cluster_ip(spec, old.map_or(&Value::Null, |old| &old["spec"]));
     }
     if let Some(old) = old {
         drop_type_dependent_fields(spec, &old["spec"]);
     }
-    if kind == "ExternalName" {
+    if is_external_name {
         spec.remove("internalTrafficPolicy");
         return;
-    }
-    if spec["sessionAffinity"] == "ClientIP" && spec.get("sessionAffinityConfig").is_none_or(Value::is_null) {
-        spec.insert(
-            "sessionAffinityConfig".into(),
-            json!({ "clientIP": { "timeoutSeconds": 10800 } }),
-        );
-    }
-    spec.entry("internalTrafficPolicy").or_insert(json!("Cluster"));
-    if matches!(kind.as_str(), "NodePort" | "LoadBalancer") {
-        spec.entry("externalTrafficPolicy").or_insert(json!("Cluster"));
-    }
-    if kind == "LoadBalancer" {
-        spec.entry("allocateLoadBalancerNodePorts").or_insert(json!(true));
     }
     if let Some(old) = old {
         let old = &old["spec"];

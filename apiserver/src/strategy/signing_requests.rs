@@ -1,7 +1,7 @@
 //! CertificateSigningRequests: who asks, and which part of a request each write may change.
 
 use crate::auth::User;
-use crate::meta;
+use crate::meta::{self, array};
 use serde_json::{Map, Value, json};
 
 /// Conditions that only the subresource `approval` changes.
@@ -43,7 +43,7 @@ pub(crate) fn keep_writable_part(request: &mut Value, old: &Value, subresource: 
         }
         _ => old["status"].clone(),
     };
-    let old_conditions = list(&old["status"]["conditions"]);
+    let old_conditions = array(&old["status"]["conditions"]);
     if subresource == "status" {
         for ty in APPROVAL_CONDITIONS {
             preserve_conditions(&mut status, old_conditions, ty);
@@ -91,10 +91,6 @@ fn set_condition_times(status: &mut Value, old: &[Value]) {
                 .unwrap_or_else(|| now.clone());
         }
     }
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 #[cfg(test)]

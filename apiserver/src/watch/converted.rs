@@ -2,18 +2,13 @@
 
 use super::event::{EventSerializer, append_change};
 use super::feed::{CHANGES_PER_READ, FeedChunk};
+use super::watcher::too_old;
 use crate::kinds::Kind;
 use crate::registry::Registry;
 use crate::request::ListOptions;
 use crate::status::ApiError;
-use crate::storage::{Change, RevisionError};
+use crate::storage::Change;
 use std::sync::Arc;
-
-/// Why events cannot be read.
-pub(super) enum ReadError {
-    Revision(RevisionError),
-    Conversion(ApiError),
-}
 
 /// Returns the events after a revision that match the selectors. More events may follow the chunk.
 pub(super) fn read(
@@ -23,13 +18,13 @@ pub(super) fn read(
     options: &ListOptions,
     serializer: &mut EventSerializer,
     after: u64,
-) -> Result<FeedChunk, ReadError> {
+) -> Result<FeedChunk, ApiError> {
     let changes = registry.store.changes(&kind.table(), after, CHANGES_PER_READ);
-    let (changes, until) = changes.map_err(ReadError::Revision)?;
+    let (changes, until) = changes.map_err(|why| too_old(kind, after, &why))?;
     let mut lines = vec![];
     let changes = changes.into_iter();
     let selected: Vec<Arc<Change>> = changes.filter(|change| change.key.starts_with(prefix)).collect();
-    for change in convert(registry, kind, &selected).map_err(ReadError::Conversion)? {
+    for change in convert(registry, kind, &selected)? {
         append_change(kind, options, serializer, &change, &mut lines);
     }
     Ok(FeedChunk {

@@ -1,6 +1,6 @@
 //! A watch and its event stream.
 
-use super::converted::{self, ReadError};
+use super::converted;
 use super::event::{self, EventSerializer};
 use super::feed::{FeedChunk, SharedFeed, SharedFeeds};
 use crate::kinds::{Catalog, Kind};
@@ -138,10 +138,10 @@ impl Watcher {
         if !with_initial_events {
             self.position = if revision == 0 { store.revision() } else { revision };
             // A version in the future is handled when the stream is read.
-            if let Err(RevisionError::Compacted(oldest)) =
+            if let Err(why @ RevisionError::Compacted(_)) =
                 store.check_watchable(&self.target.kind.table(), self.position)
             {
-                return Err(too_old(&self.target.kind, self.position, oldest));
+                return Err(too_old(&self.target.kind, self.position, &why));
             }
             return Ok(());
         }
@@ -252,11 +252,6 @@ impl Watcher {
     fn read(&mut self) -> Result<Bytes, ApiError> {
         let position = self.position;
         let (store, kind) = (&self.registry.store, &self.target.kind);
-        let too_old = |why: RevisionError| match why {
-            RevisionError::Compacted(oldest) | RevisionError::Future(oldest) => {
-                too_old(kind, position, oldest)
-            }
-        };
         let chunk = match &self.feed {
             Some(feed) => feed.after(store, position),
             None => FeedChunk::read(
@@ -268,7 +263,7 @@ impl Watcher {
                 position,
             ),
         };
-        let chunk = chunk.map_err(too_old)?;
+        let chunk = chunk.map_err(|why| too_old(kind, position, &why))?;
         self.position = chunk.until;
         Ok(chunk.lines)
     }
@@ -285,16 +280,9 @@ impl Watcher {
         });
         let (chunk, serializer) = read.await.map_err(ApiError::internal)?;
         self.serializer = serializer;
-        match chunk {
-            Ok(chunk) => {
-                self.position = chunk.until;
-                Ok(chunk.lines)
-            }
-            Err(ReadError::Conversion(error)) => Err(error),
-            Err(ReadError::Revision(RevisionError::Compacted(oldest) | RevisionError::Future(oldest))) => {
-                Err(too_old(&self.target.kind, position, oldest))
-            }
-        }
+        let chunk = chunk?;
+        self.position = chunk.until;
+        Ok(chunk.lines)
     }
 
     /// Waits for a change or the timer. Returns true for a change; None if there will be no more.
@@ -324,7 +312,9 @@ fn next_bookmark(now: Instant, deadline: Instant) -> Option<Instant> {
     (last > now).then(|| last.min(now + BOOKMARK_INTERVAL))
 }
 
-fn too_old(kind: &Kind, revision: u64, oldest: u64) -> ApiError {
+/// The error of a watch that cannot start, or go on, at a revision.
+pub(super) fn too_old(kind: &Kind, revision: u64, why: &RevisionError) -> ApiError {
+    let (RevisionError::Compacted(oldest) | RevisionError::Future(oldest)) = why;
     // Watches of events are served by etcd, all others by kube-apiserver's watch cache; the messages differ.
     if kind.plural == "events" && kind.definition.is_none() {
         return ApiError::expired("The resourceVersion for the provided watch is too old.");

@@ -6,6 +6,7 @@ use super::connections::{Connection, IdleConnections};
 use super::go_errors::{UNKNOWN_BODY, dial_error, handshake_error, status_error};
 use super::redirect::{MAX_REDIRECTS, Target, redirection};
 use super::{Endpoint, PendingCall, WebhookCaller};
+use crate::meta::text;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
 use http::{Method, Request, Response};
@@ -207,19 +208,17 @@ async fn connect(target: &Target, client: &Client) -> Result<Connection, CallErr
     let stream = TcpStream::connect((host.as_str(), *port)).await;
     let stream = stream.map_err(|error| CallError::Transport(dial_error(host, *port, &error)))?;
     let _ = stream.set_nodelay(true);
-    if !target.is_tls {
-        return Connection::open(target, stream)
-            .await
-            .map_err(|error| transport(&error));
-    }
-    let name = ServerName::try_from(target.server_name.clone());
-    let name = name.map_err(|error| CallError::Transport(error.to_string()))?;
-    let stream = TlsConnector::from(client.tls.clone()).connect(name, stream).await;
-    let stream =
-        stream.map_err(|error| CallError::Transport(handshake_error(&target.server_name, &error)))?;
-    Connection::open(target, stream)
-        .await
-        .map_err(|error| transport(&error))
+    let opened = if target.is_tls {
+        let name = ServerName::try_from(target.server_name.clone());
+        let name = name.map_err(|error| CallError::Transport(error.to_string()))?;
+        let stream = TlsConnector::from(client.tls.clone()).connect(name, stream).await;
+        let stream =
+            stream.map_err(|error| CallError::Transport(handshake_error(&target.server_name, &error)))?;
+        Connection::open(target, stream).await
+    } else {
+        Connection::open(target, stream).await
+    };
+    opened.map_err(|error| transport(&error))
 }
 
 fn request(target: &Target, body: Option<String>) -> Result<Request<Full<Bytes>>, CallError> {
@@ -275,11 +274,9 @@ async fn read(response: Response<Incoming>) -> Result<Value, CallError> {
 /// Returns the message of a Status that says why a request failed. client-go prefers it to what the status code says.
 fn failure_message(body: &[u8]) -> Option<String> {
     let status = decode(body).ok()?;
-    let is_v1 = status["apiVersion"]
-        .as_str()
-        .is_none_or(|version| version.is_empty() || version == "v1");
+    let is_v1 = matches!(text(&status, "apiVersion"), "" | "v1");
     let is_failure = is_v1 && status["kind"] == "Status" && status["status"] == "Failure";
-    is_failure.then(|| status["message"].as_str().unwrap_or_default().to_owned())
+    is_failure.then(|| text(&status, "message").to_owned())
 }
 
 /// Decodes a response, which Go's decoder accepts as YAML, too.

@@ -4,8 +4,15 @@ use super::{ObjectFields, list_items};
 use crate::builtin::pod_resources;
 use serde_json::{Value, json};
 
+/// Defaults the pull policy of an image, which the field `image` names.
+pub(super) fn default_pull_policy(object: &mut ObjectFields, image: &str, policy: &str) {
+    let image = object.get(image).and_then(Value::as_str);
+    let default = image_pull_policy(image.unwrap_or_default());
+    object.entry(policy).or_insert_with(|| default.into());
+}
+
 /// Returns the default pull policy of an image: `Always` for the tag `latest` or without tag and digest, else `IfNotPresent`.
-pub(super) fn image_pull_policy(image: &str) -> &'static str {
+fn image_pull_policy(image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or_default();
     let tag = name.split_once(':').map(|(_, tag)| tag);
     let repository = name.split([':', '@']).next().unwrap_or_default();

@@ -239,7 +239,6 @@ pub(super) const UNCONDITIONAL_DEFAULTS: &[(&str, &str, &str)] = &[
         "lendablePercent",
         "0",
     ),
-    ("autoscaling.v1.HorizontalPodAutoscalerSpec", "minReplicas", "1"),
     ("apiregistration.v1.ServiceReference", "port", "443"),
     (
         "admissionregistration.v1.ValidatingAdmissionPolicySpec",

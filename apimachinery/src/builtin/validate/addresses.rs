@@ -39,7 +39,8 @@ pub(super) fn validate_canonical_cidr(check: &mut Check, text: &str, path: &str)
     }
 }
 
-fn reject_other_form(check: &mut Check, text: &str, canonical: &str, path: &str) {
+/// Requires a text to be in its canonical form.
+pub(super) fn reject_other_form(check: &mut Check, text: &str, canonical: &str, path: &str) {
     if let Some(detail) = other_form_error(text, canonical) {
         check.invalid(path, text, detail);
     }

@@ -1,6 +1,6 @@
 //! Validation of admission policies and their bindings.
 
-use super::{Check, Constraint, FieldRule, array, items, names, text, webhooks};
+use super::{Check, Constraint, FieldRule, array, conditions, items, names, text, webhooks};
 use crate::cel::{self, Declarations, VariableTypes};
 use serde_json::Value;
 
@@ -8,6 +8,11 @@ use serde_json::Value;
 const VALIDATING_POLICY: &[FieldRule] = &[
     ("validations[].expression", Constraint::NotBlank("expression is not specified")),
     ("validations[].reason", Constraint::OneOf(&["Forbidden", "Invalid", "RequestEntityTooLarge"])),
+];
+#[rustfmt::skip]
+const VALIDATING_POLICY_STATUS: &[FieldRule] = &[
+    ("typeChecking.expressionWarnings[].warning", Constraint::Required("")),
+    ("typeChecking.expressionWarnings[].fieldRef", Constraint::NotBlank("")),
 ];
 #[rustfmt::skip]
 const ANNOTATIONS: &[FieldRule] = &[
@@ -65,7 +70,9 @@ const ACTIONS: &[FieldRule] = &[
 
 pub(super) fn validate_validating_policy(check: &mut Check, policy: &Value, subresource: &str) {
     if !subresource.is_empty() {
-        return;
+        let status = &policy["status"];
+        check.apply(VALIDATING_POLICY_STATUS, status, None, "status");
+        return conditions::validate_conditions(check, status, "status");
     }
     let spec = &policy["spec"];
     validate_common(check, spec);

@@ -17,7 +17,6 @@ pub(super) fn is_mirror(pod: &Value) -> bool {
     pod["metadata"]["annotations"][MIRROR_ANNOTATION].is_string()
 }
 
-/// Validates annotations of pods and pod templates. `path` is that of the annotations.
 /// Validates a list that was an annotation before it became a field: `validate` checks an object with the list as `field`, with errors below
 /// `shown`.
 pub(super) fn validate_annotated_list(
@@ -46,6 +45,7 @@ pub(super) fn validate_annotated_list(
     }
 }
 
+/// Validates annotations of pods and pod templates. `path` is that of the annotations.
 pub(super) fn validate_annotations(check: &mut Check, metadata: &Value, spec: &Value, path: &str) {
     let all = &metadata["annotations"];
     let at = |key: &str| format!("{path}[{key}]");
@@ -141,57 +141,42 @@ pub(super) fn validate_annotations_match_fields(
     path: &str,
 ) {
     let all = &metadata["annotations"];
-    let profile = |holder: &Value, name: &str| holder["securityContext"][name].clone();
-    let annotated = |key: &str| all[key].as_str();
-    if let Some(annotated) = annotated(SECCOMP_POD_ANNOTATION) {
-        validate_profiles_match(
-            check,
-            annotated,
-            &profile(spec, "seccompProfile"),
-            path,
-            "seccomp",
-        );
+    if let Some(annotated) = all[SECCOMP_POD_ANNOTATION].as_str() {
+        validate_profiles_match(check, annotated, spec, path, "seccomp");
     }
     let containers = container::all_containers(spec, path);
+    let annotated = |prefix: &str, container: &Value| {
+        let key = format!("{prefix}{}", text(container, "name"));
+        all[key].as_str()
+    };
     for (container, path) in &containers {
-        if let Some(annotated) = annotated(&format!("{SECCOMP_CONTAINER_PREFIX}{}", text(container, "name")))
-        {
-            validate_profiles_match(
-                check,
-                annotated,
-                &profile(container, "seccompProfile"),
-                path,
-                "seccomp",
-            );
+        if let Some(annotated) = annotated(SECCOMP_CONTAINER_PREFIX, container) {
+            validate_profiles_match(check, annotated, container, path, "seccomp");
         }
     }
     if spec["os"]["name"] == "windows" {
         return;
     }
     for (container, path) in &containers {
-        if let Some(annotated) = annotated(&format!("{APP_ARMOR_PREFIX}{}", text(container, "name"))) {
-            let mut own = profile(container, "appArmorProfile");
-            if own.is_null() {
-                own = profile(spec, "appArmorProfile");
-            }
-            validate_profiles_match(check, annotated, &own, path, "apparmor");
+        if let Some(annotated) = annotated(APP_ARMOR_PREFIX, container) {
+            let has_own = !container["securityContext"]["appArmorProfile"].is_null();
+            let holder = if has_own { *container } else { spec };
+            validate_profiles_match(check, annotated, holder, path, "apparmor");
         }
     }
 }
 
-fn validate_profiles_match(
-    check: &mut Check,
-    annotated: &str,
-    profile: &Value,
-    path: &str,
-    kind_label: &str,
-) {
+/// Requires an annotation to match the profile in the security context of a pod or container.
+fn validate_profiles_match(check: &mut Check, annotated: &str, holder: &Value, path: &str, kind_label: &str) {
     let field = if kind_label == "seccomp" {
         "seccompProfile"
     } else {
         "appArmorProfile"
     };
-    let path = format!("{path}.securityContext.{field}");
+    let (profile, path) = (
+        &holder["securityContext"][field],
+        format!("{path}.securityContext.{field}"),
+    );
     let (agrees, is_local) = match text(profile, "type") {
         "Unconfined" => (annotated == "unconfined", false),
         "RuntimeDefault" => (

@@ -109,16 +109,14 @@ fn validate_conditions(check: &mut Check, status: &Value) {
     check.apply(CONDITIONS, status, None, "status");
     let (mut is_approved, mut is_denied) = (false, false);
     for (condition, path) in items(status, "conditions", "status") {
-        let (ty, state) = (text(condition, "type"), text(condition, "status"));
+        let ty = text(condition, "type");
         let all: &[&str] = if FINAL_CONDITIONS.contains(&ty) {
             &["True"]
         } else {
             &["False", "True", "Unknown"]
         };
-        if state.is_empty() {
-            check.required(&format!("{path}.status"), "");
-        } else if !all.contains(&state) {
-            check.not_supported(&format!("{path}.status"), state, all);
+        if check.require(&condition["status"], &format!("{path}.status")) {
+            check.require_supported(condition, "status", &path, all);
         }
         is_approved |= ty == "Approved";
         is_denied |= ty == "Denied";
@@ -148,15 +146,10 @@ fn validate_signer_name(check: &mut Check, signer: &str, path: &str) {
     }
     let mut invalid = |value: &str, detail: String| check.invalid(path, value, detail);
     let labels = |part: &str, errors: fn(&str) -> Vec<&'static str>| -> Vec<String> {
-        let bad = part
-            .split('.')
-            .find(|label| !errors(label).is_empty())
-            .unwrap_or_default();
-        let found = errors(bad);
-        let found = found
-            .into_iter()
-            .filter(|_| part.split('.').any(|label| !errors(label).is_empty()));
+        let mut labels = part.split('.').map(|label| (label, errors(label)));
+        let (bad, found) = labels.find(|(_, found)| !found.is_empty()).unwrap_or_default();
         found
+            .into_iter()
             .map(|why| format!("validating label {bad:?}: {why}"))
             .collect()
     };

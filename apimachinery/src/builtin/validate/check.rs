@@ -2,9 +2,11 @@
 
 use super::names;
 use crate::field::FieldError;
-use crate::meta::text;
+use crate::meta::{array, text};
 use crate::types::ExplicitEmptyFields;
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+const LABEL_OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist"];
 
 /// Collects the errors of an object. The `path` that a method takes is that of the value, unless it takes a holder and names.
 #[derive(Default)]
@@ -19,11 +21,6 @@ pub(super) fn child(path: &str, name: &str) -> String {
         return name.to_owned();
     }
     format!("{path}.{name}")
-}
-
-/// Returns the items of a list; none if the value is not a list.
-pub(super) fn array(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// Returns the items of a list with their paths.
@@ -42,6 +39,15 @@ pub(super) fn items<'a>(
 /// Returns the fields of an object; none if the value is not an object.
 pub(super) fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
+}
+
+/// Sets a field to a value, or removes it if the value is null.
+pub(super) fn set_or_remove(fields: &mut Map<String, Value>, name: &str, value: &Value) {
+    if value.is_null() {
+        fields.remove(name);
+    } else {
+        fields.insert(name.to_owned(), value.clone());
+    }
 }
 
 /// Lists the paths of the fields that differ: `(changed: spec.hostname, spec.containers[0].name)`.
@@ -193,29 +199,43 @@ impl Check {
     pub(super) fn validate_label_selector(&mut self, selector: &Value, path: &str) {
         self.validate_labels(&selector["matchLabels"], &format!("{path}.matchLabels"));
         for (requirement, path) in items(selector, "matchExpressions", path) {
-            let values = !array(&requirement["values"]).is_empty();
-            match text(requirement, "operator") {
-                "In" | "NotIn" if !values => {
-                    let detail = "must be specified when `operator` is 'In' or 'NotIn'";
-                    self.required(&format!("{path}.values"), detail);
-                }
-                "Exists" | "DoesNotExist" if values => {
-                    let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                    self.forbidden(&format!("{path}.values"), detail);
-                }
-                "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-                other => self.invalid(
-                    &format!("{path}.operator"),
-                    other,
-                    "not a valid selector operator",
-                ),
+            self.validate_label_requirement(requirement, LABEL_OPERATORS, true, &path);
+        }
+    }
+
+    /// Validates a requirement on a label, which has one of these operators; label values only if `with_values`.
+    pub(super) fn validate_label_requirement(
+        &mut self,
+        requirement: &Value,
+        operators: &[&str],
+        with_values: bool,
+        path: &str,
+    ) {
+        let count = array(&requirement["values"]).len();
+        let field = format!("{path}.values");
+        match text(requirement, "operator") {
+            operator if !operators.contains(&operator) => {
+                let detail = "not a valid selector operator";
+                self.invalid(&format!("{path}.operator"), operator, detail);
             }
-            let key = text(requirement, "key");
-            self.validate_format(&format!("{path}.key"), key, names::qualified_name_errors);
-            for (value, path) in items(requirement, "values", &path) {
-                let value = value.as_str().unwrap_or_default();
-                self.validate_format(&path, value, names::label_value_errors);
+            "In" | "NotIn" if count == 0 => {
+                self.required(&field, "must be specified when `operator` is 'In' or 'NotIn'");
             }
+            "Exists" | "DoesNotExist" if count > 0 => {
+                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                self.forbidden(&field, detail);
+            }
+            "Gt" | "Lt" if count != 1 => {
+                let detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
+                self.required(&field, detail);
+            }
+            _ => {}
+        }
+        let key = text(requirement, "key");
+        self.validate_format(&format!("{path}.key"), key, names::qualified_name_errors);
+        for (value, path) in items(requirement, "values", path).filter(|_| with_values) {
+            let value = value.as_str().unwrap_or_default();
+            self.validate_format(&path, value, names::label_value_errors);
         }
     }
 }

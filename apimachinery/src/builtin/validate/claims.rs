@@ -1,7 +1,8 @@
 //! Validation of PersistentVolumeClaims.
 
 use super::{
-    Check, Constraint, FieldRule, changed_fields, container, fields, names, resources, storage, text,
+    Check, Constraint, FieldRule, changed_fields, container, fields, names, resources, set_or_remove,
+    storage, text,
 };
 use serde_json::Value;
 
@@ -166,10 +167,7 @@ fn validate_claim_update(check: &mut Check, claim: &Value, old: &Value) {
     }
     if let Some(fields) = munged.as_object_mut() {
         for name in mutable {
-            match before.get(name) {
-                Some(value) => fields.insert(name.to_owned(), value.clone()),
-                None => fields.remove(name),
-            };
+            set_or_remove(fields, name, &before[name]);
         }
     }
     // A bound claim may request another size.

@@ -1,6 +1,6 @@
 //! Validation of RuntimeClasses and APIServices.
 
-use super::{Check, Constraint, FieldRule, items, names, resources, text, tolerations};
+use super::{Check, Constraint, FieldRule, items, names, resources, text, tolerations, webhooks};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ const API_SERVICE: &[FieldRule] = &[
     ("versionPriority", Constraint::Number(1, 1_000, "must be positive and less than 1000")),
     ("service?.namespace", Constraint::Required("")),
     ("service?.name", Constraint::Required("")),
-    ("service?.port", Constraint::Within(1, 65535, "port is not valid: must be between 1 and 65535, inclusive")),
+    ("service?.port", webhooks::SERVICE_PORT),
 ];
 
 pub(super) fn validate_runtime_class(check: &mut Check, class: &Value, old: Option<&Value>) {

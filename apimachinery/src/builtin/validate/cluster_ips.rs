@@ -1,11 +1,16 @@
 //! Cluster IPs and IP families of services.
 
 use super::service::is_headless;
-use super::{Check, addresses, array, items, text};
+use super::{Check, Constraint, FieldRule, addresses, array, text};
 use serde_json::Value;
 use std::net::IpAddr;
 
-const IP_FAMILIES: [&str; 2] = ["IPv4", "IPv6"];
+#[rustfmt::skip]
+const FAMILIES: &[FieldRule] = &[
+    ("ipFamilies[]", Constraint::Only(&["IPv4", "IPv6"])),
+    ("ipFamilies[]", Constraint::Unique),
+    ("ipFamilyPolicy", Constraint::OneOf(&["PreferDualStack", "RequireDualStack", "SingleStack"])),
+];
 const CLUSTER_IPS: &str = "spec.clusterIPs";
 
 pub(super) fn validate_cluster_ips(check: &mut Check, spec: &Value, old: Option<&Value>) {
@@ -23,7 +28,7 @@ pub(super) fn validate_cluster_ips(check: &mut Check, spec: &Value, old: Option<
         }
         _ => {}
     }
-    validate_families(check, spec);
+    check.apply(FAMILIES, spec, None, "spec");
     let previous = old.map_or(vec![], |old| string_items(&old["clusterIPs"]));
     if !validate_addresses(check, spec, &addresses, &previous) {
         return;
@@ -69,26 +74,6 @@ fn validate_addresses(check: &mut Check, spec: &Value, addresses: &[&str], previ
         check.invalid(CLUSTER_IPS, spec["clusterIPs"].clone(), detail);
     }
     valid
-}
-
-fn validate_families(check: &mut Check, spec: &Value) {
-    let mut seen = vec![];
-    for (family, path) in items(spec, "ipFamilies", "spec") {
-        let family = family.as_str().unwrap_or_default();
-        if !IP_FAMILIES.contains(&family) {
-            check.not_supported(&path, family, IP_FAMILIES);
-        }
-        if seen.contains(&family) {
-            check.duplicate(&path, family);
-        }
-        seen.push(family);
-    }
-    check.require_supported(
-        spec,
-        "ipFamilyPolicy",
-        "spec",
-        &["PreferDualStack", "RequireDualStack", "SingleStack"],
-    );
 }
 
 /// Validates updates: primary addresses and families are immutable, secondary ones may be added and removed.

@@ -1,6 +1,6 @@
 //! Validation of container statuses and of the statuses of resource claims.
 
-use super::{Check, Constraint, FieldRule, items, names, security, text};
+use super::{Check, Constraint, FieldRule, array, items, names, security, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -67,9 +67,7 @@ fn may_restart(container: &Value, spec: &Value, code: i64) -> bool {
     let own = container["restartPolicy"].as_str();
     let fits = |rule: &Value| {
         let codes = &rule["exitCodes"];
-        let named = codes["values"]
-            .as_array()
-            .is_some_and(|values| values.iter().any(|value| *value == code));
+        let named = array(&codes["values"]).iter().any(|value| *value == code);
         match text(codes, "operator") {
             "In" => named,
             "NotIn" => !named,
@@ -159,24 +157,16 @@ pub(super) fn validate_container_statuses(check: &mut Check, pod: &Value) {
     for (statuses, list) in STATUS_LISTS {
         for (container, path) in items(status, statuses, "status") {
             if list == "ephemeralContainers" {
-                if items(container, "allocatedResourcesStatus", &path)
-                    .next()
-                    .is_some()
-                {
+                if !array(&container["allocatedResourcesStatus"]).is_empty() {
                     let detail = "must not be specified in container status";
                     check.forbidden(&format!("{path}.allocatedResourcesStatus"), detail);
                 }
                 continue;
             }
-            let container_spec =
-                items(&pod["spec"], list, "").find(|(declared, _)| declared["name"] == container["name"]);
+            let mut declared = array(&pod["spec"][list]).iter();
+            let container_spec = declared.find(|declared| declared["name"] == container["name"]);
             for (resource, path) in items(container, "allocatedResourcesStatus", &path) {
-                validate_allocated_resource_status(
-                    check,
-                    resource,
-                    container_spec.as_ref().map(|(declared, _)| *declared),
-                    &path,
-                );
+                validate_allocated_resource_status(check, resource, container_spec, &path);
             }
         }
     }

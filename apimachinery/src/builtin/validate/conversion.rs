@@ -1,9 +1,11 @@
 //! Validation of a definition's conversion.
 
-use super::check::{Check, array};
 use super::webhooks::{validate_accepted_versions, validate_client_config};
+use super::{Check, Constraint, FieldRule, array};
 use crate::field::FieldError;
 use serde_json::Value;
+
+const STRATEGY: &[FieldRule] = &[("strategy", Constraint::RequiredOneOf(&["None", "Webhook"]))];
 
 /// Validates the field `conversion` of a CustomResourceDefinition's spec, at the given path.
 ///
@@ -15,19 +17,13 @@ pub fn validate_conversion(
     invalid_ca_bundle: Option<&str>,
 ) -> Vec<FieldError> {
     let mut check = Check::default();
-    let strategy_path = format!("{path}.strategy");
-    let strategy = conversion["strategy"].as_str().unwrap_or_default();
-    match strategy {
-        "" => check.required(&strategy_path, ""),
-        "None" | "Webhook" => {}
-        _ => check.not_supported(&strategy_path, strategy, ["None", "Webhook"]),
-    }
+    check.apply(STRATEGY, conversion, None, path);
     let webhook = &conversion["webhook"];
     let (config, versions) = (&webhook["clientConfig"], &webhook["conversionReviewVersions"]);
     // kube-apiserver's internal types have these fields in `conversion`.
     let config_path = format!("{path}.webhookClientConfig");
     let versions_path = format!("{path}.conversionReviewVersions");
-    if strategy == "Webhook" {
+    if conversion["strategy"] == "Webhook" {
         if config.is_null() {
             check.required(&config_path, "required when strategy is set to Webhook");
         } else {

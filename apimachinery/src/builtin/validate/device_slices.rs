@@ -4,6 +4,7 @@ use super::device_fields::{
     EFFECTS, limited_items, reject_duplicates, validate_binding_conditions, validate_pool_name,
     validate_qualified_name,
 };
+use super::devices::NAME;
 use super::{
     Check, Constraint, FieldRule, array, child, device_capacity, fields, names, node_selector, text, volume,
 };
@@ -96,16 +97,11 @@ fn validate_node_choice(check: &mut Check, spec: &Value) {
     const ONE: &str =
         "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
     let mut chosen = vec![];
-    validate_node_name(
-        check,
-        spec,
-        "must be either unset or set to a non-empty string",
-        "spec",
-        &mut chosen,
-    );
+    let empty = "must be either unset or set to a non-empty string";
+    validate_node_name(check, spec, empty, "spec", &mut chosen);
     let selector = &spec["nodeSelector"];
     if selector.is_object() {
-        chosen.push("`nodeSelector`");
+        chosen.push("nodeSelector");
         node_selector::validate_node_selector(check, selector, "spec.nodeSelector");
         let terms = &selector["nodeSelectorTerms"];
         if array(terms).len() != 1 {
@@ -113,16 +109,10 @@ fn validate_node_choice(check: &mut Check, spec: &Value) {
             check.invalid("spec.nodeSelector.nodeSelectorTerms", terms.clone(), detail);
         }
     }
-    validate_flag(check, spec, ("allNodes", "`allNodes`"), "spec", &mut chosen);
-    let flag = ("perDeviceNodeSelection", "`perDeviceNodeSelection`");
-    validate_flag(check, spec, flag, "spec", &mut chosen);
-    report_choice(
-        check,
-        &chosen,
-        ONE,
-        &format!("{ONE}, but multiple fields are set"),
-        "spec",
-    );
+    validate_flag(check, spec, "allNodes", "spec", &mut chosen);
+    validate_flag(check, spec, "perDeviceNodeSelection", "spec", &mut chosen);
+    let many = format!("{ONE}, but multiple fields are set");
+    report_choice(check, &chosen, ONE, &many, "spec");
 }
 
 fn validate_node_name(
@@ -137,7 +127,7 @@ fn validate_node_name(
         None => {}
         Some("") => check.invalid(&path, "", empty),
         Some(node) => {
-            chosen.push("`nodeName`");
+            chosen.push("nodeName");
             check.validate_format(&path, node, names::subdomain_errors);
         }
     }
@@ -146,32 +136,28 @@ fn validate_node_name(
 fn validate_flag(
     check: &mut Check,
     holder: &Value,
-    (name, shown): (&str, &'static str),
+    name: &'static str,
     path: &str,
     chosen: &mut Vec<&'static str>,
 ) {
     match holder[name].as_bool() {
-        Some(true) => chosen.push(shown),
+        Some(true) => chosen.push(name),
         Some(false) => check.invalid(&child(path, name), false, "must be either unset or set to true"),
         None => {}
     }
 }
 
+/// Reports a choice of no field, or of several.
 fn report_choice(check: &mut Check, chosen: &[&str], none: &str, many: &str, path: &str) {
     match chosen.len() {
         0 => check.required(path, none),
         1 => {}
-        _ => check.invalid(path, format!("{{{}}}", chosen.join(", ")), many),
+        _ => check.invalid(path, format!("{{`{}`}}", chosen.join("`, `")), many),
     }
 }
 
 fn validate_device(check: &mut Check, device: &Value, old: Option<&Value>, chooses_nodes: bool, path: &str) {
-    check.apply(
-        &[("name", Constraint::Text(names::label_errors))],
-        device,
-        None,
-        path,
-    );
+    check.apply(NAME, device, None, path);
     let (attributes, capacities) = (&device["attributes"], &device["capacity"]);
     let values = fields(attributes).count();
     let count = values + fields(capacities).count();
@@ -217,18 +203,14 @@ fn validate_device(check: &mut Check, device: &Value, old: Option<&Value>, choos
 
 /// Returns the path of a key of a map, which is shortened in the middle.
 fn key_path(path: &str, key: &str) -> String {
-    let key: Vec<char> = key.chars().collect();
-    let mut shown: String = key.iter().collect();
-    if key.len() > MAX_QUALIFIED_NAME_BYTES {
-        let kept = MAX_QUALIFIED_NAME_BYTES - 3;
-        let (start, end) = (&key[..kept.div_ceil(2)], &key[key.len() - kept / 2..]);
-        shown = format!(
-            "{}...{}",
-            start.iter().collect::<String>(),
-            end.iter().collect::<String>()
-        );
+    let length = key.chars().count();
+    if length <= MAX_QUALIFIED_NAME_BYTES {
+        return format!("{path}[{key}]");
     }
-    format!("{path}[{shown}]")
+    let kept = MAX_QUALIFIED_NAME_BYTES - 3;
+    let start: String = key.chars().take(kept.div_ceil(2)).collect();
+    let end: String = key.chars().skip(length - kept / 2).collect();
+    format!("{path}[{start}...{end}]")
 }
 
 fn validate_attribute(check: &mut Check, attribute: &Value, path: &str) {
@@ -272,10 +254,10 @@ fn validate_device_nodes(check: &mut Check, device: &Value, chooses_nodes: bool,
     let mut chosen = vec![];
     validate_node_name(check, device, "must not be empty", path, &mut chosen);
     if device["nodeSelector"].is_object() {
-        chosen.push("`nodeSelector`");
+        chosen.push("nodeSelector");
         let path = child(path, "nodeSelector");
         node_selector::validate_node_selector(check, &device["nodeSelector"], &path);
     }
-    validate_flag(check, device, ("allNodes", "`allNodes`"), path, &mut chosen);
+    validate_flag(check, device, "allNodes", path, &mut chosen);
     report_choice(check, &chosen, ONE, ONE, path);
 }

@@ -19,7 +19,7 @@ const MAX_EXPRESSION_BYTES: usize = 10 << 10;
 const SELECTOR_BUDGET: u64 = 1_000_000;
 
 const SPEC_IS_IMMUTABLE: &[FieldRule] = &[("spec", Constraint::Immutable)];
-const NAME: &[FieldRule] = &[("name", Constraint::Text(names::label_errors))];
+pub(super) const NAME: &[FieldRule] = &[("name", Constraint::Text(names::label_errors))];
 const CLASS_NAME: &[FieldRule] = &[("deviceClassName", Constraint::Named(names::subdomain_errors))];
 
 /// The names of a claim's requests, each with those of its subrequests.

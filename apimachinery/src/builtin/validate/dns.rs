@@ -11,19 +11,12 @@ pub(super) fn validate_dns_config(check: &mut Check, spec: &Value, path: &str) {
     let config = &spec["dnsConfig"];
     let count = |list: &str| array(&config[list]).len();
     if spec["dnsPolicy"] == "None" {
-        let missing = if config.is_null() {
-            Some((
-                path.to_owned(),
-                "must provide `dnsConfig` when `dnsPolicy` is None",
-            ))
-        } else if count("nameservers") == 0 {
+        if config.is_null() {
+            return check.required(path, "must provide `dnsConfig` when `dnsPolicy` is None");
+        }
+        if count("nameservers") == 0 {
             let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
-            Some((format!("{path}.nameservers"), detail))
-        } else {
-            None
-        };
-        if let Some((path, detail)) = missing {
-            return check.required(&path, detail);
+            return check.required(&format!("{path}.nameservers"), detail);
         }
     }
     for (list, max, what) in [

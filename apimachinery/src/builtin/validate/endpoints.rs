@@ -113,9 +113,7 @@ fn validate_address(check: &mut Check, address: &str, ty: &str, list: &str, path
     let parsed = address.parse::<IpAddr>().ok();
     let canonical = parsed.map(|address| address.to_string()).unwrap_or_default();
     if ty == "IPv6" && canonical != address {
-        let detail = format!("must be in canonical form ({canonical:?})");
-        check.invalid(path, address, detail);
-        return;
+        return addresses::reject_other_form(check, address, &canonical, path);
     }
     if parsed.is_some_and(|address| address.is_ipv4() != (ty == "IPv4")) {
         let detail = format!("must be an {ty} address");

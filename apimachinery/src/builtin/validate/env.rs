@@ -88,17 +88,12 @@ pub(super) fn validate_env_from(check: &mut Check, container: &Value, path: &str
     for (source, path) in items(container, "envFrom", path) {
         check.apply(ENV_FROM, source, None, &path);
         let kinds = ["configMapRef", "secretRef"].into_iter();
-        match kinds.filter(|kind| source[*kind].is_object()).count() {
-            0 => {
-                let detail = "must specify one of: `configMapRef` or `secretRef`";
-                check.invalid(&list_path, "", detail);
-            }
-            1 => {}
-            _ => {
-                let detail = "may not have more than one field specified at a time";
-                check.invalid(&list_path, "", detail);
-            }
-        }
+        let detail = match kinds.filter(|kind| source[*kind].is_object()).count() {
+            0 => "must specify one of: `configMapRef` or `secretRef`",
+            1 => continue,
+            _ => "may not have more than one field specified at a time",
+        };
+        check.invalid(&list_path, "", detail);
     }
 }
 

@@ -25,12 +25,12 @@ const IMMUTABLE_FIELDS: [(&str, &str, &str); 13] = [
 pub(super) fn validate_event(check: &mut Check, event: &Value, old: Option<&Value>) {
     let is_events_v1 = event["apiVersion"] != "v1";
     let namespace = text(&event["metadata"], "namespace");
-    let involved = &event[if is_events_v1 {
-        "regarding"
+    let (involved, reporter) = if is_events_v1 {
+        ("regarding", "reportingController")
     } else {
-        "involvedObject"
-    }];
-    let about_namespace = text(involved, "namespace");
+        ("involvedObject", "reportingComponent")
+    };
+    let about_namespace = text(&event[involved], "namespace");
     let has_event_time = !event["eventTime"].is_null();
     let fits = if about_namespace.is_empty() {
         namespace.is_empty() || namespace == "default" || has_event_time && namespace == "kube-system"
@@ -42,15 +42,7 @@ pub(super) fn validate_event(check: &mut Check, event: &Value, old: Option<&Valu
         check.invalid("involvedObject.namespace", about_namespace, detail);
     }
     if has_event_time {
-        validate_reporting_fields(
-            check,
-            event,
-            if is_events_v1 {
-                "reportingController"
-            } else {
-                "reportingComponent"
-            },
-        );
+        validate_reporting_fields(check, event, reporter);
     }
     match old {
         _ if !is_events_v1 => {}
@@ -61,12 +53,11 @@ pub(super) fn validate_event(check: &mut Check, event: &Value, old: Option<&Valu
 
 fn validate_reporting_fields(check: &mut Check, event: &Value, reporter: &str) {
     let controller = text(event, reporter);
-    check.require(&Value::from(controller), reporter);
+    check.require(&event[reporter], reporter);
     check.validate_format(reporter, controller, names::qualified_name_errors);
-    for (name, max) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
-        if check.require(&Value::from(text(event, name)), name) && text(event, name).len() > max {
-            let detail = format!("can have at most {max} characters");
-            check.invalid(name, "", detail);
+    for name in ["reportingInstance", "action", "reason"] {
+        if check.require(&event[name], name) && text(event, name).len() > 128 {
+            check.invalid(name, "", "can have at most 128 characters");
         }
     }
     let note = event["note"].as_str().unwrap_or_else(|| text(event, "message"));

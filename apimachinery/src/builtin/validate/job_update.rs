@@ -1,17 +1,18 @@
 //! Validation of job updates: most of the spec is immutable. While a job is suspended, scheduling directives and resources of its pod
 //! template may change.
 
-use super::{Check, array};
-use serde_json::{Map, Value, json};
+use super::{Check, Constraint, FieldRule, array, pod_update, set_or_remove};
+use crate::meta;
+use serde_json::Value;
 
 const IMMUTABLE: &str = "field is immutable";
-const IMMUTABLE_FIELDS: [&str; 6] = [
-    "selector",
-    "completionMode",
-    "podFailurePolicy",
-    "backoffLimitPerIndex",
-    "managedBy",
-    "successPolicy",
+const IMMUTABLE_FIELDS: &[FieldRule] = &[
+    ("selector", Constraint::Immutable),
+    ("completionMode", Constraint::Immutable),
+    ("podFailurePolicy", Constraint::Immutable),
+    ("backoffLimitPerIndex", Constraint::Immutable),
+    ("managedBy", Constraint::Immutable),
+    ("successPolicy", Constraint::Immutable),
 ];
 
 pub(super) fn validate_update(check: &mut Check, job: &Value, old: &Value) {
@@ -26,12 +27,7 @@ pub(super) fn validate_update(check: &mut Check, job: &Value, old: &Value) {
             check.invalid(path, completions, detail);
         }
     }
-    for name in IMMUTABLE_FIELDS {
-        if new[name] != before[name] {
-            let field = format!("spec.{name}");
-            check.invalid(&field, new[name].clone(), IMMUTABLE);
-        }
-    }
+    check.apply(IMMUTABLE_FIELDS, new, Some(before), "spec");
     let template = &new["template"];
     if !is_template_mutable(old) {
         if *template != before["template"] {
@@ -46,12 +42,8 @@ pub(super) fn validate_update(check: &mut Check, job: &Value, old: &Value) {
 /// Whether the pod template is mutable: the job is suspended and no pod runs.
 fn is_template_mutable(job: &Value) -> bool {
     let status = &job["status"];
-    let conditions = array(&status["conditions"]).iter();
-    let is_suspended = conditions
-        .filter(|condition| condition["status"] == "True")
-        .any(|condition| condition["type"] == "Suspended");
     job["spec"]["suspend"] == true
-        && (status["startTime"].is_null() || is_suspended)
+        && (status["startTime"].is_null() || meta::has_condition(job, "Suspended"))
         && status["active"].as_i64().unwrap_or_default() == 0
 }
 
@@ -64,14 +56,7 @@ fn with_mutable_fields(old: &Value, new: &Value) -> Value {
     for name in ["nodeSelector", "tolerations", "schedulingGates"] {
         set_or_remove(fields, name, &new[name]);
     }
-    let mut affinity = old["affinity"].as_object().cloned().unwrap_or_default();
-    set_or_remove(&mut affinity, "nodeAffinity", &new["affinity"]["nodeAffinity"]);
-    let affinity = if affinity.is_empty() && new["affinity"].is_null() {
-        Value::Null
-    } else {
-        json!(affinity)
-    };
-    set_or_remove(fields, "affinity", &affinity);
+    pod_update::copy_node_affinity(fields, new);
     for list in ["containers", "initContainers"] {
         let new_containers = array(&new[list]);
         let old_containers = fields.get_mut(list).and_then(Value::as_array_mut);
@@ -90,17 +75,10 @@ fn with_mutable_fields(old: &Value, new: &Value) -> Value {
     munged
 }
 
-fn set_or_remove(fields: &mut Map<String, Value>, name: &str, value: &Value) {
-    if value.is_null() {
-        fields.remove(name);
-    } else {
-        fields.insert(name.to_owned(), value.clone());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn changed_fields(status: &Value, change: impl Fn(&mut Value)) -> Vec<String> {
         let pods =

@@ -77,19 +77,16 @@ impl Check {
                 self.invalid(&format!("{path}.fieldsType"), fields_type, "must be `FieldsV1`");
             }
             self.validate_field_manager(text(entry, "manager"), &format!("{path}.manager"));
-            if text(entry, "subresource").len() > MAX_SUBRESOURCE_BYTES {
-                self.too_long(&format!("{path}.subresource"), MAX_SUBRESOURCE_BYTES);
-            }
+            let field = format!("{path}.subresource");
+            self.limit_bytes(text(entry, "subresource"), MAX_SUBRESOURCE_BYTES, &field);
         }
     }
 
     /// Validates the name of a field manager.
     pub(super) fn validate_field_manager(&mut self, manager: &str, path: &str) {
-        let is_too_long = manager.len() > MAX_MANAGER_BYTES;
-        if is_too_long {
-            self.too_long(path, MAX_MANAGER_BYTES);
-        }
+        self.limit_bytes(manager, MAX_MANAGER_BYTES, path);
         // Each error repeats the name: of one that is too long, a few are enough.
+        let is_too_long = manager.len() > MAX_MANAGER_BYTES;
         let max_errors = if is_too_long { 10 } else { usize::MAX };
         let invalid = manager
             .char_indices()

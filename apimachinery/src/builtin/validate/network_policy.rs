@@ -1,6 +1,6 @@
 //! Validation of NetworkPolicies.
 
-use super::{Check, Constraint, FieldRule, addresses, fields, items, text};
+use super::{Check, Constraint, FieldRule, addresses, array, fields, items, text};
 use serde_json::Value;
 
 const POLICY: &[FieldRule] = &[
@@ -18,10 +18,7 @@ const PEER: &[FieldRule] = &[
 
 pub(super) fn validate_network_policy(check: &mut Check, spec: &Value) {
     check.apply(POLICY, spec, None, "spec");
-    if spec["policyTypes"]
-        .as_array()
-        .is_some_and(|types| types.len() > 2)
-    {
+    if array(&spec["policyTypes"]).len() > 2 {
         let detail = "may not specify more than two policyTypes";
         check.invalid("spec.policyTypes", spec["policyTypes"].clone(), detail);
     } else {

@@ -3,6 +3,8 @@
 use super::{Check, array, items, names, text};
 use serde_json::Value;
 
+const OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
+
 /// Validates a node selector. Its terms are ORed.
 pub(super) fn validate_node_selector(check: &mut Check, selector: &Value, path: &str) {
     let mut terms = items(selector, "nodeSelectorTerms", path).peekable();
@@ -18,36 +20,10 @@ pub(super) fn validate_node_selector(check: &mut Check, selector: &Value, path: 
 /// Validates a term; label values only if `with_values`.
 pub(super) fn validate_node_selector_term(check: &mut Check, term: &Value, with_values: bool, path: &str) {
     for (requirement, path) in items(term, "matchExpressions", path) {
-        validate_label_requirement(check, requirement, with_values, &path);
+        check.validate_label_requirement(requirement, OPERATORS, with_values, &path);
     }
     for (requirement, path) in items(term, "matchFields", path) {
         validate_field_requirement(check, requirement, &path);
-    }
-}
-
-fn validate_label_requirement(check: &mut Check, requirement: &Value, with_values: bool, path: &str) {
-    let count = array(&requirement["values"]).len();
-    let field = format!("{path}.values");
-    match text(requirement, "operator") {
-        "In" | "NotIn" if count == 0 => {
-            check.required(&field, "must be specified when `operator` is 'In' or 'NotIn'");
-        }
-        "Exists" | "DoesNotExist" if count > 0 => {
-            let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            check.forbidden(&field, detail);
-        }
-        "Gt" | "Lt" if count != 1 => {
-            let detail = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-            check.required(&field, detail);
-        }
-        "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => push_unknown_operator(check, other, path),
-    }
-    let key = text(requirement, "key");
-    check.validate_format(&format!("{path}.key"), key, names::qualified_name_errors);
-    for (value, path) in items(requirement, "values", path).filter(|_| with_values) {
-        let value = value.as_str().unwrap_or_default();
-        check.validate_format(&path, value, names::label_value_errors);
     }
 }
 
@@ -61,7 +37,10 @@ fn validate_field_requirement(check: &mut Check, requirement: &Value, path: &str
                 check.required(&format!("{path}.values"), detail);
             }
         }
-        other => push_unknown_operator(check, other, path),
+        other => {
+            let detail = "not a valid selector operator";
+            check.invalid(&format!("{path}.operator"), other, detail);
+        }
     }
     let key = text(requirement, "key");
     if key != "metadata.name" {
@@ -72,9 +51,4 @@ fn validate_field_requirement(check: &mut Check, requirement: &Value, path: &str
         let value = value.as_str().unwrap_or_default();
         check.validate_format(&path, value, names::subdomain_errors);
     }
-}
-
-fn push_unknown_operator(check: &mut Check, operator: &str, path: &str) {
-    let detail = "not a valid selector operator";
-    check.invalid(&format!("{path}.operator"), operator, detail);
 }

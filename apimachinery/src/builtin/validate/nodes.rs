@@ -22,9 +22,8 @@ pub(super) fn validate_node(check: &mut Check, node: &Value, old: Option<&Value>
     let Some(old) = old else { return };
     validate_node_addresses(check, &node["status"]);
     let before = &old["spec"];
-    let list = |spec: &Value| spec["podCIDRs"].as_array().cloned().unwrap_or_default();
-    let (cidrs, cidrs_before) = (list(spec), list(before));
-    if !cidrs_before.is_empty() && cidrs != cidrs_before {
+    let cidrs_before = array(&before["podCIDRs"]);
+    if !cidrs_before.is_empty() && array(&spec["podCIDRs"]) != cidrs_before {
         let detail = "node updates may not change podCIDR except from \"\" to valid";
         check.forbidden("spec.podCIDRs", detail);
     }

@@ -26,12 +26,13 @@ pub(super) const SOURCES: &[(&str, &[&str])] = &[
     ("scaleIO", &["gateway", "system", "volumeName"]),
     ("local", &["path"]),
     ("storageos", &[]),
-    ("csi", &["volumeHandle"]),
+    ("csi", &[]),
 ];
 
 const MULTIPLE_SOURCES: &str = "may not specify more than 1 volume type";
 
 const CSI: &[FieldRule] = &[
+    ("volumeHandle", Constraint::Required("")),
     ("driver", Constraint::Checked(super::volume::validate_driver_name)),
     ("controllerPublishSecretRef?", SECRET),
     ("controllerExpandSecretRef?", SECRET),

@@ -1,6 +1,6 @@
 //! Validation of the `resize` subresource of pods.
 
-use super::{Check, annotations, array, items, text};
+use super::{Check, annotations, array, items, set_or_remove, text};
 use crate::builtin::qos_class;
 use serde_json::{Map, Value, json};
 
@@ -167,10 +167,7 @@ fn set_cpu_and_memory(resources: &mut Value, old: &Value) {
     for list in RESOURCE_LISTS {
         let mut sizes = resource_map(&resources[list]);
         for name in ["cpu", "memory"] {
-            match &old[list][name] {
-                Value::Null => sizes.remove(name),
-                size => sizes.insert(name.to_owned(), size.clone()),
-            };
+            set_or_remove(&mut sizes, name, &old[list][name]);
         }
         resources[list] = Value::Object(sizes);
     }

@@ -1,6 +1,7 @@
 //! Validation of the selector and pod template of workloads.
 
 use super::{Check, array, fields, names, pod, text};
+use crate::selectors::LabelSelector;
 use serde_json::Value;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
@@ -103,9 +104,7 @@ pub(super) fn is_valid(selector: &Value) -> bool {
         };
         let is_valid_value = |value: &Value| value.as_str().is_none_or(names::is_label_value);
         fits && names::is_label_key(text(requirement, "key"))
-            && requirement["values"]
-                .as_array()
-                .is_none_or(|values| values.iter().all(is_valid_value))
+            && array(&requirement["values"]).iter().all(is_valid_value)
     };
     let label = |(key, value): (&String, &Value)| {
         names::is_label_key(key) && value.as_str().is_some_and(names::is_label_value)
@@ -114,25 +113,8 @@ pub(super) fn is_valid(selector: &Value) -> bool {
         && array(&selector["matchExpressions"]).iter().all(requirement)
 }
 
-/// Whether a label selector matches these labels. A missing selector matches nothing.
+/// Whether a valid label selector matches these labels. A missing selector matches nothing.
 pub(super) fn matches(selector: &Value, labels: &Value) -> bool {
-    let requirement = |requirement: &Value| {
-        let value = labels.get(text(requirement, "key"));
-        let is_in = || {
-            value.is_some_and(|value| {
-                requirement["values"]
-                    .as_array()
-                    .is_some_and(|values| values.contains(value))
-            })
-        };
-        match text(requirement, "operator") {
-            "In" => is_in(),
-            "NotIn" => !is_in(),
-            "Exists" => value.is_some(),
-            _ => value.is_none(),
-        }
-    };
-    selector.is_object()
-        && fields(&selector["matchLabels"]).all(|(key, value)| labels.get(key) == Some(value))
-        && array(&selector["matchExpressions"]).iter().all(requirement)
+    let parsed = LabelSelector::from_value(selector).filter(|_| selector.is_object());
+    parsed.is_some_and(|selector| selector.matches_labels(labels.as_object()))
 }

@@ -1,7 +1,7 @@
 //! Validation of pod updates.
 
-use super::{Check, annotations, array, changed_fields, fields, items, text};
-use serde_json::{Map, Value, json};
+use super::{Check, annotations, array, changed_fields, fields, items, set_or_remove, text};
+use serde_json::{Map, Value};
 
 /// Validates an update: only images, the deadline and tolerations may change.
 pub(super) fn validate_pod_update(check: &mut Check, new: &Value, old: &Value) {
@@ -97,32 +97,24 @@ fn with_old_mutable_fields(new: &Value, old: &Value, is_gated: bool) -> Value {
         }
         if is_gated {
             kept.push("nodeSelector");
-            reset_node_affinity(spec, old);
+            copy_node_affinity(spec, old);
         }
         for name in kept {
-            match old.get(name) {
-                Some(value) => spec.insert(name.to_owned(), value.clone()),
-                None => spec.remove(name),
-            };
+            set_or_remove(spec, name, &old[name]);
         }
     }
     munged
 }
 
-/// Resets node affinity to the old value.
-fn reset_node_affinity(spec: &mut Map<String, Value>, old: &Value) {
-    let mut affinity = spec.get("affinity").cloned().unwrap_or_else(|| json!({}));
-    if let Value::Object(affinity) = &mut affinity {
-        match &old["affinity"]["nodeAffinity"] {
-            Value::Null => affinity.remove("nodeAffinity"),
-            nodes => affinity.insert("nodeAffinity".to_owned(), nodes.clone()),
-        };
-    }
-    let is_empty = affinity.as_object().is_some_and(Map::is_empty);
-    if is_empty && old["affinity"].is_null() {
+/// Sets the node affinity of a pod spec to that of another.
+pub(super) fn copy_node_affinity(spec: &mut Map<String, Value>, other: &Value) {
+    let affinity = spec.get("affinity").and_then(Value::as_object);
+    let mut affinity = affinity.cloned().unwrap_or_default();
+    set_or_remove(&mut affinity, "nodeAffinity", &other["affinity"]["nodeAffinity"]);
+    if affinity.is_empty() && other["affinity"].is_null() {
         spec.remove("affinity");
     } else {
-        spec.insert("affinity".to_owned(), affinity);
+        spec.insert("affinity".to_owned(), affinity.into());
     }
 }
 
@@ -168,24 +160,12 @@ fn validate_gated_pod_placement(check: &mut Check, new: &Value, old: &Value) {
 fn validate_added_tolerations(check: &mut Check, new: &Value, old: &Value) {
     let is_kept = |toleration: &Value| {
         let same = |other: &Value| {
-            let without_seconds = |toleration: &Value| {
-                json!([
-                    toleration["key"],
-                    toleration["operator"],
-                    toleration["value"],
-                    toleration["effect"]
-                ])
-            };
-            without_seconds(other) == without_seconds(toleration)
+            let mut names = ["key", "operator", "value", "effect"].into_iter();
+            names.all(|name| other[name] == toleration[name])
         };
-        new["tolerations"]
-            .as_array()
-            .is_some_and(|tolerations| tolerations.iter().any(same))
+        array(&new["tolerations"]).iter().any(same)
     };
-    if old["tolerations"]
-        .as_array()
-        .is_some_and(|tolerations| !tolerations.iter().all(is_kept))
-    {
+    if !array(&old["tolerations"]).iter().all(is_kept) {
         let detail = "existing toleration can not be modified except its tolerationSeconds";
         check.forbidden("spec.tolerations", detail);
     }

@@ -1,10 +1,11 @@
 //! Validation of PodDisruptionBudgets, LimitRanges, HorizontalPodAutoscalers and PriorityClasses.
 
 use super::resources::{self, format_quantity};
-use super::{Check, Constraint, FieldRule, container, fields, items, metrics, names, pod, text};
+use super::{Check, Constraint, FieldRule, array, container, fields, items, metrics, names, pod, text};
 use crate::types::compare_quantities;
 use serde_json::Value;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// The highest value of a user-defined priority class.
 const MAX_USER_PRIORITY: i64 = 1_000_000_000;
@@ -101,11 +102,7 @@ pub(super) fn validate_autoscaler(check: &mut Check, spec: &Value, old: Option<&
     metrics::validate_metrics(check, spec);
     metrics::validate_behavior(check, spec);
     let is_object_or_external = |metric: &Value| metric["type"] == "Object" || metric["type"] == "External";
-    if min == Some(0)
-        && !spec["metrics"]
-            .as_array()
-            .is_some_and(|metrics| metrics.iter().any(is_object_or_external))
-    {
+    if min == Some(0) && !array(&spec["metrics"]).iter().any(is_object_or_external) {
         let detail =
             "must specify at least one Object or External metric to support scaling to zero replicas";
         check.forbidden("spec.metrics", detail);
@@ -132,6 +129,9 @@ pub(super) fn validate_api_version(check: &mut Check, reference: &Value, path: &
     }
 }
 
+/// The lists of amounts of a limit.
+const LIMITS: [&str; 5] = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
+
 pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
     let mut seen = vec![];
     for (item, path) in items(spec, "limits", "spec") {
@@ -147,7 +147,7 @@ pub(super) fn validate_limit_range(check: &mut Check, spec: &Value) {
             check.duplicate(&format!("{path}.type"), ty);
         }
         seen.push(ty);
-        for list in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
+        for list in LIMITS {
             if ty == "Pod" && list.starts_with("default") {
                 if fields(&item[list]).next().is_some() {
                     let detail = "may not be specified when `type` is 'Pod'";
@@ -184,12 +184,8 @@ fn validate_limit_consistency(check: &mut Check, item: &Value, path: &str) {
         item["defaultRequest"] = Value::Null;
     }
     let item = &item;
-    let mut resources: Vec<&String> = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"]
-        .iter()
-        .flat_map(|list| fields(&item[*list]).map(|(name, _)| name))
-        .collect();
-    resources.sort();
-    resources.dedup();
+    let all = LIMITS.iter().flat_map(|list| fields(&item[*list]));
+    let resources: BTreeSet<&String> = all.map(|(name, _)| name).collect();
     // Each rule: the field that must not be greater, its name in the message, the other field, its name, and the fields for path and value
     // of the error.
     let rules = [

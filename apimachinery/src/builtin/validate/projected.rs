@@ -10,6 +10,13 @@ const DOWNWARD_API_FILE: &[FieldRule] = &[
     ("mode", FILE_MODE),
 ];
 
+/// The lifetime of a service account token.
+#[rustfmt::skip]
+pub(super) const TOKEN_EXPIRATION: &[FieldRule] = &[
+    ("expirationSeconds", Constraint::Within(600, i64::MAX, "may not specify a duration less than 10 minutes")),
+    ("expirationSeconds", Constraint::Within(i64::MIN, 1 << 32, "may not specify a duration larger than 2^32 seconds")),
+];
+
 /// Validates a downward API volume.
 pub(super) fn validate_downward_api(check: &mut Check, source: &Value, path: &str) {
     check.apply(&[("defaultMode", FILE_MODE)], source, None, path);
@@ -81,15 +88,7 @@ pub(super) fn reject_tokens_without_account(check: &mut Check, spec: &Value, pat
 }
 
 fn validate_service_account_token(check: &mut Check, source: &Value, path: &str, volume: &str) {
-    let seconds = source["expirationSeconds"].as_i64().unwrap_or(3600);
-    let mut reject = |detail: &str| {
-        check.invalid(&format!("{path}.expirationSeconds"), seconds, detail);
-    };
-    if seconds < 600 {
-        reject("may not specify a duration less than 10 minutes");
-    } else if seconds > 1 << 32 {
-        reject("may not specify a duration larger than 2^32 seconds");
-    }
+    check.apply(TOKEN_EXPIRATION, source, None, path);
     // kube-apiserver reports this at the path of the volume.
     validate_file_path(check, &source["path"], &format!("{volume}.path"));
 }

@@ -1,8 +1,8 @@
 //! Validation of resource requests and limits.
 
 use super::{Check, fields, items, names, resource_claims};
-use crate::builtin::pod_resources;
-use crate::types::scale_quantity;
+use crate::builtin::pod_resources::{self, is_huge_page};
+use crate::types::{last_digit_power, scale_quantity};
 use serde_json::Value;
 
 /// Validates limits, requests and claims of a container.
@@ -169,10 +169,6 @@ const INTEGER_RESOURCES: [&str; 9] = [
     "services.loadbalancers",
 ];
 
-fn is_huge_page(name: &str) -> bool {
-    name.starts_with("hugepages-")
-}
-
 /// Whether the amount is a multiple of the page size in the resource name.
 fn is_divisible(name: &str, quantity: &Value) -> bool {
     let size = name.strip_prefix("hugepages-").unwrap_or_default();
@@ -199,35 +195,12 @@ fn whole_units(quantity: &Value, power: i32) -> Option<i64> {
         return Some(if exact < 0 { -i64::MAX } else { i64::MAX });
     }
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    if digits <= MAX_FAST_DIGITS && !FACTORS.contains(&(last_digit_power(&text) - power)) {
+    if digits <= MAX_FAST_DIGITS && !FACTORS.contains(&(last_digit_power(&text)? - power)) {
         return Some(0);
     }
     #[expect(clippy::cast_possible_truncation, reason = "as Go does")]
     let last_bits = exact as i64;
     Some(last_bits)
-}
-
-/// Returns the power of ten of the last digit of a quantity.
-fn last_digit_power(text: &str) -> i32 {
-    let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, suffix) = text.split_at(end);
-    let fraction = number.split_once('.').map_or("", |(_, fraction)| fraction);
-    let power = match suffix {
-        "n" => -9,
-        "u" => -6,
-        "m" => -3,
-        "k" => 3,
-        "M" => 6,
-        "G" => 9,
-        "T" => 12,
-        "P" => 15,
-        "E" => 18,
-        exponent => exponent
-            .get(1..)
-            .and_then(|power| power.parse().ok())
-            .unwrap_or(0),
-    };
-    power - i32::try_from(fraction.len()).unwrap_or(0)
 }
 
 /// Whether the resource is one of Kubernetes' own, or a request or limit of one.

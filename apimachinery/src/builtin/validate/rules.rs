@@ -4,7 +4,7 @@
 //! for each item of a list, and `[*]` for the same where errors name the list instead of the item; `?` ends the rule if the value is absent;
 //! `name=other` looks up `name`, but errors name `other`, as in kube-apiserver.
 
-use super::{Check, array, child, names};
+use super::{Check, array, child};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -187,16 +187,7 @@ impl Check {
             Constraint::MaxBytes(max) => self.limit_bytes(text, max, path),
             Constraint::MaxItems(max) => drop(self.limit_items(value, max, path)),
             Constraint::Port => self.validate_port(value, path),
-            Constraint::PortOrName => {
-                self.validate_port(value, path);
-                self.apply_to(
-                    Constraint::Format(names::port_name_errors),
-                    value,
-                    None,
-                    path,
-                    seen,
-                );
-            }
+            Constraint::PortOrName => self.validate_port_or_name(value, path),
             Constraint::Labels => self.validate_labels(value, path),
             Constraint::LabelSelector => self.validate_label_selector(value, path),
             Constraint::Immutable if old.is_some_and(|old| old != value) => {
@@ -213,6 +204,7 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meta::names;
     use Constraint::*;
     use serde_json::json;
 

@@ -9,34 +9,19 @@ struct CronField {
     names: &'static [&'static str],
 }
 
+const fn cron_field(min: u32, max: u32, names: &'static [&'static str]) -> CronField {
+    CronField { min, max, names }
+}
+
+const MONTHS: &[&str] = &[
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
 const CRON_FIELDS: [CronField; 5] = [
-    CronField {
-        min: 0,
-        max: 59,
-        names: &[],
-    },
-    CronField {
-        min: 0,
-        max: 23,
-        names: &[],
-    },
-    CronField {
-        min: 1,
-        max: 31,
-        names: &[],
-    },
-    CronField {
-        min: 1,
-        max: 12,
-        names: &[
-            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-        ],
-    },
-    CronField {
-        min: 0,
-        max: 6,
-        names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
-    },
+    cron_field(0, 59, &[]),
+    cron_field(0, 23, &[]),
+    cron_field(1, 31, &[]),
+    cron_field(1, 12, MONTHS),
+    cron_field(0, 6, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
 ];
 
 /// Returns the errors of a schedule.

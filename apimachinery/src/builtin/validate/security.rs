@@ -74,14 +74,11 @@ pub(super) fn validate_container_security_context(
 fn validate_sysctls(check: &mut Check, spec: &Value, context: &Value, path: &str) {
     const DETAIL: &str = "must have at most 253 characters and match regex \
                           ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
-    let is_lower_alphanumeric = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_lower_alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let is_part = |part: &str| {
-        let ends = [part.bytes().next(), part.bytes().last()];
-        ends.iter()
-            .all(|end| end.as_ref().is_some_and(is_lower_alphanumeric))
-            && part
-                .bytes()
-                .all(|byte| is_lower_alphanumeric(&byte) || b"-_".contains(&byte))
+        part.starts_with(is_lower_alphanumeric)
+            && part.ends_with(is_lower_alphanumeric)
+            && part.chars().all(|c| is_lower_alphanumeric(c) || "-_".contains(c))
     };
     let mut seen = BTreeSet::new();
     for (setting, path) in items(context, "sysctls", path) {

@@ -61,9 +61,7 @@ pub(super) fn validate_service(check: &mut Check, service: &Value, old: Option<&
     }
     if let Some(old) = old {
         cluster_ips::validate_update(check, spec, &old["spec"]);
-        let both_load_balancers = [spec, &old["spec"]]
-            .iter()
-            .all(|spec| text(spec, "type") == "LoadBalancer");
+        let both_load_balancers = is_load_balancer(spec) && is_load_balancer(&old["spec"]);
         if both_load_balancers && spec["loadBalancerClass"] != old["spec"]["loadBalancerClass"] {
             let class = spec["loadBalancerClass"].clone();
             check.invalid("spec.loadBalancerClass", class, "may not change once set");
@@ -161,10 +159,8 @@ const SOURCE_RANGES_ANNOTATION: &str = "service.beta.kubernetes.io/load-balancer
 
 fn validate_load_balancer_fields(check: &mut Check, service: &Value, old: Option<&Value>) {
     let spec = &service["spec"];
-    let is_load_balancer_type = text(spec, "type") == "LoadBalancer";
-    let ranges = spec["loadBalancerSourceRanges"].as_array();
-    let ranges = ranges.map(Vec::as_slice).unwrap_or_default();
-    if !is_load_balancer_type && !ranges.is_empty() {
+    let ranges = array(&spec["loadBalancerSourceRanges"]);
+    if !is_load_balancer(spec) && !ranges.is_empty() {
         let field = "spec.LoadBalancerSourceRanges";
         check.forbidden(field, ONLY_LOAD_BALANCER);
     }
@@ -178,7 +174,7 @@ fn validate_load_balancer_fields(check: &mut Check, service: &Value, old: Option
     let annotated = |service: &'_ Value| service["metadata"]["annotations"][SOURCE_RANGES_ANNOTATION].clone();
     if let (true, Value::String(ranges)) = (ranges.is_empty(), annotated(service)) {
         let field = format!("metadata.annotations[{SOURCE_RANGES_ANNOTATION}]");
-        if !is_load_balancer_type {
+        if !is_load_balancer(spec) {
             check.forbidden(&field, ONLY_LOAD_BALANCER);
         }
         let is_new = old.is_none_or(|old| annotated(old) != *ranges);
@@ -193,7 +189,7 @@ fn validate_load_balancer_fields(check: &mut Check, service: &Value, old: Option
             }
         }
     }
-    if !is_load_balancer_type && !spec["allocateLoadBalancerNodePorts"].is_null() {
+    if !is_load_balancer(spec) && !spec["allocateLoadBalancerNodePorts"].is_null() {
         let field = "spec.allocateLoadBalancerNodePorts";
         check.forbidden(field, ONLY_LOAD_BALANCER);
     }
@@ -203,7 +199,7 @@ fn validate_load_balancer_fields(check: &mut Check, service: &Value, old: Option
 fn validate_load_balancer_class(check: &mut Check, spec: &Value) {
     let path = "spec.loadBalancerClass";
     match spec["loadBalancerClass"].as_str() {
-        Some(class) if text(spec, "type") == "LoadBalancer" => {
+        Some(class) if is_load_balancer(spec) => {
             check.validate_format(path, class, names::qualified_name_errors);
         }
         Some(_) => check.forbidden(path, ONLY_LOAD_BALANCER),
@@ -218,12 +214,8 @@ fn validate_load_balancer_with_ip_modes(check: &mut Check, load_balancer: &Value
         let has_address = !text(ingress, "ip").is_empty();
         let field = format!("{path}.ipMode");
         match (has_address, ingress["ipMode"].is_null()) {
-            (true, true) => {
-                check.required(&field, "must be specified when `ip` is set");
-            }
-            (false, false) => {
-                check.forbidden(&field, "may not be specified when `ip` is not set");
-            }
+            (true, true) => check.required(&field, "must be specified when `ip` is set"),
+            (false, false) => check.forbidden(&field, "may not be specified when `ip` is not set"),
             _ => check.require_supported(ingress, "ipMode", &path, &["Proxy", "VIP"]),
         }
     }
@@ -241,10 +233,9 @@ pub fn needs_health_check(spec: &Value) -> bool {
 
 /// Whether the service is reachable from outside the cluster.
 pub fn is_externally_accessible(spec: &Value) -> bool {
-    let external = !array(&spec["externalIPs"]).is_empty();
     match text(spec, "type") {
         "LoadBalancer" | "NodePort" => true,
-        "ClusterIP" => external,
+        "ClusterIP" => !array(&spec["externalIPs"]).is_empty(),
         _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! Validation of what CSI drivers use: CSIDrivers, CSINodes, CSIStorageCapacities, VolumeAttachments and VolumeAttributesClasses.
 
 use super::container::quantity_value;
+use super::projected::TOKEN_EXPIRATION;
 use super::{
     Check, Constraint, FieldRule, array, fields, items, names, persistent_volume, storage, text, volume,
 };
@@ -9,8 +10,6 @@ use std::collections::BTreeSet;
 
 const IMMUTABLE: &str = "field is immutable";
 const MAX_NODE_ID_BYTES: usize = 256;
-const MIN_TOKEN_SECONDS: i64 = 600;
-const MAX_TOKEN_SECONDS: i64 = 1 << 32;
 const MAX_ATTACHMENT_METADATA_BYTES: usize = 256 << 10;
 const MAX_ERROR_MESSAGE_BYTES: usize = 1024;
 
@@ -56,18 +55,11 @@ pub(super) fn validate_driver(check: &mut Check, driver: &Value, old: Option<&Va
     let mut audiences = BTreeSet::new();
     for (request, path) in items(spec, "tokenRequests", "spec") {
         let audience = text(request, "audience");
-        if !audiences.insert(audience) {
+        if audiences.insert(audience) {
+            check.apply(TOKEN_EXPIRATION, request, None, &path);
+        } else {
             check.duplicate(&format!("{path}.audience"), audience);
-            continue;
         }
-        let seconds = request["expirationSeconds"].as_i64().unwrap_or(MIN_TOKEN_SECONDS);
-        let detail = match seconds {
-            ..MIN_TOKEN_SECONDS => "may not specify a duration less than 10 minutes",
-            MIN_TOKEN_SECONDS..=MAX_TOKEN_SECONDS => continue,
-            _ => "may not specify a duration larger than 2^32 seconds",
-        };
-        let field = format!("{path}.expirationSeconds");
-        check.invalid(&field, seconds, detail);
     }
     if !spec["serviceAccountTokenInSecrets"].is_null() && audiences.is_empty() {
         let detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
@@ -174,10 +166,7 @@ pub(super) fn validate_attributes_class(check: &mut Check, class: &Value, old: O
     }
     storage::validate_provisioner(check, &class["driverName"], "driverName");
     storage::validate_parameters(check, &class["parameters"]);
-    if class["parameters"]
-        .as_object()
-        .is_none_or(serde_json::Map::is_empty)
-    {
+    if fields(&class["parameters"]).next().is_none() {
         check.required("parameters", "must contain at least one key/value pair");
     }
 }

@@ -1,6 +1,7 @@
 //! Validation of the volumes of pods.
 
 use super::mounts::VolumesByName;
+use super::persistent_volume_source::SOURCES;
 use super::{
     Check, Constraint, FieldRule, claims, container, fields, items, names, projected, text, volume_source,
 };
@@ -40,28 +41,13 @@ const SOURCE_ORDER: &[&str] = &[
     "image",
 ];
 
-/// The required fields of volume sources.
+/// The required fields of volume sources that PersistentVolumes do not have.
 const REQUIRED_FIELDS: &[(&str, &[&str])] = &[
-    ("awsElasticBlockStore", &["volumeID"]),
-    ("azureDisk", &["diskName", "diskURI"]),
-    ("azureFile", &["secretName", "shareName"]),
-    ("cephfs", &["monitors"]),
-    ("cinder", &["volumeID"]),
     ("configMap", &["name"]),
     ("ephemeral", &["volumeClaimTemplate"]),
-    ("flexVolume", &["driver"]),
-    ("gcePersistentDisk", &["pdName"]),
     ("gitRepo", &["repository"]),
-    ("glusterfs", &["endpoints", "path"]),
-    ("hostPath", &["path"]),
-    ("nfs", &["server", "path"]),
     ("persistentVolumeClaim", &["claimName"]),
-    ("photonPersistentDisk", &["pdID"]),
-    ("portworxVolume", &["volumeID"]),
-    ("rbd", &["monitors", "image"]),
-    ("scaleIO", &["gateway", "system", "volumeName"]),
     ("secret", &["secretName"]),
-    ("vsphereVolume", &["volumePath"]),
 ];
 
 /// Metadata fields that a claim template must not set, in the order of validation.
@@ -167,7 +153,8 @@ fn validate_sources(check: &mut Check, volume: &Value, pod: Option<&str>, path: 
 /// Validates one source of a volume of a pod or template.
 fn validate_source(check: &mut Check, kind: &str, source: &Value, in_pod: bool, path: &str) {
     let at = |name: &str| format!("{path}.{name}");
-    let required_fields = REQUIRED_FIELDS.iter().find(|(known, _)| *known == kind);
+    let mut all_fields = REQUIRED_FIELDS.iter().chain(SOURCES);
+    let required_fields = all_fields.find(|(known, _)| *known == kind);
     let mut complete = true;
     for name in required_fields.into_iter().flat_map(|(_, names)| *names) {
         complete &= check.require(&source[*name], &at(name));

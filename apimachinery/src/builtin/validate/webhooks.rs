@@ -40,6 +40,12 @@ const MATCH_CONDITIONS: &[FieldRule] = &[
     ("matchConditions[].expression", Constraint::NotBlank("")),
     ("matchConditions[].name", Constraint::Named(names::qualified_name_errors)),
 ];
+/// The port of a service that the server calls.
+pub(super) const SERVICE_PORT: Constraint = Constraint::Within(
+    1,
+    65535,
+    "port is not valid: must be between 1 and 65535, inclusive",
+);
 
 pub(super) fn validate_configuration(check: &mut Check, configuration: &Value) {
     check.apply(CONFIGURATION, configuration, None, "");
@@ -180,11 +186,7 @@ fn validate_service_reference(check: &mut Check, service: &Value, path: &str) {
     for (name, path_name) in [("namespace", "name"), ("name", "namespace")] {
         check.require(&Value::from(text(service, name)), &format!("{path}.{path_name}"));
     }
-    let port = service["port"].as_i64();
-    if let Some(port) = port.filter(|port| !(1..=65535).contains(port)) {
-        let detail = "port is not valid: must be between 1 and 65535, inclusive";
-        check.invalid(&format!("{path}.port"), port, detail);
-    }
+    check.apply(&[("port", SERVICE_PORT)], service, None, path);
     let (url, field) = (text(service, "path"), format!("{path}.path"));
     let mut reject = |detail: String| check.invalid(&field, url, detail);
     match url {

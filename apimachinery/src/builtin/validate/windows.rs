@@ -42,7 +42,9 @@ fn user_name_errors(name: &str) -> Vec<&'static str> {
         Some((domain, user)) => (Some(domain), user),
         None => (None, name),
     };
-    let is_domain = |domain: &str| is_netbios_domain(domain) || domain.split('.').all(is_dns_label);
+    // DNS labels have letters of either case.
+    let is_label = |part: &str| names::is_label(&part.to_ascii_lowercase());
+    let is_domain = |domain: &str| is_netbios_domain(domain) || domain.split('.').all(is_label);
     let rules = [
         (
             domain.is_some_and(|domain| domain.len() >= MAX_DOMAIN_LENGTH),
@@ -78,16 +80,6 @@ fn is_netbios_domain(domain: &str) -> bool {
     (1..=15).contains(&domain.chars().count())
         && !domain.starts_with('.')
         && !domain.contains(|c| r#"\/:*?"<>|"#.contains(c))
-}
-
-/// Whether a text is a DNS label of letters of either case.
-fn is_dns_label(part: &str) -> bool {
-    (1..=63).contains(&part.len())
-        && part
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        && !part.starts_with('-')
-        && !part.ends_with('-')
 }
 
 /// Validates host process containers: either all containers are, or none, and they require the host network.

@@ -1,6 +1,6 @@
 //! Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and ReplicationControllers.
 
-use super::{Check, Constraint, FieldRule, array, claims, fields, names, pod, pod_template, text};
+use super::{Check, Constraint, FieldRule, array, claims, fields, items, names, pod, pod_template, text};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -112,13 +112,8 @@ pub(super) fn validate_stateful_set(check: &mut Check, spec: &Value, is_new: boo
     if is_new && !service.is_empty() {
         check.validate_format("spec.serviceName", service, names::label_errors);
     }
-    let claims = spec["volumeClaimTemplates"].as_array().filter(|_| is_new);
-    for (at, claim) in claims.into_iter().flatten().enumerate() {
-        claims::validate_claim_spec(
-            check,
-            &claim["spec"],
-            &format!("spec.volumeClaimTemplates[{at}].spec"),
-        );
+    for (claim, path) in items(spec, "volumeClaimTemplates", "spec").filter(|_| is_new) {
+        claims::validate_claim_spec(check, &claim["spec"], &format!("{path}.spec"));
     }
     check.require_non_negative(spec, &["replicas", "minReadySeconds"], "spec");
     check.require_non_negative(&spec["ordinals"], &["start"], "spec.ordinals");

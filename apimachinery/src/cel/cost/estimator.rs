@@ -83,7 +83,7 @@ impl<'e> Estimator<'e> {
             }
             // The name of a type.
             Expr::Select(select) if matches!(self.ty(expression), Type::Meta(_)) => {
-                self.set_path(expression, Path::of_variable(&select.field));
+                self.paths.insert(expression.id, Path::of_variable(&select.field));
                 1
             }
             Expr::Select(select) => {

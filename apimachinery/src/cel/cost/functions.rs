@@ -27,41 +27,30 @@ pub(super) fn call_cost(
         ("contains", Some(text), [part]) => {
             without_result(text.size().traversal().saturating_mul(part.size().traversal()))
         }
-        ("find" | "findAll", Some(text), [regex, ..]) => CallCost {
-            cost: text.size().regex_match(regex.size()),
-            size: Some(Size::up_to(text.size().max)),
-        },
+        ("find" | "findAll", Some(text), [regex, ..]) => {
+            let cost = text.size().regex_match(regex.size());
+            with_result(cost, Size::up_to(text.size().max))
+        }
         ("lowerAscii" | "upperAscii" | "substring" | "trim", Some(text), _) | ("url", None, [text]) => {
-            CallCost {
-                cost: text.size().traversal(),
-                size: Some(text.size()),
-            }
+            with_result(text.size().traversal(), text.size())
         }
         ("strings.quote", None, [text]) => {
             // kube-apiserver's sum overflows, too.
-            let Size { min, max } = text.size();
-            CallCost {
-                cost: text.size().traversal(),
-                size: Some(Size {
-                    min: min.wrapping_add(2),
-                    max: max.wrapping_mul(2).wrapping_add(2),
-                }),
-            }
+            let min = text.size().min.wrapping_add(2);
+            let max = text.size().max.wrapping_mul(2).wrapping_add(2);
+            with_result(text.size().traversal(), Size { min, max })
         }
-        ("replace", Some(text), [from, to, ..]) => CallCost {
-            cost: scale(text.size().max, 2.0 * TRAVERSAL),
-            size: Some(replaced(text.size(), from.size(), to.size())),
-        },
-        ("split", Some(text), _) => CallCost {
-            cost: scale(text.size().max, 2.0 * TRAVERSAL),
-            size: Some(Size::up_to(split_parts(text.size(), args))),
-        },
+        ("replace", Some(text), [from, to, ..]) => {
+            let cost = scale(text.size().max, 2.0 * TRAVERSAL);
+            with_result(cost, replaced(text.size(), from.size(), to.size()))
+        }
+        ("split", Some(text), _) => {
+            let cost = scale(text.size().max, 2.0 * TRAVERSAL);
+            with_result(cost, Size::up_to(split_parts(text.size(), args)))
+        }
         ("join", Some(list), _) => {
             let size = joined(list, args, bounds);
-            CallCost {
-                cost: size.traversal(),
-                size: Some(size),
-            }
+            with_result(size.traversal(), size)
         }
         ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", Some(list), _) => {
             without_result(search(list, bounds))
@@ -99,16 +88,20 @@ pub(super) fn call_cost(
     }
 }
 
-fn without_result(cost: u64) -> CallCost {
+/// The cost of a call whose result has no known size.
+pub(super) fn without_result(cost: u64) -> CallCost {
     CallCost { cost, size: None }
+}
+
+/// The cost of a call whose result has this size.
+pub(super) fn with_result(cost: u64, size: Size) -> CallCost {
+    let size = Some(size);
+    CallCost { cost, size }
 }
 
 /// The cost of a function that makes a list.
 fn allocating(factor: f64, size: Size) -> CallCost {
-    CallCost {
-        cost: scale(size.max, factor).saturating_add(1 + NEW_LIST),
-        size: Some(size),
-    }
+    with_result(scale(size.max, factor).saturating_add(1 + NEW_LIST), size)
 }
 
 fn sets(comparisons: u64, left: &Operand<'_>, right: &Operand<'_>) -> CallCost {

@@ -1,6 +1,7 @@
 //! The costs of operators, and of the conversions between strings and bytes.
 
 use super::estimator::{CallCost, Estimator, Operand};
+use super::functions::{with_result, without_result};
 use super::size::Size;
 use crate::cel::checker::Type;
 use kube_cel::cel::common::ast::{IdedExpr, operators};
@@ -26,11 +27,10 @@ impl<'e> Estimator<'e> {
         args: &[Operand<'e>],
     ) -> Option<CallCost> {
         Some(match (name, args) {
-            (operators::LOGICAL_AND | operators::LOGICAL_OR, _) => CallCost { cost: 0, size: None },
+            (operators::LOGICAL_AND | operators::LOGICAL_OR, _) => without_result(0),
             (operators::CONDITIONAL, [_, left, right]) => {
                 self.set_entry_of_both(expression, left, right);
-                let size = Some(left.size().union(right.size()));
-                CallCost { cost: 0, size }
+                with_result(0, left.size().union(right.size()))
             }
             (operators::ADD, [left, right]) => {
                 let size = left.size().add(right.size());
@@ -41,10 +41,7 @@ impl<'e> Estimator<'e> {
                     Overload::Constant => return Some(constant()),
                 };
                 self.set_entry_of_both(expression, left, right);
-                CallCost {
-                    cost,
-                    size: Some(size),
-                }
+                with_result(cost, size)
             }
             (operators::EQUALS, [left, right]) => equality(left, right),
             (operators::NOT_EQUALS, [left, right]) => comparison(left, right),
@@ -57,10 +54,7 @@ impl<'e> Estimator<'e> {
                 Overload::List | Overload::Constant => constant(),
             },
             (operators::IN, [_, collection]) => {
-                let of_list = CallCost {
-                    cost: collection.size().max,
-                    size: None,
-                };
+                let of_list = without_result(collection.size().max);
                 match overload(&args[1..]) {
                     Overload::List => of_list,
                     Overload::Any => at_least_constant(of_list),
@@ -70,22 +64,14 @@ impl<'e> Estimator<'e> {
             (operators::INDEX, [collection, _]) => self.index(expression, collection),
             ("string", [arg]) => {
                 let Size { min, max } = arg.size();
-                let of_bytes = CallCost {
-                    cost: arg.size().traversal(),
-                    size: Some(Size { min: min / 4, max }),
-                };
+                let of_bytes = with_result(arg.size().traversal(), Size { min: min / 4, max });
                 conversion(&arg.ty, "bytes", of_bytes)
             }
             ("bytes", [arg]) => {
                 let Size { min, max } = arg.size();
-                let of_string = CallCost {
-                    cost: arg.size().traversal(),
-                    // kube-apiserver's product overflows, too.
-                    size: Some(Size {
-                        min,
-                        max: max.wrapping_mul(4),
-                    }),
-                };
+                // kube-apiserver's product overflows, too.
+                let max = max.wrapping_mul(4);
+                let of_string = with_result(arg.size().traversal(), Size { min, max });
                 conversion(&arg.ty, "string", of_string)
             }
             _ => return None,
@@ -102,7 +88,7 @@ impl<'e> Estimator<'e> {
         let mut size = None;
         for step in steps {
             let path = self.path(collection.expression).append(step);
-            self.set_path(expression, path);
+            self.paths.insert(expression.id, path);
             let of_entries = self.entry(collection.expression).map(|entry| entry.value);
             size = of_entries.or_else(|| self.size(expression));
         }
@@ -140,10 +126,7 @@ fn conversion(ty: &Type, from: &str, cost: CallCost) -> CallCost {
 /// The cost of comparing two values: they are read as long as both have characters.
 fn comparison(left: &Operand<'_>, right: &Operand<'_>) -> CallCost {
     let shorter = left.size().max.min(right.size().max);
-    CallCost {
-        cost: Size::up_to(shorter).traversal(),
-        size: None,
-    }
+    without_result(Size::up_to(shorter).traversal())
 }
 
 fn equality(left: &Operand<'_>, right: &Operand<'_>) -> CallCost {
@@ -153,14 +136,8 @@ fn equality(left: &Operand<'_>, right: &Operand<'_>) -> CallCost {
     }
     match &left.ty {
         Type::Simple("net.IP" | "net.CIDR" | "kubernetes.Quantity" | "kubernetes.Semver") => constant(),
-        Type::Simple("kubernetes.NamedFormat") => CallCost {
-            cost: Size::up_to(LONGEST_FORMAT).traversal(),
-            size: None,
-        },
-        Type::Simple("kubernetes.URL") => CallCost {
-            cost: right.size.unwrap_or(Size::fixed(1)).traversal(),
-            size: None,
-        },
+        Type::Simple("kubernetes.NamedFormat") => without_result(Size::up_to(LONGEST_FORMAT).traversal()),
+        Type::Simple("kubernetes.URL") => without_result(right.size.unwrap_or(Size::fixed(1)).traversal()),
         _ => comparison(left, right),
     }
 }
@@ -173,5 +150,5 @@ fn at_least_constant(call: CallCost) -> CallCost {
 }
 
 fn constant() -> CallCost {
-    CallCost { cost: 1, size: None }
+    without_result(1)
 }

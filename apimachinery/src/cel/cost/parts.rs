@@ -27,10 +27,6 @@ impl<'e> Estimator<'e> {
         self.paths.get(&expression.id).cloned().unwrap_or_default()
     }
 
-    pub(super) fn set_path(&mut self, expression: &IdedExpr, path: Path) {
-        self.paths.insert(expression.id, path);
-    }
-
     /// Returns the size of a value: as computed, of a literal, as the schema bounds it, of its type, or of what its variable is bound to.
     pub(super) fn size(&mut self, expression: &IdedExpr) -> Option<Size> {
         if let Some(size) = self.sizes.get(&expression.id) {

@@ -3,15 +3,8 @@
 use super::original;
 use crate::quote::quoted;
 use kube_cel::cel::extractors::This;
-use kube_cel::cel::{Context, ExecutionError, Program, ResolveResult, Value};
+use kube_cel::cel::{Context, ExecutionError, ResolveResult, Value};
 use std::net::IpAddr;
-
-thread_local! {
-    static CIDR: Option<Program> = Program::compile("cidr(value)").ok();
-    static IS_CIDR: Option<Program> = Program::compile("isCIDR(value)").ok();
-    static IS_CANONICAL: Option<Program> = Program::compile("ip.isCanonical(value)").ok();
-    static IP: Option<Program> = Program::compile("ip(value)").ok();
-}
 
 /// Replaces the functions.
 pub(super) fn register(context: &mut Context<'_>) {
@@ -26,7 +19,7 @@ fn cidr(This(this): This<Value>) -> ResolveResult {
         return Err(ExecutionError::NoSuchOverload);
     };
     let network = if is_network(text) {
-        original(&CIDR, this.clone()).ok()
+        original("cidr", this.clone()).ok()
     } else {
         None
     };
@@ -36,10 +29,10 @@ fn cidr(This(this): This<Value>) -> ResolveResult {
 /// The address of a text, or of a network.
 fn ip(This(this): This<Value>) -> ResolveResult {
     let Value::String(text) = &this else {
-        return original(&IP, this);
+        return original("ip", this);
     };
     let failed = |_| ExecutionError::function_error("@ip", ip_error(text));
-    original(&IP, this.clone()).map_err(failed)
+    original("ip", this.clone()).map_err(failed)
 }
 
 fn is_canonical(This(this): This<Value>) -> ResolveResult {
@@ -47,13 +40,13 @@ fn is_canonical(This(this): This<Value>) -> ResolveResult {
         return Err(ExecutionError::NoSuchOverload);
     };
     let failed = |_| ExecutionError::function_error("@ip", ip_error(text));
-    original(&IS_CANONICAL, this.clone()).map_err(failed)
+    original("ip.isCanonical", this.clone()).map_err(failed)
 }
 
 fn is_cidr(This(this): This<Value>) -> ResolveResult {
     match &this {
         Value::String(text) if !is_network(text) => Ok(Value::Bool(false)),
-        _ => original(&IS_CIDR, this),
+        _ => original("isCIDR", this),
     }
 }
 

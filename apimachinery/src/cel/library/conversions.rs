@@ -6,19 +6,13 @@ use crate::go_format;
 use jiff::Timestamp;
 use kube_cel::cel;
 use kube_cel::cel::extractors::This;
-use kube_cel::cel::{Context, ExecutionError, Program, ResolveResult, Value};
+use kube_cel::cel::{Context, ExecutionError, ResolveResult, Value};
 use std::sync::Arc;
 
 const OVERFLOW: &str = "timestamp overflow";
 /// The first second of the year 1, and the last one of the year 9999.
 const FIRST_SECOND: i64 = -62_135_596_800;
 const LAST_SECOND: i64 = 253_402_300_799;
-
-thread_local! {
-    static BYTES: Option<Program> = Program::compile("bytes(value)").ok();
-    static INT: Option<Program> = Program::compile("int(value)").ok();
-    static STRING: Option<Program> = Program::compile("string(value)").ok();
-}
 
 /// Replaces the functions.
 pub(super) fn register(context: &mut Context<'_>) {
@@ -50,7 +44,7 @@ fn bool(This(this): This<Value>) -> ResolveResult {
 fn bytes(This(this): This<Value>) -> ResolveResult {
     match this {
         Value::Bytes(_) => Ok(this),
-        other => original(&BYTES, other),
+        other => original("bytes", other),
     }
 }
 
@@ -71,7 +65,7 @@ fn int(This(this): This<Value>) -> ResolveResult {
     match this {
         Value::Timestamp(time) => Ok(Value::Int(time.timestamp())),
         Value::Duration(duration) => Ok(Value::Int(duration.num_nanoseconds().unwrap_or(i64::MAX))),
-        other => original(&INT, other),
+        other => original("int", other),
     }
 }
 
@@ -130,7 +124,7 @@ fn is_go_time(text: &str) -> bool {
 fn string(This(this): This<Value>) -> ResolveResult {
     match text_of(&this) {
         Some(text) => Ok(Value::String(Arc::new(text))),
-        None => original(&STRING, this),
+        None => original("string", this),
     }
 }
 

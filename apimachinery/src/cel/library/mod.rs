@@ -19,9 +19,10 @@ mod url;
 
 pub(super) use conversions::text_of;
 
+use super::lowering::{call, unnumbered};
 use kube_cel::KubeCelExt as _;
-use kube_cel::cel::{Context, ExecutionError, Program, ResolveResult, Value};
-use std::thread::LocalKey;
+use kube_cel::cel::common::ast::Expr;
+use kube_cel::cel::{Context, ResolveResult, Value};
 
 thread_local! {
     static ORIGINAL: Context<'static> = Context::default().with_all();
@@ -43,20 +44,22 @@ pub(crate) fn register(context: &mut Context<'_>) {
 }
 
 /// Calls the function that is replaced.
-fn original(function: &'static LocalKey<Option<Program>>, value: Value) -> ResolveResult {
-    ORIGINAL.with(|context| {
-        let mut scope = context.new_inner_scope();
-        scope.add_variable_from_value("value", value);
-        function.with(|program| match program {
-            Some(program) => program.execute(&scope),
-            None => Err(ExecutionError::NoSuchOverload),
-        })
-    })
+fn original(function: &str, value: Value) -> ResolveResult {
+    ORIGINAL.with(|context| call_function(context, function, value))
+}
+
+/// Calls a function of one argument.
+pub(super) fn call_function(context: &Context<'_>, function: &str, value: Value) -> ResolveResult {
+    let mut scope = context.new_inner_scope();
+    scope.add_variable_from_value("value", value);
+    let argument = unnumbered(Expr::Ident("value".to_owned()));
+    Value::resolve(&unnumbered(call(function, vec![argument])), &scope)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kube_cel::cel::Program;
 
     #[test]
     fn functions_return_what_those_of_the_real_server_return() {

@@ -1,9 +1,9 @@
 //! The formats of texts that expressions name, such as `format.dns1123Label()`.
 
-use super::url;
 use crate::cel::functions::{add, opaque, operands};
+use crate::go_url::Url;
 use crate::meta::names;
-use crate::types::{is_base64, is_time};
+use crate::types::{is_base64, is_date, is_time};
 use kube_cel::cel::objects::{Opaque, OptionalValue};
 use kube_cel::cel::{Context, ExecutionError, Value};
 use std::sync::Arc;
@@ -15,10 +15,7 @@ const FORMATS: [Format; 13] = [
     ("byte", |text| {
         refused(text.is_empty() || !is_base64(text), "invalid base64")
     }),
-    ("date", |text| {
-        let is_date = text.len() == 10 && is_time(&format!("{text}T00:00:00Z"));
-        refused(!is_date, "invalid date")
-    }),
+    ("date", |text| refused(!is_date(text), "invalid date")),
     ("datetime", |text| {
         refused(!is_time(&text.to_ascii_uppercase()), "invalid datetime")
     }),
@@ -34,7 +31,7 @@ const FORMATS: [Format; 13] = [
     ("dns1123SubdomainPrefix", |text| owned(names::prefix_errors(text))),
     ("labelValue", |text| owned(names::label_value_errors(text))),
     ("qualifiedName", |text| owned(names::qualified_name_errors(text))),
-    ("uri", |text| url::request_uri_error(text).into_iter().collect()),
+    ("uri", |text| Url::parse_request(text).err().into_iter().collect()),
     ("uuid", |text| {
         refused(!is_uuid(text), "does not match the UUID format")
     }),

@@ -2,11 +2,7 @@
 
 use super::original;
 use kube_cel::cel::extractors::This;
-use kube_cel::cel::{Context, ExecutionError, Program, ResolveResult, Value};
-
-thread_local! {
-    static QUANTITY: Option<Program> = Program::compile("quantity(value)").ok();
-}
+use kube_cel::cel::{Context, ExecutionError, ResolveResult, Value};
 
 /// Replaces the function.
 pub(super) fn register(context: &mut Context<'_>) {
@@ -26,5 +22,5 @@ fn quantity(This(this): This<Value>) -> ResolveResult {
     let letters = letters.strip_suffix(['+', '-']).unwrap_or(letters);
     let has_form = suffix.len() < number.len() && letters.chars().all(|c| "eEinumkKMGTP".contains(c));
     let why = if has_form { SUFFIX } else { FORM };
-    original(&QUANTITY, this).map_err(|_| ExecutionError::function_error("@quantity", why))
+    original("quantity", this).map_err(|_| ExecutionError::function_error("@quantity", why))
 }

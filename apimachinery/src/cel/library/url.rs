@@ -15,34 +15,31 @@ impl Opaque for Url {
     }
 }
 
+/// Returns a part of a URL.
+type Part = fn(&Url) -> Value;
+
+const PARTS: [(&str, Part); 6] = [
+    ("getScheme", |url| text(&url.scheme)),
+    ("getHost", |url| text(&url.host)),
+    ("getHostname", |url| {
+        let host = split_port(&url.host).0;
+        let literal = host
+            .strip_prefix('[')
+            .and_then(|literal| literal.strip_suffix(']'));
+        text(literal.unwrap_or(host))
+    }),
+    ("getPort", |url| text(split_port(&url.host).1)),
+    ("getEscapedPath", |url| text(&url.escaped_path)),
+    ("getQuery", |url| query_of(&url.query)),
+];
+
 /// Replaces the functions.
 pub(super) fn register(context: &mut Context<'_>) {
     context.add_function("isURL", |text: Arc<String>| Url::parse_request(&text).is_ok());
     context.add_function("url", url);
-    context.add_function("getScheme", |This(this): This<Value>| {
-        with(&this, |url| text(&url.scheme))
-    });
-    context.add_function("getHost", |This(this): This<Value>| {
-        with(&this, |url| text(&url.host))
-    });
-    context.add_function("getHostname", |This(this): This<Value>| {
-        with(&this, |url| {
-            let host = split_port(&url.host).0;
-            let literal = host
-                .strip_prefix('[')
-                .and_then(|literal| literal.strip_suffix(']'));
-            text(literal.unwrap_or(host))
-        })
-    });
-    context.add_function("getPort", |This(this): This<Value>| {
-        with(&this, |url| text(split_port(&url.host).1))
-    });
-    context.add_function("getEscapedPath", |This(this): This<Value>| {
-        with(&this, |url| text(&url.escaped_path))
-    });
-    context.add_function("getQuery", |This(this): This<Value>| {
-        with(&this, |url| query_of(&url.query))
-    });
+    for (name, part) in PARTS {
+        context.add_function(name, move |This(this): This<Value>| with(&this, part));
+    }
 }
 
 fn url(This(value): This<Value>) -> ResolveResult {
@@ -58,12 +55,7 @@ fn url(This(value): This<Value>) -> ResolveResult {
     Ok(opaque(parsed))
 }
 
-/// Returns why a text is no URL of a request, with the words of Go.
-pub(super) fn request_uri_error(text: &str) -> Option<String> {
-    Url::parse_request(text).err()
-}
-
-fn with(value: &Value, get: impl FnOnce(&Url) -> Value) -> ResolveResult {
+fn with(value: &Value, get: Part) -> ResolveResult {
     match value {
         Value::Opaque(value) => value
             .downcast_ref::<Url>()

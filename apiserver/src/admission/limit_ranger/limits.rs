@@ -1,5 +1,6 @@
 //! The defaults and bounds of one limit range.
 
+use crate::admission::resource_quota::resource_list;
 use crate::builtin::{ResourceList, aggregate_container_resources, quantity_value};
 use crate::meta;
 use serde_json::{Value, json};
@@ -209,10 +210,6 @@ impl ResourceBound<'_> {
 fn items_of_type<'r>(range: &'r Value, limit_type: &str) -> Vec<&'r Value> {
     let limits = range["spec"]["limits"].as_array().into_iter().flatten();
     limits.filter(|limit| limit["type"] == limit_type).collect()
-}
-
-fn resource_list(value: &Value) -> ResourceList {
-    value.as_object().cloned().unwrap_or_default()
 }
 
 /// Returns a quantity in thousandths, rounded up, which is the precision of comparisons.

@@ -4,7 +4,7 @@ use super::evaluation::Inputs;
 use super::params::{ParamKind, ParamRef};
 use crate::admission::expressions::Expressions;
 use crate::admission::match_conditions;
-use crate::admission::match_resources::{MatchResources, text, texts};
+use crate::admission::match_resources::{MatchResources, texts};
 use crate::cel::{Authorize, Budget, Expression, Variable};
 use crate::kinds::Kind;
 use crate::meta;
@@ -72,7 +72,7 @@ impl Definition {
     /// Reads a valid and defaulted policy.
     fn parse(policy: &Value, bindings: Vec<Binding>, expressions: &mut Expressions) -> Self {
         let spec = &policy["spec"];
-        let names = items(spec, "variables").map(|variable| text(&variable["name"]));
+        let names = items(spec, "variables").map(|variable| meta::text(variable, "name").to_owned());
         Self {
             name: meta::name(policy).to_owned(),
             matches: MatchResources::of_policy(&spec["matchConstraints"]),

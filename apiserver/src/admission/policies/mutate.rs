@@ -4,7 +4,7 @@ use super::definition::{Definition, is_exempt};
 use super::evaluation::Inputs;
 use super::invocation::{ConfigurationError, Invocation};
 use super::mutating_policy::{MutatingPolicy, MutationError};
-use super::objects::{namespace_object, old_object};
+use super::objects::namespace_object;
 use crate::admission::hook_request::{HookRequest, HookTarget};
 use crate::admission::reinvocation::Reinvocation;
 use crate::admission::{WebhookContext, forbidden};
@@ -40,7 +40,7 @@ impl<'a> MutatingPolicies<'a> {
         Some(Self {
             request,
             context,
-            reinvocation: Reinvocation::new(),
+            reinvocation: Reinvocation::default(),
         })
     }
 
@@ -112,7 +112,7 @@ impl<'a> MutatingPolicies<'a> {
         let target = &invocation.target;
         *object = target.convert(from, object, self.access())?.into_owned();
         *from = target.clone();
-        let old = old_object(&self.request, target, &self.context)?;
+        let old = self.request.convert(self.request.old, target, &self.context)?;
         let review = self.request.review_request(target, &self.context);
         let inputs = Inputs {
             request: &self.request,

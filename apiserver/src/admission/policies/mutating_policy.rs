@@ -4,14 +4,12 @@ use super::definition::{Definition, items};
 use super::evaluation::Inputs;
 use crate::admission::expressions::Expressions;
 use crate::admission::hook_request::HookTarget;
-use crate::admission::match_resources::text;
 use crate::apply;
 use crate::cel::{Authorize, Budget, Expression};
-use crate::kinds::Kind;
+use crate::meta::text;
 use crate::patch::{self, Decoding, PatchError};
 use crate::status::ApiError;
 use crate::storage::Store;
-use crate::strategy;
 use crate::types::{self, Type};
 use serde_json::Value;
 
@@ -67,7 +65,7 @@ impl MutatingPolicy {
 
 impl Mutation {
     fn parse(mutation: &Value, expressions: &mut Expressions) -> Self {
-        let mut compile = |field: &str| expressions.get(&text(&mutation[field]["expression"]));
+        let mut compile = |field: &str| expressions.get(text(&mutation[field], "expression"));
         match mutation["patchType"].as_str() {
             Some("JSONPatch") => Self::JsonPatch(compile("jsonPatch")),
             _ => Self::ApplyConfiguration(compile("applyConfiguration")),
@@ -104,7 +102,7 @@ impl Mutation {
                 let evaluated = activation.json_patch(expression, authorize);
                 let patch = evaluated.map_err(MutationError::Failed)?.to_string();
                 match patch::json_patch(inputs.object, patch.as_bytes(), Decoding::Lenient) {
-                    Ok(patched) => decode(kind, patched.object),
+                    Ok(patched) => decode(target, patched.object),
                     Err(PatchError::Unprocessable(why)) if why.ends_with(": test failed") => {
                         Ok(inputs.object.clone())
                     }
@@ -119,13 +117,12 @@ impl Mutation {
 }
 
 /// Decodes a patched object, in which there are no unknown fields.
-fn decode(kind: &Kind, mut object: Value) -> Result<Value, MutationError> {
+fn decode(target: &HookTarget, mut object: Value) -> Result<Value, MutationError> {
     let refused = |why: String| MutationError::Refused(ApiError::internal(why));
-    let unknown = strategy::prune_and_default(kind, &mut object, false).map_err(refused)?;
-    if kind.definition.is_none() && !unknown.is_empty() {
+    let unknown = target.decode(&mut object).map_err(refused)?;
+    if target.kind.definition.is_none() && !unknown.is_empty() {
         return Err(refused(format!("strict decoding error: {}", unknown.join(", "))));
     }
-    crate::meta::normalize_metadata(&mut object);
     Ok(object)
 }
 

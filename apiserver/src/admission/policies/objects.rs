@@ -6,7 +6,6 @@ use crate::admission::hook_request::{HookRequest, HookTarget};
 use crate::meta;
 use crate::status::ApiError;
 use serde_json::Value;
-use std::borrow::Cow;
 
 /// The objects of a request in the version in which a policy matches.
 pub(super) struct Versioned {
@@ -24,8 +23,8 @@ impl Versioned {
     ) -> Result<Self, ApiError> {
         Ok(Self {
             review: request.review_request(target, context),
-            object: convert(request, object, target, context)?,
-            old: old_object(request, target, context)?,
+            object: request.convert(object, target, context)?,
+            old: request.convert(request.old, target, context)?,
         })
     }
 
@@ -44,28 +43,6 @@ impl Versioned {
             params,
         }
     }
-}
-
-/// The object before the request in the version in which a policy matches; null if there is none.
-pub(super) fn old_object(
-    request: &HookRequest<'_>,
-    target: &HookTarget,
-    context: &WebhookContext<'_>,
-) -> Result<Value, ApiError> {
-    convert(request, request.old, target, context)
-}
-
-fn convert(
-    request: &HookRequest<'_>,
-    object: Option<&Value>,
-    target: &HookTarget,
-    context: &WebhookContext<'_>,
-) -> Result<Value, ApiError> {
-    let Some(object) = object else {
-        return Ok(Value::Null);
-    };
-    let converted = target.convert(&request.target(), object, (request.store, context.caller));
-    converted.map(Cow::into_owned)
 }
 
 /// The namespace of the object, as expressions see it; null for namespaces and what has none.

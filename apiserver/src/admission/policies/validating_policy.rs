@@ -2,8 +2,8 @@
 
 use super::definition::{Definition, items};
 use crate::admission::expressions::Expressions;
-use crate::admission::match_resources::text;
 use crate::cel::Expression;
+use crate::meta::text;
 use crate::storage::Store;
 use serde_json::Value;
 
@@ -63,31 +63,31 @@ impl ValidatingPolicy {
 
 impl Validation {
     fn parse(validation: &Value, expressions: &mut Expressions) -> Self {
-        let (expression, reason) = (text(&validation["expression"]), text(&validation["reason"]));
-        let message_expression = validation["messageExpression"].as_str();
+        let expression = text(validation, "expression");
+        let message_expression = Some(text(validation, "messageExpression"));
+        let reason = match text(validation, "reason") {
+            "" => "Invalid",
+            reason => reason,
+        };
         Self {
-            expression: expressions.get(&expression),
-            text: expression,
-            message: text(&validation["message"]),
+            expression: expressions.get(expression),
+            text: expression.to_owned(),
+            message: text(validation, "message").to_owned(),
             message_expression: message_expression
                 .filter(|expression| !expression.is_empty())
                 .map(|expression| expressions.get(expression)),
-            reason: if reason.is_empty() {
-                "Invalid".to_owned()
-            } else {
-                reason
-            },
+            reason: reason.to_owned(),
         }
     }
 }
 
 impl AuditAnnotation {
     fn parse(annotation: &Value, expressions: &mut Expressions) -> Self {
-        let expression = text(&annotation["valueExpression"]);
+        let expression = text(annotation, "valueExpression");
         Self {
-            key: text(&annotation["key"]),
-            expression: expressions.get(&expression),
-            text: expression,
+            key: text(annotation, "key").to_owned(),
+            expression: expressions.get(expression),
+            text: expression.to_owned(),
         }
     }
 }

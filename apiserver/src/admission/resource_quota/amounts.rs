@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::cmp::Ordering;
 
 /// Returns a field of an object as a list of resources.
-pub(super) fn resource_list(value: &Value) -> ResourceList {
+pub(in crate::admission) fn resource_list(value: &Value) -> ResourceList {
     value.as_object().cloned().unwrap_or_default()
 }
 

@@ -1,7 +1,7 @@
 //! The usage of resource claims: devices by class, also under the names of extended resources.
 
 use super::amounts::increase;
-use super::pods::{extended_resource, pod_usage};
+use super::pods::{DEVICE_CLASS, extended_resource, pod_usage};
 use super::usage::count;
 use crate::admission::Attributes;
 use crate::builtin::ResourceList;
@@ -13,8 +13,6 @@ use std::collections::BTreeMap;
 const OBJECT_COUNT: &str = "count/resourceclaims.resource.k8s.io";
 /// The suffix of names in quotas that limit the devices of a class.
 const DEVICES: &str = ".deviceclass.resource.k8s.io/devices";
-/// The prefix of the extended resource of each device class.
-const DEVICE_CLASS: &str = "deviceclass.resource.kubernetes.io/";
 /// The number of devices that a request for all devices counts as: the maximum of a claim.
 const ALL_DEVICES: i64 = 32;
 /// Marks the claims that the scheduler creates for the extended resources of a pod.

@@ -13,6 +13,7 @@ mod pods;
 mod scopes;
 mod usage;
 
+pub(super) use amounts::resource_list;
 pub(super) use pods::spec_resources;
 
 use super::{Attributes, Operation};
@@ -20,7 +21,7 @@ use crate::builtin::ResourceList;
 use crate::meta;
 use crate::status::ApiError;
 use crate::storage::Object;
-use amounts::{add, exceeded, format_resources, increase, is_zero, resource_list};
+use amounts::{add, exceeded, format_resources, increase, is_zero};
 use scopes::ScopeRequirement;
 use serde_json::Value;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ const HUGE_PAGES: &str = "hugepages-";
 const REQUESTS: &str = "requests.";
 const LIMITS: &str = "limits.";
 /// The prefix of names of extended resources that stand for a device class.
-const DEVICE_CLASS: &str = "deviceclass.resource.kubernetes.io/";
+pub(super) const DEVICE_CLASS: &str = "deviceclass.resource.kubernetes.io/";
 
 /// Whether a resource name of a quota counts pods or their resources.
 pub(super) fn is_pod_resource(name: &str) -> bool {
@@ -42,7 +42,7 @@ fn is_extended_resource(name: &str) -> bool {
     name.starts_with(DEVICE_CLASS)
         || is_foreign(name)
             && !name.starts_with(REQUESTS)
-            && names::qualified_name_errors(&format!("{REQUESTS}{name}")).is_empty()
+            && names::is_label_key(&format!("{REQUESTS}{name}"))
 }
 
 /// Returns the usage of a pod. A pod that has finished, or is still there after its grace period, counts only as an object.

@@ -4,7 +4,7 @@ use super::amounts::{exceeded, resource_list};
 use super::scopes::{ScopeRequirement, is_terminating};
 use super::{device_claims, pods};
 use crate::admission::{Attributes, Operation};
-use crate::builtin::ResourceList;
+use crate::builtin::{ResourceList, storage_class};
 use crate::kinds::Kind;
 use crate::meta;
 use crate::types;
@@ -28,8 +28,6 @@ const VOLUME_CLAIM_COUNT: &str = "count/persistentvolumeclaims";
 const REQUESTED_STORAGE: &str = "requests.storage";
 /// Separates a storage class from the resource in names that count the claims of one class.
 const STORAGE_CLASS: &str = ".storageclass.storage.k8s.io/";
-/// A legacy annotation of claims that names their storage class.
-const STORAGE_CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// Measures the objects of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +124,7 @@ pub(super) fn count<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Reso
 /// Counts node ports as requested, whether they are allocated or not.
 fn service_usage(service: &Value) -> ResourceList {
     let spec = &service["spec"];
-    let ports = spec["ports"].as_array().map_or(&[][..], Vec::as_slice);
+    let ports = meta::array(&spec["ports"]);
     let has_node_port = |port: &&Value| port["nodePort"].as_i64().is_some_and(|number| number != 0);
     let is_load_balancer = spec["type"] == "LoadBalancer";
     let node_ports = if spec["type"] == "NodePort" {
@@ -150,8 +148,7 @@ fn service_usage(service: &Value) -> ResourceList {
 
 /// Counts the claim and its storage, in total and for its storage class.
 fn volume_claim_usage(claim: &Value) -> ResourceList {
-    let annotated = claim["metadata"]["annotations"][STORAGE_CLASS_ANNOTATION].as_str();
-    let class = annotated.unwrap_or_else(|| meta::text(&claim["spec"], "storageClassName"));
+    let class = storage_class(claim);
     let mut usage = count([VOLUME_CLAIM_COUNT]);
     let mut insert = |name: &str, quantity: &Value| {
         usage.insert(name.to_owned(), quantity.clone());

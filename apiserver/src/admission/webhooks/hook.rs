@@ -1,12 +1,13 @@
 //! The stored configurations, compiled.
 
 use crate::admission::expressions::Expressions;
-use crate::admission::match_resources::{MatchResources, text, texts};
+use crate::admission::match_resources::{MatchResources, texts};
 use crate::admission::policies::{
     MUTATING_BINDINGS, MUTATING_POLICIES, MutatingPolicy, VALIDATING_BINDINGS, VALIDATING_POLICIES,
     ValidatingPolicy,
 };
 use crate::cel::Expression;
+use crate::meta::text;
 use crate::storage::{Object, Store};
 use crate::webhook_client::ClientConfig;
 use parking_lot::{Mutex, RwLock};
@@ -85,13 +86,13 @@ impl Hook {
     pub(super) fn parse(configuration: &str, hook: &Value, expressions: &mut Expressions) -> Self {
         let timeout = hook["timeoutSeconds"].as_u64().unwrap_or(DEFAULT_TIMEOUT);
         Self {
-            name: text(&hook["name"]),
+            name: text(hook, "name").to_owned(),
             configuration: configuration.to_owned(),
             matches: MatchResources::of_webhook(hook),
             conditions: expressions.of_items(&hook["matchConditions"]),
             fails_closed: hook["failurePolicy"] != "Ignore",
             is_reinvoked: hook["reinvocationPolicy"] == "IfNeeded",
-            side_effects: text(&hook["sideEffects"]),
+            side_effects: text(hook, "sideEffects").to_owned(),
             timeout: Duration::from_secs(timeout),
             review_versions: texts(&hook["admissionReviewVersions"]),
             client: ClientConfig::parse(&hook["clientConfig"]),

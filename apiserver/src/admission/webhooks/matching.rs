@@ -34,16 +34,12 @@ impl HookRequest<'_> {
         target: &HookTarget,
         context: &WebhookContext<'_>,
     ) -> Result<bool, ApiError> {
-        let own = self.target();
         let access = (self.store, context.caller);
         let object = match object {
             Some((from, object)) => target.convert(from, object, access)?.into_owned(),
             None => Value::Null,
         };
-        let old = match self.old {
-            Some(old) => target.convert(&own, old, access)?.into_owned(),
-            None => Value::Null,
-        };
+        let old = self.convert(self.old, target, context)?;
         let request = self.review_request(target, context);
         let variables = [
             ("object", &object),

@@ -49,7 +49,7 @@ impl<'a> MutatingWebhooks<'a> {
         Some(Self {
             request,
             context,
-            reinvocation: Reinvocation::new(),
+            reinvocation: Reinvocation::default(),
         })
     }
 
@@ -133,8 +133,8 @@ impl<'a> MutatingWebhooks<'a> {
         call: &str,
     ) -> Result<bool, HookError> {
         let review = PendingReview::send(hook, &self.request, target, object.as_deref(), &self.context)?;
-        let admitted = review.wait(hook, true, &self.context)?;
-        if admitted.patch.is_empty() {
+        let json_patch = review.wait(hook, true, &self.context)?;
+        if json_patch.is_empty() {
             return Ok(false);
         }
         let internal = |why: String| HookError::Refused(ApiError::internal(why));
@@ -144,7 +144,7 @@ impl<'a> MutatingWebhooks<'a> {
                 format!("received undecodable patch in webhook response: {why}"),
             )
         };
-        let operations = types::decode(&admitted.patch).map_err(undecodable)?.value;
+        let operations = types::decode(&json_patch).map_err(undecodable)?.value;
         if operations.is_null() || operations.as_array().is_some_and(Vec::is_empty) {
             return Ok(false);
         }
@@ -161,7 +161,7 @@ impl<'a> MutatingWebhooks<'a> {
             patch_type: "JSONPatch",
         };
         self.annotate(format!("patch.{call}"), &annotation);
-        let patched = patch::json_patch(object, &admitted.patch, Decoding::Lenient);
+        let patched = patch::json_patch(object, &json_patch, Decoding::Lenient);
         let patched = patched.map_err(|error| match error {
             PatchError::BadRequest(why) => undecodable(why),
             // A client would not get the details.

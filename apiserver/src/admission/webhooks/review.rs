@@ -11,7 +11,6 @@ use crate::webhook_client::PendingCall;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// The only patch type.
@@ -47,12 +46,6 @@ pub(super) struct PendingReview {
     call: PendingCall,
 }
 
-/// The response of a webhook that admits a request.
-pub(super) struct Admitted {
-    /// A JSON patch; empty if the webhook changes nothing.
-    pub(super) patch: Vec<u8>,
-}
-
 impl PendingReview {
     /// Sends a review about an object in the target's version.
     pub(super) fn send(
@@ -81,14 +74,8 @@ impl PendingReview {
         let mut body = request.review_request(target, context);
         body["uid"] = json!(uid);
         body["object"] = object.cloned().unwrap_or_default();
-        let own = request.target();
-        body["oldObject"] = match request.old {
-            None => Value::Null,
-            Some(old) => {
-                let old = target.convert(&own, old, (request.store, context.caller));
-                old.map_err(HookError::Refused)?.into_owned()
-            }
-        };
+        let old = request.convert(request.old, target, context);
+        body["oldObject"] = old.map_err(HookError::Refused)?;
         let review = json!({ "kind": "AdmissionReview", "apiVersion": api_version, "request": body });
         let endpoint = hook.client.resolve(request.store);
         let remaining = context.deadline.saturating_duration_since(Instant::now());
@@ -101,13 +88,14 @@ impl PendingReview {
         })
     }
 
-    /// Blocks until the response arrives, reports its warnings and audit annotations, and returns the decision.
+    /// Blocks until the response arrives, and reports its warnings and audit annotations. If it admits the request, returns its JSON patch, which
+    /// is empty if the webhook changes nothing.
     pub(super) fn wait(
         self,
         hook: &Hook,
         is_mutating: bool,
         context: &WebhookContext<'_>,
-    ) -> Result<Admitted, HookError> {
+    ) -> Result<Vec<u8>, HookError> {
         let failed = |why: String| HookError::failed(hook, why);
         let (uid, version) = (self.uid, self.version);
         let review = self.call.wait();
@@ -119,11 +107,13 @@ impl PendingReview {
         check_type(&review, &version).map_err(|why| failed(format!("failed to call webhook: {why}")))?;
         let patch = check_response(&review, &uid, &version, is_mutating);
         let patch = patch.map_err(|why| failed(format!("received invalid webhook response: {why}")))?;
-        let patch_type = review["response"]["patchType"].as_str().unwrap_or(JSON_PATCH);
-        let has_type = version == "v1beta1" || patch_type == JSON_PATCH;
         let response = &review["response"];
-        for (key, value) in strings(&response["auditAnnotations"]) {
-            context.report.annotate(format!("{}/{key}", hook.name), value);
+        let patch_type = response["patchType"].as_str().unwrap_or(JSON_PATCH);
+        let has_type = version == "v1beta1" || patch_type == JSON_PATCH;
+        for (key, value) in response["auditAnnotations"].as_object().into_iter().flatten() {
+            if let Some(value) = value.as_str() {
+                context.report.annotate(format!("{}/{key}", hook.name), value);
+            }
         }
         for warning in response["warnings"].as_array().into_iter().flatten() {
             context.report.warn(warning.as_str().unwrap_or_default());
@@ -132,16 +122,10 @@ impl PendingReview {
             if !has_type {
                 return Err(failed(format!("unsupported patch type {}", quoted(patch_type))));
             }
-            return Ok(Admitted { patch });
+            return Ok(patch);
         }
         Err(HookError::Refused(denial(&hook.name, &response["status"])))
     }
-}
-
-fn strings(object: &Value) -> BTreeMap<String, String> {
-    let fields = object.as_object().into_iter().flatten();
-    let texts = fields.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())));
-    texts.collect()
 }
 
 /// Checks that a response can be decoded as an AdmissionReview in the version that was sent, which it need not name.

@@ -218,13 +218,13 @@ fn extra_attributes<'t>(resource: &'t str, subresource: &'t str, name: &'t str) 
 
 fn node(user: &str) -> Option<&str> {
     let name = user.strip_prefix("system:node:")?;
-    names::subdomain_errors(name).is_empty().then_some(name)
+    names::is_subdomain(name).then_some(name)
 }
 
 fn account(user: &str) -> Option<(&str, &str)> {
     let account = user.strip_prefix("system:serviceaccount:")?;
     let (namespace, name) = account.split_once(':')?;
-    let is_one = names::label_errors(namespace).is_empty() && names::subdomain_errors(name).is_empty();
+    let is_one = names::is_label(namespace) && names::is_subdomain(name);
     is_one.then_some((namespace, name))
 }
 

@@ -1,6 +1,7 @@
 //! OpenAPI documents as protobuf: the messages of gnostic, which Go clients read. `messages.txt` has them; `cargo xtask api-openapi`
 //! writes it.
 
+use crate::protobuf::wire;
 use crate::yaml;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -128,14 +129,14 @@ fn encode_object(
             entries
         };
         if let Some(field) = field {
-            let mut entry = vec![];
-            if let Some(parts) = MESSAGES.get(&(version, field.ty)) {
-                encode_text(parts, "name", name, &mut entry);
-                if let Some(part) = parts.iter().find(|part| part.name == "value") {
-                    encode_field(version, part, value, &mut entry);
+            wire::put_delimited(field.number, bytes, |entry| {
+                if let Some(parts) = MESSAGES.get(&(version, field.ty)) {
+                    encode_text(parts, "name", name, entry);
+                    if let Some(part) = parts.iter().find(|part| part.name == "value") {
+                        encode_field(version, part, value, entry);
+                    }
                 }
-            }
-            append_bytes(field.number, &entry, bytes);
+            });
         }
     }
 }
@@ -186,45 +187,23 @@ fn encode_value(version: &'static str, field: &'static Field, value: &Value, byt
         return;
     }
     match field.ty {
-        "string" => append_bytes(field.number, value.as_str().unwrap_or_default().as_bytes(), bytes),
-        "bool" => {
-            append_varint(field.number << 3, bytes);
-            append_varint(u64::from(value == true), bytes);
-        }
+        "string" => wire::put_bytes(field.number, value.as_str().unwrap_or_default().as_bytes(), bytes),
+        "bool" => wire::put_varint_field(field.number, u64::from(value == true), bytes),
         "int64" => {
-            append_varint(field.number << 3, bytes);
-            append_varint(value.as_i64().unwrap_or_default().cast_unsigned(), bytes);
+            let integer = value.as_i64().unwrap_or_default();
+            wire::put_varint_field(field.number, integer.cast_unsigned(), bytes);
         }
-        "double" => {
-            append_varint(field.number << 3 | 1, bytes);
-            bytes.extend(value.as_f64().unwrap_or_default().to_le_bytes());
-        }
-        message => {
-            let mut nested = vec![];
-            encode_message(version, message, value, &mut nested);
-            append_bytes(field.number, &nested, bytes);
-        }
+        "double" => wire::put_fixed64(field.number, value.as_f64().unwrap_or_default().to_bits(), bytes),
+        message => wire::put_delimited(field.number, bytes, |bytes| {
+            encode_message(version, message, value, bytes);
+        }),
     }
 }
 
 fn encode_text(fields: &[Field], name: &str, text: &str, bytes: &mut Vec<u8>) {
     if let Some(field) = fields.iter().find(|field| field.name == name) {
-        append_bytes(field.number, text.as_bytes(), bytes);
+        wire::put_bytes(field.number, text.as_bytes(), bytes);
     }
-}
-
-fn append_bytes(number: u64, value: &[u8], bytes: &mut Vec<u8>) {
-    append_varint(number << 3 | 2, bytes);
-    append_varint(value.len() as u64, bytes);
-    bytes.extend_from_slice(value);
-}
-
-fn append_varint(mut value: u64, bytes: &mut Vec<u8>) {
-    while value >= 0x80 {
-        bytes.push(u8::try_from(value & 0x7f).unwrap_or_default() | 0x80);
-        value >>= 7;
-    }
-    bytes.push(u8::try_from(value).unwrap_or_default());
 }
 
 #[cfg(test)]

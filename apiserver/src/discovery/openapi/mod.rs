@@ -20,7 +20,7 @@ use super::open_id::{CONFIGURATION, KEYS};
 use crate::kinds::{Catalog, Kind};
 use crate::render::{ApiResponse, accept_header, respond};
 use crate::request::{AcceptedType, Query};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use operation_names::{group_label, id_prefix, joined, tag};
 use operations::Paths;
 use parking_lot::Mutex;
@@ -52,7 +52,7 @@ pub(super) fn respond(
                         DocumentEncoding::Protobuf => respond::bytes(200, PROTOBUF_V2, protobuf),
                     }
                 }),
-                None => not_acceptable(),
+                None => respond::status(StatusCode::NOT_ACCEPTABLE),
             },
         ),
         // Like in kube-apiserver, the index has this content type.
@@ -87,7 +87,7 @@ fn respond_v3(
             Some(DocumentEncoding::Protobuf) => {
                 respond::bytes(200, PROTOBUF_V3, messages::encode("v3", &document))
             }
-            None => not_acceptable(),
+            None => respond::status(StatusCode::NOT_ACCEPTABLE),
         }
     };
     if encoding.is_none() || !v3_paths(catalog).contains(&path.join("/")) {
@@ -136,12 +136,6 @@ impl DocumentEncoding {
             }
         })
     }
-}
-
-fn not_acceptable() -> ApiResponse {
-    let mut response = respond::bytes(406, "text/plain", "");
-    response.headers_mut().remove(http::header::CONTENT_TYPE);
-    response
 }
 
 /// Returns the path of the document of a group and version, or of a group.
@@ -293,7 +287,7 @@ impl Paths<'_> {
         let schema = self.schemas.built_in("pkg.version.Info");
         let description = "get the version information for this server";
         self.add_document(
-            ("/version", "application/json"),
+            ("/version/", &["application/json"]),
             "getCodeVersion",
             description,
             "version",
@@ -305,37 +299,25 @@ impl Paths<'_> {
         let description =
             "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'";
         let id = "getServiceAccountIssuerOpenIDConfiguration";
-        self.add_document(
-            CONFIGURATION,
-            id,
-            description,
-            "WellKnown",
-            &json!({ "type": "string" }),
-        );
+        self.add_open_id_document(CONFIGURATION, id, description, "WellKnown");
     }
 
     fn add_open_id_keys(&mut self) {
         let description =
             "get service account issuer OpenID JSON Web Key Set (contains public token verification keys)";
         let id = "getServiceAccountIssuerOpenIDKeyset";
-        self.add_document(KEYS, id, description, "openid", &json!({ "type": "string" }));
+        self.add_open_id_document(KEYS, id, description, "openid");
     }
 
-    /// Adds a document of the server with its path and media type.
-    fn add_document(
+    fn add_open_id_document(
         &mut self,
         (path, media_type): (&str, &str),
         id: &str,
         description: &str,
         tag: &str,
-        schema: &Value,
     ) {
-        let responses = json!({
-            "200": { "description": "OK", "content": { media_type: { "schema": schema } } }, "401": { "description": "Unauthorized" },
-        });
-        let operation =
-            json!({ "description": description, "operationId": id, "tags": [tag], "responses": responses });
-        self.items.insert(format!("{path}/"), json!({ "get": operation }));
+        let (path, schema) = (format!("{path}/"), json!({ "type": "string" }));
+        self.add_document((&path, &[media_type]), id, description, tag, &schema);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The operations of OpenAPI version 3: paths with their operations, derived from the kinds.
 
+use super::document_path;
 use super::operation_names::{article, capitalized, id_prefix, tag};
 use super::operation_parts::{
     ANY_TYPE, CUSTOM_TYPES, DELETE_OPTIONS, DELETE_PARAMETERS, LIST_PARAMETERS, LIST_TYPES, LOG_TYPES,
@@ -42,9 +43,20 @@ impl Paths<'_> {
         (tag, schema): (&str, &str),
     ) {
         let schema = self.schemas.built_in(&format!("meta.v1.{schema}"));
-        let mut responses = Map::new();
-        responses.insert("200".into(), response(200, OBJECT_TYPES, &schema));
-        responses.insert("401".into(), json!({ "description": "Unauthorized" }));
+        self.add_document((path, OBJECT_TYPES), id, description, tag, &schema);
+    }
+
+    /// Adds a document of the server with its path and media types.
+    pub(super) fn add_document(
+        &mut self,
+        (path, media_types): (&str, &[&str]),
+        id: &str,
+        description: &str,
+        tag: &str,
+        schema: &Value,
+    ) {
+        let responses =
+            json!({ "200": response(200, media_types, schema), "401": { "description": "Unauthorized" } });
         let operation =
             json!({ "description": description, "operationId": id, "tags": [tag], "responses": responses });
         self.items.insert(path.to_owned(), json!({ "get": operation }));
@@ -52,11 +64,7 @@ impl Paths<'_> {
 
     /// Adds the paths of a kind.
     pub(super) fn add_kind(&mut self, kind: &Kind) {
-        let root = if kind.group.is_empty() {
-            format!("/api/{}", kind.version)
-        } else {
-            format!("/apis/{}/{}", kind.group, kind.version)
-        };
+        let root = format!("/{}", document_path(kind));
         let has = |verb: &str| kind.verbs.iter().any(|known| known == verb);
         let (scope, prefix) = if kind.namespaced {
             ("/namespaces/{namespace}", "Namespaced")

@@ -63,21 +63,19 @@ impl Schemas {
 
     /// Returns a reference to a kind.
     pub(super) fn kind(&mut self, kind: &Kind) -> Value {
-        if kind.definition.is_some() {
-            return reference(&self.custom_name(kind, &kind.kind));
-        }
-        match types::builtin(&kind.api_version(), &kind.kind) {
-            Some(Type::Named(named)) => self.built_in(&named.name),
-            _ => json!({ "type": "object" }),
-        }
+        self.kind_or_list(kind, &kind.kind)
     }
 
     /// Returns a reference to the lists of a kind.
     pub(super) fn list(&mut self, kind: &Kind) -> Value {
+        self.kind_or_list(kind, &kind.list_kind())
+    }
+
+    fn kind_or_list(&mut self, kind: &Kind, name: &str) -> Value {
         if kind.definition.is_some() {
-            return reference(&self.custom_name(kind, &kind.list_kind()));
+            return reference(&self.custom_name(kind, name));
         }
-        match types::builtin(&kind.api_version(), &kind.list_kind()) {
+        match types::builtin(&kind.api_version(), name) {
             Some(Type::Named(named)) => self.built_in(&named.name),
             _ => json!({ "type": "object" }),
         }
@@ -138,11 +136,15 @@ impl Schemas {
         }
         let mut schema = document.clone();
         self.complete(&mut schema);
-        let metadata = json!({
-            "allOf": [self.built_in("meta.v1.ObjectMeta")], "description": types::description("core.v1.Pod", "metadata"),
-        });
-        crate::meta::entry_mut(&mut schema, "properties").insert("metadata".into(), metadata);
+        crate::meta::entry_mut(&mut schema, "properties").insert("metadata".into(), self.object_metadata());
         schema
+    }
+
+    /// Returns the schema of the metadata of a custom resource or an embedded resource.
+    fn object_metadata(&mut self) -> Value {
+        json!({
+            "allOf": [self.built_in("meta.v1.ObjectMeta")], "description": types::description("core.v1.Pod", "metadata"),
+        })
     }
 
     /// Adds kind, apiVersion and metadata to the embedded resources of a schema, and to `x-kubernetes-int-or-string` the types.
@@ -167,11 +169,8 @@ impl Schemas {
         if schema["x-kubernetes-embedded-resource"] != true {
             return;
         }
-        let metadata = json!({
-            "allOf": [self.built_in("meta.v1.ObjectMeta")], "description": types::description("core.v1.Pod", "metadata"),
-        });
         let properties = crate::meta::entry_mut(schema, "properties");
-        properties.insert("metadata".into(), metadata);
+        properties.insert("metadata".into(), self.object_metadata());
         for (name, description) in EMBEDDED_TYPE_FIELDS {
             let field = json!({ "type": "string", "description": description });
             properties.insert((*name).to_owned(), field);

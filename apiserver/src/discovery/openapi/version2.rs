@@ -1,5 +1,6 @@
 //! OpenAPI version 2, converted from version 3.
 
+use super::operation_parts::CUSTOM_TYPES;
 use serde_json::{Map, Value, json};
 
 /// The order of media types in lists.
@@ -15,9 +16,6 @@ const MEDIA_TYPES: &[&str] = &[
     "application/strategic-merge-patch+json",
     "application/apply-patch+yaml",
 ];
-
-/// The media types of custom resources.
-const CUSTOM_TYPES: &[&str] = &["application/json", "application/yaml"];
 
 /// Converts an item of the paths.
 pub(super) fn path_item(item: &Value) -> Value {

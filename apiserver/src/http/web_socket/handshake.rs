@@ -5,11 +5,10 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use futures::future::BoxFuture;
 use http::header::{
-    CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
-    SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
@@ -79,11 +78,6 @@ pub(super) fn refusal(code: u16, why: &'static str) -> ApiResponse {
     let mut response = respond::bytes(code, "text/plain", why);
     response.headers_mut().remove(CONTENT_TYPE);
     response
-}
-
-/// Returns the subprotocols that the client offers, in one header.
-pub(super) fn protocols(headers: &HeaderMap) -> Option<&HeaderValue> {
-    headers.get(SEC_WEBSOCKET_PROTOCOL)
 }
 
 /// Runs a session on the connection when it is upgraded. An error in it means that the client has gone.

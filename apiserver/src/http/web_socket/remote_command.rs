@@ -4,7 +4,7 @@
 //! older protocols to the kubelet, and returns a failure as an HTTP response.
 
 use super::frames::{Opcode, close, frame, read_until_close};
-use super::handshake::{self, handshake, protocols, serve};
+use super::handshake::{self, handshake, serve};
 use crate::go_json;
 use crate::render::ApiResponse;
 use crate::status::ApiError;
@@ -27,7 +27,8 @@ const MAX_CLOSING: Duration = Duration::from_secs(5);
 
 /// Whether the request asks for a WebSocket with this protocol.
 pub(in crate::http) fn is_requested(parts: &Parts) -> bool {
-    let protocols = protocols(&parts.headers).and_then(|value| value.to_str().ok());
+    let protocols = parts.headers.get(SEC_WEBSOCKET_PROTOCOL);
+    let protocols = protocols.and_then(|value| value.to_str().ok());
     let mut protocols = protocols.unwrap_or_default().split(',');
     handshake::is_requested(parts) && protocols.any(|protocol| protocol.trim() == PROTOCOL)
 }

@@ -38,7 +38,7 @@ fn protocol(headers: &HeaderMap) -> Result<Option<&HeaderValue>, Box<ApiResponse
     if headers.get(ORIGIN).is_none_or(HeaderValue::is_empty) {
         return Err(Box::new(refusal(403, "")));
     }
-    let protocol = handshake::protocols(headers);
+    let protocol = headers.get(SEC_WEBSOCKET_PROTOCOL);
     if protocol.is_some_and(|protocol| protocol.as_bytes().contains(&b',')) {
         return Err(Box::new(refusal(400, "")));
     }

@@ -7,24 +7,21 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Returns the warning about an IP address.
 pub(super) fn ip_warning(path: &str, value: &Value) -> Option<String> {
     let text = value.as_str().filter(|text| !text.is_empty())?;
-    match text.parse::<IpAddr>() {
-        Err(_) => {
-            let canonical = parse_ipv4_sloppy(text)?;
-            Some(format!(
-                "{path}: non-standard IP address {text:?} is invalid: use \"{canonical}\""
-            ))
-        }
-        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
-            let canonical = address.to_ipv4_mapped()?;
-            Some(format!(
-                "{path}: non-standard IP address {text:?} is invalid: use \"{canonical}\""
-            ))
-        }
-        Ok(IpAddr::V6(address)) if address.to_string() != text => Some(format!(
-            "{path}: IPv6 address {text:?} should be in RFC 5952 canonical format (\"{address}\")"
-        )),
-        Ok(_) => None,
+    let parsed = text.parse::<IpAddr>();
+    let standard = match parsed {
+        Ok(IpAddr::V4(_)) => None,
+        Ok(IpAddr::V6(address)) => address.to_ipv4_mapped(),
+        Err(_) => parse_ipv4_sloppy(text),
+    };
+    if let Some(standard) = standard {
+        return Some(format!(
+            "{path}: non-standard IP address {text:?} is invalid: use \"{standard}\""
+        ));
     }
+    let canonical = parsed.ok()?.to_string();
+    (canonical != text).then(|| {
+        format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format (\"{canonical}\")")
+    })
 }
 
 /// Returns the warnings about a CIDR.

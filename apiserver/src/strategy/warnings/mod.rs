@@ -132,12 +132,7 @@ pub(crate) fn on_update(kind: &Kind, subresource: &str, object: &Value, old: &Va
         && !has_annotation(old, MOUNTABLE_SECRETS_ANNOTATION);
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "ServiceAccount") if is_new => warnings.push(mountable_secrets_warning()),
-        ("batch", "CronJob")
-            if object["spec"]["schedule"]
-                .as_str()
-                .unwrap_or_default()
-                .contains("TZ") =>
-        {
+        ("batch", "CronJob") if meta::text(&object["spec"], "schedule").contains("TZ") => {
             warnings.push(
                 "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see \
                  https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
@@ -252,8 +247,8 @@ fn has_annotation(object: &Value, key: &str) -> bool {
     object["metadata"]["annotations"].get(key).is_some()
 }
 
-fn deprecated_label(key: &Value) -> Option<&'static (&'static str, &'static str)> {
-    DEPRECATED_NODE_LABELS.iter().find(|(label, _)| key == label)
+fn deprecated_label(key: &str) -> Option<&'static (&'static str, &'static str)> {
+    DEPRECATED_NODE_LABELS.iter().find(|(label, _)| key == *label)
 }
 
 /// Returns the items of a list with their indices.

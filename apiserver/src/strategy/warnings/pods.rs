@@ -1,8 +1,9 @@
 //! Warnings about pods and pod templates.
 
-use super::{addresses, deprecated_label, files, items, storage::DEPRECATED_VOLUME_TYPES};
+use super::storage::{self, DEPRECATED_VOLUME_TYPES};
+use super::{addresses, deprecated_label, files, items};
 use crate::builtin::quantity_value;
-use crate::meta;
+use crate::meta::{self, text};
 use crate::strategy::pods::{
     APP_ARMOR_ANNOTATION_PREFIX, SECCOMP_ANNOTATION_PREFIX, SECCOMP_POD_ANNOTATION, parse_app_armor_profile,
 };
@@ -46,10 +47,7 @@ fn warn_seccomp(pod: &Value, context: &Value, key: &str, path: &str, warnings: &
 
 /// Warns about an AppArmor annotation that differs from the pod's profile and has no corresponding field in the container.
 fn warn_app_armor(pod: &Value, container: &Value, path: &str, warnings: &mut Vec<String>) {
-    let key = format!(
-        "{APP_ARMOR_ANNOTATION_PREFIX}{}",
-        container["name"].as_str().unwrap_or_default()
-    );
+    let key = format!("{APP_ARMOR_ANNOTATION_PREFIX}{}", text(container, "name"));
     if let Some(annotation) = pod["metadata"]["annotations"][&key].as_str()
         && container["securityContext"]["appArmorProfile"].is_null()
         && parse_app_armor_profile(annotation)
@@ -78,7 +76,7 @@ pub(super) fn warn_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
     files::warn_volume_paths(&spec["volumes"], warnings);
     let mut seen = BTreeSet::new();
     for (index, alias) in items(&spec["hostAliases"]) {
-        let ip = alias["ip"].as_str().unwrap_or_default();
+        let ip = text(alias, "ip");
         if !seen.insert(ip) {
             warnings.push(format!("{at}.hostAliases[{index}].ip: duplicate ip {ip:?}"));
         }
@@ -98,8 +96,7 @@ pub(super) fn warn_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
         warnings,
     );
     for (container, container_path) in containers(spec, &at) {
-        let name = container["name"].as_str().unwrap_or_default();
-        let key = format!("{SECCOMP_ANNOTATION_PREFIX}{name}");
+        let key = format!("{SECCOMP_ANNOTATION_PREFIX}{}", text(container, "name"));
         warn_seccomp(pod, &container["securityContext"], &key, path, warnings);
         // For a pod, the warning is issued before admission copies the annotation to the field.
         if !path.is_empty() {
@@ -140,7 +137,7 @@ pub(super) fn warn_pod(pod: &Value, path: &str, warnings: &mut Vec<String>) {
 
 fn warn_image_pull_secrets(spec: &Value, at: &str, warnings: &mut Vec<String>) {
     let names: Vec<&str> = items(&spec["imagePullSecrets"])
-        .map(|(_, secret)| secret["name"].as_str().unwrap_or_default())
+        .map(|(_, secret)| text(secret, "name"))
         .collect();
     for (index, name) in names.iter().enumerate() {
         if names[..index].contains(name) {
@@ -184,12 +181,8 @@ fn warn_null_label_selectors(spec: &Value, at: &str, warnings: &mut Vec<String>)
 
 /// Warns about node selection.
 fn warn_node_selection(spec: &Value, at: &str, warnings: &mut Vec<String>) {
-    for key in spec["nodeSelector"]
-        .as_object()
-        .into_iter()
-        .flat_map(|map| map.keys())
-    {
-        if let Some((label, reason)) = deprecated_label(&Value::from(key.as_str())) {
+    for (key, _) in spec["nodeSelector"].as_object().into_iter().flatten() {
+        if let Some((label, reason)) = deprecated_label(key) {
             warnings.push(format!("{at}.nodeSelector[{label}]: {reason}"));
         }
     }
@@ -207,7 +200,7 @@ fn warn_node_selection(spec: &Value, at: &str, warnings: &mut Vec<String>) {
     }
     for (index, spread) in items(&spec["topologySpreadConstraints"]) {
         let path = format!("{at}.topologySpreadConstraints[{index}]");
-        if let Some((label, reason)) = deprecated_label(&spread["topologyKey"]) {
+        if let Some((label, reason)) = deprecated_label(text(spread, "topologyKey")) {
             warnings.push(format!("{path}.topologyKey: {label} is {reason}"));
         }
         if spread["labelSelector"].is_null() {
@@ -226,7 +219,7 @@ pub(super) fn warn_node_selector_term(
     warnings: &mut Vec<String>,
 ) {
     for (index, expression) in items(&term["matchExpressions"]) {
-        if let Some((label, reason)) = deprecated_label(&expression["key"]) {
+        if let Some((label, reason)) = deprecated_label(text(expression, "key")) {
             warnings.push(format!(
                 "{path}.matchExpressions[{index}].key: {label} is {reason}"
             ));
@@ -252,12 +245,8 @@ fn warn_volume(volume: &Value, path: &str, warnings: &mut Vec<String>) {
         ("flocker", NON_FUNCTIONAL),
         ("quobyte", NON_FUNCTIONAL),
     ];
-    for (name, reason) in DEPRECATED_VOLUME_TYPES.iter().chain(&more) {
-        if !volume[*name].is_null() {
-            let name = if *name == "storageos" { "storageOS" } else { name };
-            warnings.push(format!("{path}.{name}: {reason}"));
-        }
-    }
+    storage::warn_volume_types(volume, DEPRECATED_VOLUME_TYPES, path, warnings);
+    storage::warn_volume_types(volume, &more, path, warnings);
     let claim = &volume["ephemeral"]["volumeClaimTemplate"]["spec"]["resources"];
     let path = format!("{path}.ephemeral.volumeClaimTemplate.spec.resources");
     warn_fractional_bytes(claim, &path, &["storage"], warnings);
@@ -310,14 +299,11 @@ fn containers<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
 fn warn_env(container: &Value, path: &str, warnings: &mut Vec<String>) {
     let mut seen = BTreeSet::new();
     for (index, variable) in items(&container["env"]) {
-        let name = variable["name"].as_str().unwrap_or_default();
+        let name = text(variable, "name");
         if seen.insert(name) {
             continue;
         }
-        let (value, reference) = (
-            variable["value"].as_str().unwrap_or_default(),
-            format!("$({name})"),
-        );
+        let (value, reference) = (text(variable, "value"), format!("$({name})"));
         if !variable["valueFrom"].is_null() || value == reference || !value.contains(&reference) {
             warnings.push(format!(
                 "{path}.env[{index}]: hides previous definition of {name:?}, which may be dropped when using apply"
@@ -333,7 +319,6 @@ fn warn_ports(spec: &Value, at: &str, warnings: &mut Vec<String>) {
             items(&container["ports"]).map(move |(index, port)| (port, format!("{path}.ports[{index}]")))
         })
     };
-    let text = |port: &Value, key: &str| port[key].as_str().unwrap_or_default().to_owned();
     let number = |port: &Value, key: &str| port[key].as_i64().unwrap_or(0);
     let mut seen: Vec<(&Value, String)> = vec![];
     for (port, path) in ports() {
@@ -364,10 +349,10 @@ fn warn_ports(spec: &Value, at: &str, warnings: &mut Vec<String>) {
         }
         seen.push((port, path));
     }
-    let mut path_by_name: HashMap<String, String> = HashMap::new();
+    let mut path_by_name: HashMap<&str, String> = HashMap::new();
     for (port, path) in ports().filter(|(port, _)| !text(port, "name").is_empty()) {
         let name = text(port, "name");
-        if let Some(first) = path_by_name.get(&name) {
+        if let Some(first) = path_by_name.get(name) {
             warnings.push(format!(
                 "{path}: duplicate port name {name:?} with {first}, services and probes that select ports by name will use {first}"
             ));

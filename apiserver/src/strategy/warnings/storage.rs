@@ -1,6 +1,7 @@
 //! Warnings about volumes and storage classes.
 
 use super::{deprecated_label, has_annotation, items, pods};
+use crate::meta::text;
 use serde_json::Value;
 
 /// Deprecated volume types.
@@ -38,16 +39,19 @@ pub(super) fn warn_persistent_volume(object: &Value, warnings: &mut Vec<String>)
         let path = format!("spec.nodeAffinity.required.nodeSelectorTerms[{at}]");
         pods::warn_node_selector_term(term, &path, false, warnings);
     }
-    for (volume, reason) in DEPRECATED_VOLUME_TYPES
-        .iter()
-        .filter(|(volume, _)| !spec[*volume].is_null())
-    {
-        let volume = if *volume == "storageos" {
-            "storageOS"
-        } else {
-            volume
-        };
-        warnings.push(format!("spec.{volume}: {reason}"));
+    warn_volume_types(spec, DEPRECATED_VOLUME_TYPES, "spec", warnings);
+}
+
+/// Warns about the deprecated types that a volume at this path has.
+pub(super) fn warn_volume_types(
+    volume: &Value,
+    types: &[(&str, &str)],
+    path: &str,
+    warnings: &mut Vec<String>,
+) {
+    for (name, reason) in types.iter().filter(|(name, _)| !volume[*name].is_null()) {
+        let name = if *name == "storageos" { "storageOS" } else { name };
+        warnings.push(format!("{path}.{name}: {reason}"));
     }
 }
 
@@ -63,7 +67,7 @@ pub(super) fn class_annotation_warning(object: &Value) -> Option<String> {
 pub(super) fn warn_storage_class(object: &Value, warnings: &mut Vec<String>) {
     for (at, topology) in items(&object["allowedTopologies"]) {
         for (index, expression) in items(&topology["matchLabelExpressions"]) {
-            if let Some((_, reason)) = deprecated_label(&expression["key"]) {
+            if let Some((_, reason)) = deprecated_label(text(expression, "key")) {
                 warnings.push(format!(
                     "allowedTopologies[{at}].matchLabelExpressions[{index}].key: {reason}"
                 ));
@@ -88,7 +92,7 @@ pub(super) fn warn_driver(driver: &Value, old: &Value, warnings: &mut Vec<String
 
 /// Warns about a driver of devices whose name is not in lower case.
 pub(super) fn warn_slice(slice: &Value, warnings: &mut Vec<String>) {
-    let driver = slice["spec"]["driver"].as_str().unwrap_or_default();
+    let driver = text(&slice["spec"], "driver");
     if driver.to_lowercase() != driver {
         let driver = crate::quote::quoted(driver);
         warnings.push(format!(

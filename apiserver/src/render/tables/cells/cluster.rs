@@ -1,7 +1,7 @@
 //! The cells of kinds that administrators and components use: certificates, drivers and devices, flow control, admission policies,
 //! addresses of services and API services.
 
-use super::{NONE, UNSET, age, age_of, list, name, number, text, text_or};
+use super::{NONE, UNSET, age, age_of, condition, list, name, number, text, text_or};
 use serde_json::{Value, json};
 
 pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
@@ -90,12 +90,6 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
         }
         _ => return None,
     })
-}
-
-fn condition<'a>(holder: &'a Value, ty: &str) -> Option<&'a Value> {
-    list(holder, "conditions")
-        .iter()
-        .find(|condition| condition["type"] == ty)
 }
 
 fn flow_schema(name: Value, object: &Value) -> Vec<Value> {

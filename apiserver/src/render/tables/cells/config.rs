@@ -121,42 +121,23 @@ fn format_metrics(desired: &[Value], current_metrics: &[Value]) -> String {
             .get(at)
             .map_or(&Value::Null, |metric| &metric[field]["current"]);
         let target = &metric[field]["target"];
-        let value = |metric_value: &Value, name: &str| metric_value[name].as_str().map(str::to_owned);
-        let unknown = || UNKNOWN.to_owned();
-        let average = value(target, "averageValue");
+        let shown = |name: &str| current[name].as_str().unwrap_or(UNKNOWN);
         let name = text(&metric[field], "name");
-        match (field, average) {
-            ("pods", average) => {
-                format!(
-                    "{}/{}",
-                    value(current, "averageValue").unwrap_or_else(unknown),
-                    average.unwrap_or_default()
-                )
-            }
-            ("external" | "object", Some(average)) => {
-                format!(
-                    "{}/{average} (avg)",
-                    value(current, "averageValue").unwrap_or_else(unknown)
-                )
-            }
-            ("external" | "object", None) => {
-                let desired = value(target, "value").unwrap_or_default();
-                format!("{}/{desired}", value(current, "value").unwrap_or_else(unknown))
-            }
-            (_, Some(average)) => {
-                format!(
-                    "{name}: {}/{average}",
-                    value(current, "averageValue").unwrap_or_else(unknown)
-                )
-            }
+        match (field, target["averageValue"].as_str()) {
+            ("pods", average) => format!("{}/{}", shown("averageValue"), average.unwrap_or_default()),
+            ("external" | "object", Some(average)) => format!("{}/{average} (avg)", shown("averageValue")),
+            ("external" | "object", None) => format!("{}/{}", shown("value"), text(target, "value")),
+            (_, Some(average)) => format!("{name}: {}/{average}", shown("averageValue")),
             (_, None) => {
-                let percent = |metric_value: &Value| {
-                    metric_value["averageUtilization"]
-                        .as_i64()
-                        .map(|percent| format!("{percent}%"))
+                let percent = |value: &Value, default: &str| match value["averageUtilization"].as_i64() {
+                    Some(percent) => format!("{percent}%"),
+                    None => default.to_owned(),
                 };
-                let desired = percent(target).unwrap_or_else(|| "<auto>".to_owned());
-                format!("{name}: {}/{desired}", percent(current).unwrap_or_else(unknown))
+                format!(
+                    "{name}: {}/{}",
+                    percent(current, UNKNOWN),
+                    percent(target, "<auto>")
+                )
             }
         }
     };
@@ -173,8 +154,10 @@ fn format_metrics(desired: &[Value], current_metrics: &[Value]) -> String {
 }
 
 fn event_cells(event: &Value) -> Vec<Value> {
-    let first_time = first_non_null(&event["firstTimestamp"], &event["eventTime"]);
-    let first = age_since(first_time);
+    let first = match &event["firstTimestamp"] {
+        Value::Null => age_since(&event["eventTime"]),
+        time => age_since(time),
+    };
     let mut last = match &event["lastTimestamp"] {
         Value::Null => first.clone(),
         time => age_since(time),
@@ -212,10 +195,6 @@ fn event_cells(event: &Value) -> Vec<Value> {
         json!(count),
         name(event).clone(),
     ]
-}
-
-fn first_non_null<'a>(first: &'a Value, second: &'a Value) -> &'a Value {
-    if first.is_null() { second } else { first }
 }
 
 #[cfg(test)]

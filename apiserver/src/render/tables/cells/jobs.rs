@@ -1,7 +1,7 @@
 //! The cells of Jobs and CronJobs.
 
 use super::workloads::containers;
-use super::{NONE, UNSET, age, age_of, age_since, list, name, number, selector_or_none};
+use super::{NONE, UNSET, age, age_of, age_since, is_true, list, name, number, selector_or_none};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -46,11 +46,7 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
 }
 
 fn job_status(job: &Value) -> &'static str {
-    let is_true = |condition_type: &str| {
-        let mut conditions = list(&job["status"], "conditions").iter();
-        let condition = conditions.find(|condition| condition["type"] == condition_type);
-        condition.is_some_and(|condition| condition["status"] == "True")
-    };
+    let is_true = |ty: &str| is_true(job, ty);
     match () {
         () if is_true("Complete") => "Complete",
         () if is_true("Failed") => "Failed",

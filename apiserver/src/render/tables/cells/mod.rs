@@ -9,7 +9,7 @@ mod storage;
 mod workloads;
 
 use super::age;
-use crate::meta::text;
+use crate::meta::{self, text};
 use serde_json::{Value, json};
 
 const NONE: &str = "<none>";
@@ -46,7 +46,7 @@ fn number(value: &Value) -> i64 {
 }
 
 fn list<'a>(holder: &'a Value, field: &str) -> &'a [Value] {
-    holder[field].as_array().map_or(&[], Vec::as_slice)
+    meta::array(&holder[field])
 }
 
 /// Returns the age of a timestamp.
@@ -59,6 +59,18 @@ fn age_since(time: &Value) -> String {
 
 fn age_of(object: &Value) -> String {
     age_since(&object["metadata"]["creationTimestamp"])
+}
+
+/// Returns the condition of a type.
+fn condition<'a>(holder: &'a Value, ty: &str) -> Option<&'a Value> {
+    list(holder, "conditions")
+        .iter()
+        .find(|condition| condition["type"] == ty)
+}
+
+/// Whether a condition in the status is true.
+fn is_true(object: &Value, ty: &str) -> bool {
+    condition(&object["status"], ty).is_some_and(|condition| condition["status"] == "True")
 }
 
 fn name(object: &Value) -> &Value {

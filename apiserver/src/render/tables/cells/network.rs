@@ -1,8 +1,7 @@
 //! The cells of services, endpoints, ingresses and network policies.
 
 use super::{
-    NONE, UNSET, age_of, format_labels, join_field, join_first_three, list, name, number, selector_or_none,
-    text, text_or,
+    NONE, UNSET, age_of, format_labels, join_first_three, list, name, number, selector_or_none, text, text_or,
 };
 use serde_json::{Value, json};
 
@@ -147,23 +146,16 @@ fn endpoints(object: &Value) -> String {
 
 fn hosts(rules: &[Value]) -> String {
     const MAX_HOSTS: usize = 3;
-    let with_host: Vec<Value> = rules
-        .iter()
-        .filter(|rule| !text(rule, "host").is_empty())
-        .cloned()
-        .collect();
-    if with_host.is_empty() {
+    let hosts = rules.iter().map(|rule| text(rule, "host")).enumerate();
+    let (places, shown): (Vec<usize>, Vec<&str>) =
+        hosts.filter(|(_, host)| !host.is_empty()).take(MAX_HOSTS).unzip();
+    if shown.is_empty() {
         return "*".to_owned();
     }
-    let shown = join_field(&with_host[..with_host.len().min(MAX_HOSTS)], "host");
+    let shown = shown.join(",");
     // kube-apiserver counts rules, not hosts, and only if a rule follows the third host.
-    let third = rules
-        .iter()
-        .enumerate()
-        .filter(|(_, rule)| !text(rule, "host").is_empty())
-        .nth(MAX_HOSTS - 1);
-    match third {
-        Some((at, _)) if at + 1 < rules.len() => format!("{shown} + {} more...", rules.len() - MAX_HOSTS),
+    match places.get(MAX_HOSTS - 1) {
+        Some(at) if at + 1 < rules.len() => format!("{shown} + {} more...", rules.len() - MAX_HOSTS),
         _ => shown,
     }
 }

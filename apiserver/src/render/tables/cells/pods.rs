@@ -1,6 +1,6 @@
 //! The cells of pods, with the status summary that `kubectl get pods` shows.
 
-use super::{NONE, age_of, age_since, list, name, number, text, text_or};
+use super::{NONE, age_of, age_since, is_true, list, name, number, text, text_or};
 use serde_json::{Value, json};
 
 pub(super) fn cells(pod: &Value) -> Vec<Value> {
@@ -43,12 +43,6 @@ fn readiness_gates(pod: &Value) -> String {
     }
 }
 
-fn is_true(pod: &Value, condition: &str) -> bool {
-    let conditions = list(&pod["status"], "conditions");
-    let condition_found = conditions.iter().find(|known| known["type"] == condition);
-    condition_found.is_some_and(|condition_found| condition_found["status"] == "True")
-}
-
 /// The state of a pod's containers, summarized.
 struct PodSummary<'a> {
     reason: String,
@@ -75,14 +69,10 @@ impl<'a> PodSummary<'a> {
             restarts: 0,
             last_termination: None,
         };
-        let is_scheduling_gated = |condition: &&Value| {
+        let is_scheduling_gated = |condition: &Value| {
             condition["type"] == "PodScheduled" && condition["reason"] == "SchedulingGated"
         };
-        if list(status, "conditions")
-            .iter()
-            .find(is_scheduling_gated)
-            .is_some()
-        {
+        if list(status, "conditions").iter().any(is_scheduling_gated) {
             "SchedulingGated".clone_into(&mut summary.reason);
         }
         let is_initializing = summary.add_init_containers(pod, &sidecars);

@@ -197,20 +197,19 @@ impl<'a> Parser<'a> {
             let end = text[left..].find(|c| !is_operator(c));
             &text[left..end.map_or(text.len(), |end| left + end)]
         });
-        let Some(left) = left.filter(|left| left + operator.len() < text.len()) else {
-            let left = parse_nodes(text)?;
-            self.nodes.push(Node::Filter(Filter {
-                left,
+        let filter = match left.filter(|left| left + operator.len() < text.len()) {
+            None => Filter {
+                left: parse_nodes(text)?,
                 operator: None,
                 right: Vec::new(),
-            }));
-            return Some(());
+            },
+            Some(left) => Filter {
+                left: parse_nodes(&text[..left])?,
+                operator: Some(operator.to_owned()),
+                right: parse_nodes(&text[left + operator.len()..])?,
+            },
         };
-        self.nodes.push(Node::Filter(Filter {
-            left: parse_nodes(&text[..left])?,
-            operator: Some(operator.to_owned()),
-            right: parse_nodes(&text[left + operator.len()..])?,
-        }));
+        self.nodes.push(Node::Filter(filter));
         Some(())
     }
 }
