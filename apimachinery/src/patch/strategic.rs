@@ -65,29 +65,24 @@ struct FieldPatch<'a> {
 }
 
 fn field_patch<'a>(ty: &'a Type, name: &str) -> Result<FieldPatch<'a>, PatchError> {
-    let Some((map, _)) = ty.as_map() else {
-        return internal(
-            "merging an object in json but data type is not struct, instead is: interface".to_owned(),
-        );
-    };
-    match map.fields.get(name) {
-        Some(Field { ty, patch, .. }) => Ok(FieldPatch {
+    let map = ty.as_map().map(|(map, _)| map);
+    if let Some(Field { ty, patch, .. }) = map.and_then(|map| map.fields.get(name)) {
+        return Ok(FieldPatch {
             ty: ty.as_list().map_or(ty, |list| &list.items),
             patch,
-        }),
-        None if map.values.is_some() => {
-            internal("merging an object in json but data type is not struct, instead is: map".to_owned())
-        }
-        None => {
-            let container = match ty {
-                Type::Named(named) => named.name.rsplit('.').next().unwrap_or_default(),
-                _ => "",
-            };
-            internal(format!(
-                "unable to find api field in struct {container} for the json field {name:?}"
-            ))
-        }
+        });
     }
+    if map.is_some_and(|map| map.values.is_some()) {
+        return internal("merging an object in json but data type is not struct, instead is: map".to_owned());
+    }
+    let container = match ty {
+        Type::Named(named) => named.name.rsplit('.').next().unwrap_or_default(),
+        // JSON of any form.
+        _ => "RawExtension",
+    };
+    internal(format!(
+        "unable to find api field in struct {container} for the json field {name:?}"
+    ))
 }
 
 fn merge_map(mut original: JsonObject, mut patch: JsonObject, ty: &Type) -> Result<JsonObject, PatchError> {
