@@ -1,26 +1,17 @@
-//! YAML input and output.
+//! YAML input and output. Input is read in three steps: `tree` has the nodes that the parser finds, `scalar` the values of their texts, and
+//! `decode` makes them JSON.
 
-mod repeated_keys;
+mod decode;
+mod scalar;
 mod scalar_style;
+mod tree;
 mod write;
 
 pub use write::write;
 
-use repeated_keys::{RepeatedKeys, repeated_integer_error};
-use serde::de::DeserializeOwned;
+use decode::Decoder;
 use serde_json::Value;
-use serde_saphyr::options::DuplicateKeyPolicy;
-use std::panic::resume_unwind;
-use std::thread;
-
-/// Maximum nesting depth of a document: the parser reads at most 255 levels of `[` and `{`.
-const MAX_DEPTH: usize = 250;
-
-/// The levels that any thread can parse.
-const PLAIN_DEPTH: usize = 64;
-
-/// The stack of a thread that parses deeper documents. A level takes up to 32 KiB in a debug build.
-const STACK_BYTES: usize = 32 << 20;
+use tree::Tree;
 
 /// A parsed document.
 #[derive(Debug)]
@@ -31,90 +22,25 @@ pub struct ParsedYaml {
     pub strict_errors: Vec<String>,
 }
 
-/// Parses the first document, up to 250 levels deep. Errors are like `yaml: line 1: mapping values are
-/// not allowed in this context`.
+/// Parses the first document, up to 250 levels deep. Errors are those of Go, such as `yaml: line 1: mapping values are not allowed in this
+/// context`.
 pub fn parse(text: &str) -> Result<ParsedYaml, String> {
     if text.trim_start_matches([' ', '\n', '\r']).starts_with('\t') {
         return Err("yaml: found character that cannot start any token".to_owned());
     }
-    let mut parsed = parse_first(text, DuplicateKeyPolicy::Error);
-    let mut strict_errors = vec![];
-    if let Err((line, why)) = &parsed
-        && let Some(key) = why.strip_prefix("duplicate mapping key: ")
-    {
-        let key = key.split(", set Dup").next().unwrap_or(key);
-        let repeated = parse_first::<RepeatedKeys>(text, DuplicateKeyPolicy::LastWins);
-        strict_errors = repeated.map_or(vec![], |repeated| repeated.errors(text));
-        // The parser itself selects among repeated integers. What follows the first document does not count.
-        if strict_errors.is_empty() && !text.contains("\n---") {
-            strict_errors.push(repeated_integer_error(*line, key));
-        }
-        parsed = parse_first(text, DuplicateKeyPolicy::LastWins);
-    }
-    match parsed {
-        Ok(value) => Ok(ParsedYaml { value, strict_errors }),
-        Err((line, why)) => Err(format!("yaml: line {line}: {why}")),
-    }
+    let tree = Tree::read(text)?;
+    let mut decoder = Decoder::new(&tree);
+    let value = tree.root().map_or(Ok(Value::Null), |root| decoder.value(root))?;
+    Ok(ParsedYaml {
+        value,
+        strict_errors: decoder.strict_errors,
+    })
 }
 
 /// Returns Go's message about the strict decoding errors of a document.
 #[must_use]
 pub fn unmarshal_errors(strict_errors: &[String]) -> String {
     format!("yaml: unmarshal errors:\n  {}", strict_errors.join("\n  "))
-}
-
-/// Parses the first document; the error has the line and the message.
-fn parse_first<T: Default + DeserializeOwned + Send>(
-    text: &str,
-    duplicate_keys: DuplicateKeyPolicy,
-) -> Result<T, (u64, String)> {
-    let parse = |max_depth| parse_to_depth(text, duplicate_keys, max_depth);
-    match parse(PLAIN_DEPTH) {
-        Err((_, why)) if why.contains("budget breached: Depth") => thread::scope(|scope| {
-            let parser = thread::Builder::new().stack_size(STACK_BYTES);
-            // Fails if the system has no more threads.
-            let parser = parser.spawn_scoped(scope, || parse(MAX_DEPTH));
-            parser.map_or_else(
-                |error| Err((1, error.to_string())),
-                |parser| parser.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            )
-        }),
-        parsed => parsed,
-    }
-}
-
-fn parse_to_depth<T: Default + DeserializeOwned>(
-    text: &str,
-    duplicate_keys: DuplicateKeyPolicy,
-    max_depth: usize,
-) -> Result<T, (u64, String)> {
-    let options = || {
-        serde_saphyr::options! {
-            duplicate_keys: duplicate_keys,
-            budget: serde_saphyr::budget! { max_depth: max_depth },
-        }
-    };
-    let parsed = match serde_saphyr::from_str_with_options(text, options()) {
-        Err(error) if line_and_message(&error).1.starts_with("multiple YAML documents") => {
-            serde_saphyr::from_multiple_with_options::<T>(text, options())
-                .map(|documents| documents.into_iter().next().unwrap_or_default())
-        }
-        parsed => parsed,
-    };
-    parsed.map_err(|error| line_and_message(&error))
-}
-
-/// Returns the line and the message of an error, which is formatted as `error: line 1 column 5: why` and an excerpt.
-fn line_and_message(error: &serde_saphyr::Error) -> (u64, String) {
-    let line = error.location().map_or(1, |location| location.line());
-    let text = error.to_string();
-    let first_line = text.lines().next().unwrap_or_default();
-    let why = first_line.strip_prefix("error: ").unwrap_or(first_line);
-    let why = match why.split_once(": ") {
-        Some((place, why)) if place.starts_with("line ") => why,
-        _ => why,
-    };
-    (line, why.to_owned())
 }
 
 #[cfg(test)]
@@ -160,6 +86,49 @@ mod tests {
         for bad in ["a: [", "&a [*a]", "\t"] {
             assert!(parse(bad).unwrap_err().starts_with("yaml: "), "{bad}");
         }
+    }
+
+    #[test]
+    fn aliases_and_merge_keys_are_resolved() {
+        let text = "base: &b {x: 1, y: 2}\na: *b\nm: {<<: *b, y: 3}\nlist: {<<: [*b, {x: 9, z: 8}]}\nquoted: {'<<': 1}\n";
+        let parsed = parse(text).unwrap();
+        let (base, merged) = (json!({ "x": 1, "true": 2 }), json!({ "x": 1, "true": 3 }));
+        let expected = json!({
+            "base": base, "a": base, "m": merged, "list": { "x": 1, "true": 2, "z": 8 }, "quoted": { "<<": 1 },
+        });
+        assert_eq!(parsed.value, expected);
+        assert_eq!(
+            parsed.strict_errors,
+            [
+                "line 3: key true already set in map",
+                r#"line 1: key "x" already set in map"#
+            ]
+        );
+        for (bad, why) in [
+            ("[*a]", "yaml: unknown anchor 'a' referenced"),
+            ("&a [*a]", "yaml: anchor 'a' value contains itself"),
+            ("&a {<<: *a}", "yaml: anchor 'a' value contains itself"),
+            (
+                "<<: 1",
+                "yaml: map merge requires map or sequence of maps as the value",
+            ),
+            ("[a]: 1", "yaml: invalid map key: [\"a\"]"),
+        ] {
+            assert_eq!(parse(bad).unwrap_err(), why, "{bad}");
+        }
+    }
+
+    #[test]
+    fn documents_of_aliases_are_rejected() {
+        let bomb = |levels: u32| {
+            let level = |at: u32| format!("l{at}: &l{at} [{}]\n", format!("*l{}, ", at - 1).repeat(9));
+            format!("l0: &l0 [a]\n{}", (1..=levels).map(level).collect::<String>())
+        };
+        assert!(parse(&bomb(2)).is_ok());
+        assert_eq!(
+            parse(&bomb(9)).unwrap_err(),
+            "yaml: document contains excessive aliasing"
+        );
     }
 
     #[test]

@@ -1,0 +1,179 @@
+//! The values of scalars, by the rules of Go's YAML library: those of YAML 1.1 but for numbers of base 60.
+
+use super::tree::Scalar;
+use crate::go_format;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::Value;
+
+/// The value of a scalar.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ScalarValue {
+    Null,
+    Bool(bool),
+    Integer(i64),
+    /// An integer that is too large for 64 bits with a sign.
+    Unsigned(u64),
+    Float(f64),
+    Text(String),
+}
+
+impl ScalarValue {
+    /// Reads a scalar. Fails if its tag requires another value.
+    pub(super) fn of(scalar: &Scalar) -> Result<Self, String> {
+        let text = scalar.text.as_str();
+        let keep = || Ok(Self::Text(text.to_owned()));
+        match scalar.tag.as_deref() {
+            None if scalar.is_plain => Ok(Self::untagged(text)),
+            Some("binary") => {
+                let bytes = BASE64.decode(text.replace(['\n', '\r'], ""));
+                let bytes = bytes.map_err(|_| "yaml: !!binary value contains invalid base64 data")?;
+                Ok(Self::Text(String::from_utf8_lossy(&bytes).into_owned()))
+            }
+            Some(tag @ ("bool" | "int" | "float" | "null")) => match (tag, Self::untagged(text)) {
+                #[expect(clippy::cast_precision_loss, reason = "as Go does")]
+                ("float", Self::Integer(integer)) => Ok(Self::Float(integer as f64)),
+                (tag, value) if value.tag() == tag => Ok(value),
+                (tag, value) => Err(format!(
+                    "yaml: cannot decode !!{} `{text}` as a !!{tag}",
+                    value.tag()
+                )),
+            },
+            // Quoted, a block, or of a tag that says nothing of the value.
+            _ => keep(),
+        }
+    }
+
+    /// Reads a plain text without a tag.
+    fn untagged(text: &str) -> Self {
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => Self::Null,
+            "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+                Self::Bool(true)
+            }
+            "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+                Self::Bool(false)
+            }
+            ".nan" | ".NaN" | ".NAN" => Self::Float(f64::NAN),
+            ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Self::Float(f64::INFINITY),
+            "-.inf" | "-.Inf" | "-.INF" => Self::Float(f64::NEG_INFINITY),
+            _ if text.starts_with('.') => decimal(text).unwrap_or_else(|| Self::Text(text.to_owned())),
+            _ if text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-')) => {
+                let digits = text.replace('_', "");
+                let number = integer(&digits).or_else(|| decimal(&digits));
+                number.unwrap_or_else(|| Self::Text(text.to_owned()))
+            }
+            _ => Self::Text(text.to_owned()),
+        }
+    }
+
+    /// Returns the name of the tag that a value has by itself.
+    fn tag(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "bool",
+            Self::Integer(_) | Self::Unsigned(_) => "int",
+            Self::Float(_) => "float",
+            Self::Text(_) => "str",
+        }
+    }
+
+    /// Returns the value as JSON, which has no infinite numbers.
+    pub(super) fn into_json(self) -> Result<Value, String> {
+        Ok(match self {
+            Self::Null => Value::Null,
+            Self::Bool(truth) => truth.into(),
+            Self::Integer(integer) => integer.into(),
+            #[expect(clippy::cast_precision_loss, reason = "as Go does")]
+            Self::Unsigned(integer) => (integer as f64).into(),
+            Self::Float(float) if !float.is_finite() => {
+                let name = if float.is_nan() {
+                    "NaN"
+                } else if float > 0.0 {
+                    "+Inf"
+                } else {
+                    "-Inf"
+                };
+                return Err(format!("json: unsupported value: {name}"));
+            }
+            // Go writes the fewest digits that stand for the float, and reads an integer if there is no point among them.
+            Self::Float(float) => float
+                .to_string()
+                .parse()
+                .map_or_else(|_| float.into(), |integer: i64| integer.into()),
+            Self::Text(text) => text.into(),
+        })
+    }
+
+    /// Returns the value as a key of a JSON object, which has this value.
+    pub(super) fn into_key(self, value: &Value) -> Result<String, String> {
+        let unsupported = |ty: &str, key: &str| {
+            Err(format!(
+                "unsupported map key of type: {ty}, key: {key}, value: {value}"
+            ))
+        };
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::Null => unsupported("%!s(<nil>)", "<nil>"),
+            Self::Unsigned(integer) => unsupported("uint64", &format!("{integer:#x}")),
+            Self::Float(float) if float.is_nan() => Ok(".nan".to_owned()),
+            Self::Float(f64::INFINITY) => Ok(".inf".to_owned()),
+            Self::Float(f64::NEG_INFINITY) => Ok("-.inf".to_owned()),
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "Go writes it with the precision of 32 bits"
+            )]
+            Self::Float(float) => {
+                let shortest = (float as f32).to_string().parse();
+                Ok(go_format::float(shortest.unwrap_or(float)))
+            }
+            other => Ok(other.shown()),
+        }
+    }
+
+    /// Returns the value as Go's `%#v` shows it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Null => "interface {}(nil)".to_owned(),
+            Self::Bool(truth) => truth.to_string(),
+            Self::Integer(integer) => integer.to_string(),
+            Self::Unsigned(integer) => format!("{integer:#x}"),
+            Self::Float(float) => float.to_string(),
+            Self::Text(text) => format!("{text:?}"),
+        }
+    }
+}
+
+/// Reads an integer: binary, octal, hexadecimal or decimal by its prefix.
+fn integer(text: &str) -> Option<ScalarValue> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (digits, radix) = match unsigned.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (&unsigned[2..], 16),
+        [b'0', b'b' | b'B', ..] => (&unsigned[2..], 2),
+        [b'0', b'o' | b'O', ..] => (&unsigned[2..], 8),
+        [b'0', _, ..] => (&unsigned[1..], 8),
+        _ => (unsigned, 10),
+    };
+    if digits.starts_with(['+', '-']) {
+        return None;
+    }
+    let sign = if text.starts_with('-') { "-" } else { "" };
+    if let Ok(integer) = i64::from_str_radix(&format!("{sign}{digits}"), radix) {
+        return Some(ScalarValue::Integer(integer));
+    }
+    // A sign is that of a smaller integer.
+    let has_sign = unsigned.len() < text.len();
+    let integer = u64::from_str_radix(digits, radix).ok()?;
+    (!has_sign).then_some(ScalarValue::Unsigned(integer))
+}
+
+/// Reads a decimal number that is finite.
+fn decimal(text: &str) -> Option<ScalarValue> {
+    let is_decimal = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
+    let float: f64 = text.bytes().all(is_decimal).then(|| text.parse().ok())??;
+    float.is_finite().then_some(ScalarValue::Float(float))
+}
+
+#[cfg(test)]
+#[path = "scalar_tests.rs"]
+mod tests;
