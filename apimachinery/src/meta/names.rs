@@ -93,6 +93,18 @@ pub fn dns_1035_errors(text: &str) -> ErrorMessages {
     messages
 }
 
+/// The name of a kind: a DNS label of RFC 1035 but for upper-case letters. Returns what is wrong, as one text.
+pub fn kind_error(text: &str) -> Option<String> {
+    let messages = dns_1035_errors(&text.to_lowercase());
+    let detail = || {
+        format!(
+            "may have mixed case, but should otherwise match: {}",
+            messages.join(",")
+        )
+    };
+    (!messages.is_empty()).then(detail)
+}
+
 /// A DNS subdomain of RFC 1123.
 pub fn subdomain_errors(text: &str) -> ErrorMessages {
     dotted_name_errors(text, is_plain_label, INVALID_SUBDOMAIN)

@@ -187,10 +187,9 @@ fn check_object(fields: &Map<String, Value>, path: &str, errors: &mut Vec<FieldE
                 text.as_str(),
                 format!("unexpected GroupVersion string: {text}"),
             ));
-        } else if name == "kind" && !names::dns_1035_errors(&text.to_ascii_lowercase()).is_empty() {
-            let detail = "may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or \
-                          '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex \
-                          used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+        } else if name == "kind"
+            && let Some(detail) = names::kind_error(text)
+        {
             errors.push(FieldError::invalid(&field, text.as_str(), detail));
         }
     }

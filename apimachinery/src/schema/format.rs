@@ -2,6 +2,7 @@
 
 use super::email::is_email;
 use super::numbered_formats::{is_credit_card, is_isbn10, is_isbn13, is_rgb_color, is_ssn};
+use crate::duration::parse_nanoseconds;
 use crate::go_url::Url;
 use crate::meta::names;
 use crate::types::is_date;
@@ -121,24 +122,7 @@ fn is_duration(text: &str) -> bool {
 
 /// Whether a text is a duration of Go.
 pub(super) fn is_go_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if rest == "0" {
-        return true;
-    }
-    let is_number = |c: char| c.is_ascii_digit() || c == '.';
-    let mut is_duration = false;
-    while !rest.is_empty() {
-        let (number, after) = rest.split_at(rest.find(|c| !is_number(c)).unwrap_or(rest.len()));
-        let (unit, after) = after.split_at(after.find(is_number).unwrap_or(after.len()));
-        is_duration = number.contains(|c: char| c.is_ascii_digit())
-            && number.matches('.').count() <= 1
-            && ["ns", "us", "µs", "μs", "ms", "s", "m", "h"].contains(&unit);
-        if !is_duration {
-            return false;
-        }
-        rest = after;
-    }
-    is_duration
+    parse_nanoseconds(text).is_ok()
 }
 
 /// Returns the nanoseconds of a text that contains numbers with units, such as `2 days`: their sum, which overflows as Go's does.

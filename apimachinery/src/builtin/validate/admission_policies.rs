@@ -285,15 +285,10 @@ fn validate_param_kind(check: &mut Check, kind: &Value, _: &str) {
         }
     }
     let (kind, path) = (text(kind, "kind"), "spec.paramKind.kind");
-    if check.require(&Value::from(kind), path) {
-        let messages = names::dns_1035_errors(&kind.to_lowercase());
-        if !messages.is_empty() {
-            let detail = format!(
-                "may have mixed case, but should otherwise match: {}",
-                messages.join(",")
-            );
-            check.invalid(path, kind, detail);
-        }
+    if check.require(&Value::from(kind), path)
+        && let Some(detail) = names::kind_error(kind)
+    {
+        check.invalid(path, kind, detail);
     }
 }
 
