@@ -26,7 +26,7 @@ fn write_value(text: &mut String, value: &Value) {
             text.push(']');
         }
         Value::Object(fields) => show_map(text, fields),
-        Value::Number(number) if number.is_f64() => {
+        Value::Number(number) if !number.is_i64() => {
             text.push_str(&float(number.as_f64().unwrap_or_default()));
         }
         // Writing to a string cannot fail.
@@ -70,7 +70,7 @@ pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(number) if !number.is_i64() => "float64",
         Value::Number(_) => "int64",
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",

@@ -198,12 +198,12 @@ fn default_scaling_behavior(behavior: &mut ObjectFields) {
 
 /// Defaults of a container's limit range item: `default` from `max`, and `defaultRequest` from `default`, then from `min`.
 fn default_limit_range_item(item: &mut ObjectFields) {
-    let mut default = resource_list(item, "default");
-    let mut default_request = resource_list(item, "defaultRequest");
-    for (name, amount) in resource_list(item, "max") {
+    let list = |name: &str| item.get(name).map_or_else(Map::new, resource_list);
+    let (mut default, mut default_request) = (list("default"), list("defaultRequest"));
+    for (name, amount) in list("max") {
         default.entry(name).or_insert(amount);
     }
-    for (name, amount) in default.clone().into_iter().chain(resource_list(item, "min")) {
+    for (name, amount) in default.clone().into_iter().chain(list("min")) {
         default_request.entry(name).or_insert(amount);
     }
     for (name, amounts) in [("default", default), ("defaultRequest", default_request)] {

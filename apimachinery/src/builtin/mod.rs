@@ -9,7 +9,7 @@ mod qos;
 mod validate;
 
 pub use defaults::apply_defaults;
-pub use pod_resources::{ResourceList, aggregate_container_resources};
+pub use pod_resources::{ResourceList, aggregate_container_resources, resource_list};
 pub use qos::qos_class;
 pub use validate::{
     SYSTEM_PRIORITIES, is_externally_accessible, is_load_balancer, needs_health_check, parse_ipv4_sloppy,

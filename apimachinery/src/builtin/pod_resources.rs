@@ -56,9 +56,8 @@ pub(super) fn is_huge_page(name: &str) -> bool {
 }
 
 /// Returns a copy of a list of resources; empty if there is none.
-pub(super) fn resource_list(holder: &Map<String, Value>, name: &str) -> ResourceList {
-    let list = holder.get(name).and_then(Value::as_object).cloned();
-    list.unwrap_or_default()
+pub fn resource_list(value: &Value) -> ResourceList {
+    value.as_object().cloned().unwrap_or_default()
 }
 
 /// Defaults pod-level resources, if there are any: limits of huge pages from those of the containers, and requests from the containers'
@@ -69,8 +68,8 @@ pub(super) fn default_pod_resources(spec: &mut Map<String, Value>) {
         return;
     };
     let (mut limits, mut requests) = (
-        resource_list(resources, "limits"),
-        resource_list(resources, "requests"),
+        resource_list(&whole["resources"]["limits"]),
+        resource_list(&whole["resources"]["requests"]),
     );
     if limits.is_empty() && requests.is_empty() {
         return;

@@ -85,6 +85,15 @@ pub fn owners(object: &Value) -> &[Value] {
     array(&object["metadata"]["ownerReferences"])
 }
 
+/// Sets a field to a value, or removes it if the value is null.
+pub fn set_or_remove(fields: &mut Map<String, Value>, name: &str, value: &Value) {
+    if value.is_null() {
+        fields.remove(name);
+    } else {
+        fields.insert(name.to_owned(), value.clone());
+    }
+}
+
 /// The items of a list; none if the value is not a list.
 pub fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)

@@ -105,10 +105,10 @@ pub(super) fn split_quantity(text: &str) -> (&str, &str, &str) {
     (whole, fraction, suffix)
 }
 
-/// Returns the power of ten of a quantity's last digit. None for binary quantities.
+/// Returns the power of ten of a quantity's last digit, which is in units of its suffix if that is a binary one.
 pub(crate) fn last_digit_power(text: &str) -> Option<i32> {
     let (_, fraction, suffix) = split_quantity(text);
-    let power = decimal_power(suffix).or_else(|| exponent(suffix))?;
+    let (power, ..) = unit_of(suffix)?;
     power.checked_sub(i32::try_from(fraction.len()).ok()?)
 }
 

@@ -1,33 +1,38 @@
-//! Decodes the nodes of a document to JSON, with the errors of Go's library.
+//! Decodes the nodes of a document to JSON, with the rules and limits of Go's library.
 
 use super::scalar::ScalarValue;
-use super::tree::{Content, NodeId, Tree};
+use super::tree::{Content, MAX_DEPTH, NodeId, Tree};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// From so many nodes on, and so many of them in aliases, the share of those in aliases is limited.
+/// The share of aliases is limited from so many decoded nodes on, and so many of them in aliases.
 const MIN_DECODED: u32 = 1000;
 const MIN_ALIASED: u32 = 100;
-/// The numbers of nodes between which the limit falls, and the limits at both.
-const LIMIT_FALLS: (f64, f64) = (400_000.0, 4_000_000.0);
-const LIMITS: (f64, f64) = (0.99, 0.10);
+/// The numbers of decoded nodes between which the limit falls, and the limits at both.
+const ALIAS_RATIO_RANGE: (f64, f64) = (400_000.0, 4_000_000.0);
+const MAX_ALIAS_RATIOS: (f64, f64) = (0.99, 0.10);
+/// The maximum size of all texts in aliases. Go has no such limit: its copies of a text share memory.
+const MAX_ALIASED_BYTES: usize = 64 << 20;
+const EXCESSIVE_ALIASING: &str = "yaml: document contains excessive aliasing";
 
 /// Decodes nodes.
 pub(super) struct Decoder<'t> {
     tree: &'t Tree,
     /// The errors of repeated keys: those of a value before its own key.
     pub(super) strict_errors: Vec<String>,
-    /// The aliases that lead to the present node.
+    /// The aliases that are being expanded.
     aliases: HashSet<NodeId>,
+    depth: usize,
     decoded: u32,
     aliased: u32,
+    aliased_bytes: usize,
 }
 
 /// A mapping that is being decoded, and the keys that it has.
 #[derive(Default)]
 struct Mapping {
     fields: Map<String, Value>,
-    seen: HashSet<String>,
+    seen: HashSet<(&'static str, String)>,
 }
 
 impl<'t> Decoder<'t> {
@@ -36,24 +41,25 @@ impl<'t> Decoder<'t> {
             tree,
             strict_errors: Vec::new(),
             aliases: HashSet::new(),
+            depth: 0,
             decoded: 0,
             aliased: 0,
+            aliased_bytes: 0,
         }
     }
 
     /// Decodes a node. Of repeated keys, the last one wins.
     pub(super) fn value(&mut self, id: NodeId) -> Result<Value, String> {
-        self.count()?;
-        match &self.tree.node(id).content {
+        self.enter(id, |decoder| match &decoder.tree.node(id).content {
             Content::Scalar(scalar) => ScalarValue::of(scalar)?.into_json(),
-            Content::Sequence(items) => items.iter().map(|item| self.value(*item)).collect(),
+            Content::Sequence(items) => items.iter().map(|item| decoder.value(*item)).collect(),
             Content::Mapping(_) => {
                 let mut mapping = Mapping::default();
-                self.add_fields(id, &mut mapping)?;
+                decoder.add_fields(id, &mut mapping)?;
                 Ok(mapping.fields.into())
             }
-            Content::Alias { .. } => self.follow(id, Self::value),
-        }
+            Content::Alias { name, target } => decoder.expand(id, name, |decoder| decoder.value(*target)),
+        })
     }
 
     /// Adds the fields of a mapping's node to a mapping.
@@ -68,37 +74,45 @@ impl<'t> Decoder<'t> {
             }
             let key = self.key(field[0])?;
             let value = self.value(field[1])?;
-            let shown = key.shown();
-            if mapping.seen.contains(&shown) {
-                let line = self.tree.node(field[1]).line;
+            // Numbers that are not numbers are not equal.
+            if !key.is_nan() && !mapping.seen.insert((key.tag(), key.shown())) {
+                let (line, key) = (self.tree.node(field[1]).line, key.shown());
                 self.strict_errors
-                    .push(format!("line {line}: key {shown} already set in map"));
+                    .push(format!("line {line}: key {key} already set in map"));
             }
-            mapping.seen.insert(shown);
             mapping.fields.insert(key.into_key(&value)?, value);
         }
         Ok(())
     }
 
     fn key(&mut self, id: NodeId) -> Result<ScalarValue, String> {
-        self.count()?;
-        match &self.tree.node(id).content {
+        self.enter(id, |decoder| match &decoder.tree.node(id).content {
             Content::Scalar(scalar) => ScalarValue::of(scalar),
-            Content::Alias { .. } => self.follow(id, Self::key),
+            Content::Alias { name, target } => decoder.expand(id, name, |decoder| decoder.key(*target)),
             Content::Sequence(_) | Content::Mapping(_) => {
-                Err(format!("yaml: invalid map key: {}", self.value(id)?))
+                Err(format!("yaml: invalid map key: {}", decoder.value(id)?))
             }
+        })
+    }
+
+    /// Adds the fields of the mapping, or the mappings, that a merge key has as its value. Of several, the first ones win.
+    fn merge(&mut self, id: NodeId, mapping: &mut Mapping) -> Result<(), String> {
+        match &self.tree.node(id).content {
+            Content::Sequence(items) => items
+                .iter()
+                .rev()
+                .try_for_each(|item| self.merge_one(*item, mapping)),
+            _ => self.merge_one(id, mapping),
         }
     }
 
-    /// Adds the fields of the mappings that a merge key has as its value. Of several, the first ones win.
-    fn merge(&mut self, id: NodeId, mapping: &mut Mapping) -> Result<(), String> {
-        self.count()?;
-        match &self.tree.node(id).content {
-            Content::Sequence(items) => items.iter().rev().try_for_each(|item| self.merge(*item, mapping)),
-            Content::Alias { .. } => self.follow(id, |decoder, target| decoder.add_fields(target, mapping)),
-            _ => self.add_fields(id, mapping),
-        }
+    fn merge_one(&mut self, id: NodeId, mapping: &mut Mapping) -> Result<(), String> {
+        self.enter(id, |decoder| match &decoder.tree.node(id).content {
+            Content::Alias { name, target } => {
+                decoder.expand(id, name, |decoder| decoder.add_fields(*target, mapping))
+            }
+            _ => decoder.add_fields(id, mapping),
+        })
     }
 
     fn is_merge(&self, id: NodeId) -> bool {
@@ -107,31 +121,51 @@ impl<'t> Decoder<'t> {
     }
 
     /// Decodes the target of an alias.
-    fn follow<T>(
+    fn expand<T>(
         &mut self,
         alias: NodeId,
-        decode: impl FnOnce(&mut Self, NodeId) -> Result<T, String>,
+        name: &str,
+        decode: impl FnOnce(&mut Self) -> Result<T, String>,
     ) -> Result<T, String> {
-        let Content::Alias { name, target } = &self.tree.node(alias).content else {
-            return decode(self, alias);
-        };
         if !self.aliases.insert(alias) {
             return Err(format!("yaml: anchor '{name}' value contains itself"));
         }
-        let decoded = decode(self, *target);
+        let decoded = decode(self);
         self.aliases.remove(&alias);
         decoded
     }
 
-    /// Counts a node, and refuses a document that consists of aliases for the most part.
-    fn count(&mut self) -> Result<(), String> {
+    /// Decodes a node. Refuses one that is nested too deeply, and a document that consists of aliases for the most part.
+    fn enter<T>(
+        &mut self,
+        id: NodeId,
+        decode: impl FnOnce(&mut Self) -> Result<T, String>,
+    ) -> Result<T, String> {
+        self.count(id)?;
+        if self.depth > MAX_DEPTH {
+            return Err(format!("yaml: exceeded max depth of {MAX_DEPTH}"));
+        }
+        self.depth += 1;
+        let decoded = decode(self);
+        self.depth -= 1;
+        decoded
+    }
+
+    fn count(&mut self, id: NodeId) -> Result<(), String> {
         self.decoded += 1;
-        self.aliased += u32::from(!self.aliases.is_empty());
+        if !self.aliases.is_empty() {
+            self.aliased += 1;
+            if let Content::Scalar(scalar) = &self.tree.node(id).content {
+                self.aliased_bytes += scalar.text.len();
+            }
+        }
         let (decoded, aliased) = (f64::from(self.decoded), f64::from(self.aliased));
-        let progress = ((decoded - LIMIT_FALLS.0) / (LIMIT_FALLS.1 - LIMIT_FALLS.0)).clamp(0.0, 1.0);
-        let limit = LIMITS.0 + (LIMITS.1 - LIMITS.0) * progress;
-        if self.aliased > MIN_ALIASED && self.decoded > MIN_DECODED && aliased / decoded > limit {
-            return Err("yaml: document contains excessive aliasing".to_owned());
+        let (from, to) = ALIAS_RATIO_RANGE;
+        let progress = ((decoded - from) / (to - from)).clamp(0.0, 1.0);
+        let max_ratio = MAX_ALIAS_RATIOS.0 + (MAX_ALIAS_RATIOS.1 - MAX_ALIAS_RATIOS.0) * progress;
+        let has_many = self.aliased > MIN_ALIASED && self.decoded > MIN_DECODED;
+        if has_many && aliased / decoded > max_ratio || self.aliased_bytes > MAX_ALIASED_BYTES {
+            return Err(EXCESSIVE_ALIASING.to_owned());
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::tree::Scalar;
 use crate::go_format;
+use crate::quote::quoted;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::Value;
@@ -45,7 +46,7 @@ impl ScalarValue {
     }
 
     /// Reads a plain text without a tag.
-    fn untagged(text: &str) -> Self {
+    pub(super) fn untagged(text: &str) -> Self {
         match text {
             "" | "~" | "null" | "Null" | "NULL" => Self::Null,
             "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
@@ -57,8 +58,9 @@ impl ScalarValue {
             ".nan" | ".NaN" | ".NAN" => Self::Float(f64::NAN),
             ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Self::Float(f64::INFINITY),
             "-.inf" | "-.Inf" | "-.INF" => Self::Float(f64::NEG_INFINITY),
-            _ if text.starts_with('.') => decimal(text).unwrap_or_else(|| Self::Text(text.to_owned())),
-            _ if text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-')) => {
+            _ if text
+                .starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-' | '.')) =>
+            {
                 let digits = text.replace('_', "");
                 let number = integer(&digits).or_else(|| decimal(&digits));
                 number.unwrap_or_else(|| Self::Text(text.to_owned()))
@@ -68,7 +70,7 @@ impl ScalarValue {
     }
 
     /// Returns the name of the tag that a value has by itself.
-    fn tag(&self) -> &'static str {
+    pub(super) fn tag(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "bool",
@@ -76,6 +78,10 @@ impl ScalarValue {
             Self::Float(_) => "float",
             Self::Text(_) => "str",
         }
+    }
+
+    pub(super) fn is_nan(&self) -> bool {
+        matches!(self, Self::Float(float) if float.is_nan())
     }
 
     /// Returns the value as JSON, which has no infinite numbers.
@@ -116,17 +122,16 @@ impl ScalarValue {
             Self::Text(text) => Ok(text),
             Self::Null => unsupported("%!s(<nil>)", "<nil>"),
             Self::Unsigned(integer) => unsupported("uint64", &format!("{integer:#x}")),
-            Self::Float(float) if float.is_nan() => Ok(".nan".to_owned()),
-            Self::Float(f64::INFINITY) => Ok(".inf".to_owned()),
-            Self::Float(f64::NEG_INFINITY) => Ok("-.inf".to_owned()),
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "Go writes it with the precision of 32 bits"
             )]
-            Self::Float(float) => {
-                let shortest = (float as f32).to_string().parse();
-                Ok(go_format::float(shortest.unwrap_or(float)))
-            }
+            Self::Float(float) => Ok(match float as f32 {
+                short if short.is_nan() => ".nan".to_owned(),
+                f32::INFINITY => ".inf".to_owned(),
+                f32::NEG_INFINITY => "-.inf".to_owned(),
+                short => go_format::float(short.to_string().parse().unwrap_or(float)),
+            }),
             other => Ok(other.shown()),
         }
     }
@@ -134,12 +139,15 @@ impl ScalarValue {
     /// Returns the value as Go's `%#v` shows it.
     pub(super) fn shown(&self) -> String {
         match self {
-            Self::Null => "interface {}(nil)".to_owned(),
+            Self::Null => "<nil>".to_owned(),
             Self::Bool(truth) => truth.to_string(),
             Self::Integer(integer) => integer.to_string(),
             Self::Unsigned(integer) => format!("{integer:#x}"),
-            Self::Float(float) => float.to_string(),
-            Self::Text(text) => format!("{text:?}"),
+            Self::Float(f64::INFINITY) => "+Inf".to_owned(),
+            Self::Float(f64::NEG_INFINITY) => "-Inf".to_owned(),
+            // Both zeros are equal.
+            Self::Float(float) => go_format::float(*float + 0.0),
+            Self::Text(text) => quoted(text),
         }
     }
 }
@@ -161,7 +169,7 @@ fn integer(text: &str) -> Option<ScalarValue> {
     if let Ok(integer) = i64::from_str_radix(&format!("{sign}{digits}"), radix) {
         return Some(ScalarValue::Integer(integer));
     }
-    // A sign is that of a smaller integer.
+    // Go reads unsigned integers without a sign.
     let has_sign = unsigned.len() < text.len();
     let integer = u64::from_str_radix(digits, radix).ok()?;
     (!has_sign).then_some(ScalarValue::Unsigned(integer))

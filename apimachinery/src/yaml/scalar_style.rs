@@ -1,39 +1,18 @@
 //! Decides which strings need quotes: those that the YAML version of Go's library would read as another type.
 
+use super::scalar::ScalarValue;
 use jiff::civil::{Date, DateTime};
 use regex::Regex;
 use std::sync::LazyLock;
-
-/// Plain scalars that are not strings.
-const NON_STRING_SCALARS: &[&str] = &[
-    "", "~", "null", "Null", "NULL", "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON",
-    "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF", ".nan", ".NaN", ".NAN",
-    ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", "<<",
-];
-
-static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let integer = "[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|[1-9][0-9]*|0)";
-    let float = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?";
-    Regex::new(&format!("^({integer}|{float})$")).ok()
-});
 
 /// Sexagesimal numbers (`12:30:45`), numbers in old YAML versions.
 static SEXAGESIMAL: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$").ok());
 
-/// Whether an unquoted text is read as a string.
+/// Whether an unquoted text is read as a string, by all versions of YAML.
 pub(super) fn is_string(text: &str) -> bool {
-    if NON_STRING_SCALARS.contains(&text) {
-        return false;
-    }
-    let is =
-        |pattern: &Option<Regex>, text: &str| pattern.as_ref().is_some_and(|pattern| pattern.is_match(text));
-    match text.as_bytes()[0] {
-        b'0'..=b'9' | b'+' | b'-' | b'.' => {
-            !is(&NUMBER, &text.replace('_', "")) && !is(&SEXAGESIMAL, text) && !is_time(text)
-        }
-        _ => true,
-    }
+    let is_sexagesimal = || SEXAGESIMAL.as_ref().is_some_and(|pattern| pattern.is_match(text));
+    matches!(ScalarValue::untagged(text), ScalarValue::Text(_)) && !is_sexagesimal() && !is_time(text)
 }
 
 /// Whether the text is a date or a timestamp.
@@ -138,6 +117,8 @@ mod tests {
             "0b2",
             "2026-x",
             "yess",
+            "<<",
+            "1e400",
         ] {
             assert!(is_string(text), "{text}");
         }

@@ -1,10 +1,13 @@
 //! The nodes of a document, as the parser finds them.
 
-use granit_parser::{Event, Parser, ScalarStyle, Tag};
+use granit_parser::{Event, Marker, Parser, ScalarStyle, Tag};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Maximum nesting depth of a document: the parser reads at most 255 levels.
-const MAX_DEPTH: usize = 250;
+/// Maximum nesting depth of a document, with that of its aliases: the parser reads at most 255 levels.
+pub(super) const MAX_DEPTH: usize = 250;
+/// Maximum number of nodes, which take more memory than their text.
+const MAX_NODES: usize = 500_000;
 /// The namespace of the tags that are written `!!int`.
 const TAG_NAMESPACE: &str = "tag:yaml.org,2002:";
 
@@ -30,10 +33,10 @@ pub(super) enum Content {
     },
 }
 
-/// The text of a scalar, and what says how it is read.
+/// A scalar: its text, its tag, and its style.
 pub(super) struct Scalar {
     pub(super) text: String,
-    /// The tag without its namespace; a tag of another namespace counts as `str`.
+    /// The tag without its namespace. A tag of another namespace, or `!`, counts as `str`.
     pub(super) tag: Option<String>,
     /// Neither quoted nor a block.
     pub(super) is_plain: bool,
@@ -44,12 +47,11 @@ pub(super) struct Scalar {
 pub(super) struct Tree(Vec<Node>);
 
 impl Tree {
-    /// Reads the first document; an empty one has no nodes. Errors are those of Go, such as `yaml: line 1: mapping values are not allowed in
-    /// this context`.
+    /// Reads the first document; an empty one has no nodes.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let options = granit_parser::options! { emit_unresolved_aliases: true, emit_comments: false };
+        let options = granit_parser::options! { emit_unresolved_aliases: true, emit_anchor_events: true, emit_comments: false };
         let mut parser = Parser::new_from_str_with_options(text, options);
-        let lines: Vec<&str> = text.lines().collect();
+        let is_unfinished = !text.ends_with(['\n', '\r']);
         let mut tree = Self::default();
         let (mut open, mut anchors) = (Vec::new(), HashMap::new());
         while let Some(event) = parser.next_event() {
@@ -57,10 +59,19 @@ impl Tree {
                 event.map_err(|error| format!("yaml: line {}: {}", error.marker().line(), error.info()))?;
             let anchor = event.anchor_id();
             let style = event.scalar().map(|(_, style)| style);
+            let is_block = matches!(style, Some(ScalarStyle::Literal | ScalarStyle::Folded));
             let content = match event {
-                Event::Scalar(text, _, _, tag) => Content::Scalar(Scalar {
-                    text: text.into_owned(),
-                    tag: tag.as_deref().and_then(tag_name),
+                Event::Scalar(value, _, _, tag) => Content::Scalar(Scalar {
+                    text: match value.strip_suffix('\n') {
+                        // The parser ends the last line of a block in any case.
+                        Some(line)
+                            if is_block && is_unfinished && span.end.byte_offset() == Some(text.len()) =>
+                        {
+                            line.to_owned()
+                        }
+                        _ => value.into_owned(),
+                    },
+                    tag: tag.as_deref().map(tag_name),
                     is_plain: style == Some(ScalarStyle::Plain),
                 }),
                 Event::SequenceStart(..) => Content::Sequence(Vec::new()),
@@ -81,6 +92,13 @@ impl Tree {
                     open.pop();
                     continue;
                 }
+                // A node starts with its anchor.
+                Event::Anchor(anchor, _) => {
+                    if let Some(node) = anchors.get(&anchor).and_then(|id: &NodeId| tree.0.get_mut(*id)) {
+                        node.line = node.line.min(span.start.line());
+                    }
+                    continue;
+                }
                 Event::DocumentEnd => break,
                 _ => continue,
             };
@@ -94,12 +112,13 @@ impl Tree {
             if matches!(content, Content::Sequence(_) | Content::Mapping(_)) {
                 open.push(id);
             }
-            let line = match style {
-                Some(ScalarStyle::Literal | ScalarStyle::Folded) => indicator_line(&lines, span.start.line()),
-                _ => span.start.line(),
-            };
+            let start = span.tag_start().unwrap_or(span.start);
+            let line = start.line() - if is_block { breaks_before(text, &start) } else { 0 };
             if open.len() > MAX_DEPTH {
                 return Err(format!("yaml: line {line}: exceeded max depth of {MAX_DEPTH}"));
+            }
+            if id == MAX_NODES {
+                return Err(format!("yaml: line {line}: more than {MAX_NODES} values"));
             }
             tree.0.push(Node { line, content });
         }
@@ -121,18 +140,18 @@ impl Tree {
     }
 }
 
-/// Returns the line of the `|` or `>` of a block whose text starts on this line.
-fn indicator_line(lines: &[&str], first: usize) -> usize {
-    let above = &lines[..lines.len().min(first.saturating_sub(1))];
-    let indicator = above.iter().rposition(|line| !line.trim().is_empty());
-    indicator.map_or(first, |at| at + 1)
+/// Counts the line breaks between the `|` or `>` of a block and its text, which the parser takes for its start.
+fn breaks_before(text: &str, start: &Marker) -> usize {
+    let before = text
+        .get(..start.byte_offset().unwrap_or_default())
+        .unwrap_or_default();
+    let blank = &before[before.trim_end().len()..];
+    let breaks = blank.matches(['\n', '\r']).count() - blank.matches("\r\n").count();
+    breaks.min(start.line())
 }
 
-/// Returns the name of a tag. None for `!`, which says nothing.
-fn tag_name(tag: &Tag) -> Option<String> {
-    if tag.handle() == "!" && tag.suffix().is_empty() {
-        return None;
-    }
+/// Returns the name of a tag.
+fn tag_name(tag: &Tag) -> String {
     let name = tag.suffix_in_namespace(TAG_NAMESPACE);
-    Some(name.map_or_else(|| "str".to_owned(), std::borrow::Cow::into_owned))
+    name.map_or_else(|| "str".to_owned(), Cow::into_owned)
 }

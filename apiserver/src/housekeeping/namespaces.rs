@@ -108,7 +108,7 @@ impl RemainingContent {
             texts.join(", ")
         };
         let objects = format!("Some resources are remaining: {}", list(&self.objects, "has"));
-        let (held_status, held_reason, held_message) = if self.finalizers.is_empty() {
+        let (finalizers_status, finalizers_reason, finalizers_message) = if self.finalizers.is_empty() {
             let message = "All content-preserving finalizers finished".to_owned();
             ("False", "ContentHasNoFinalizers", message)
         } else {
@@ -143,9 +143,9 @@ impl RemainingContent {
             ),
             (
                 "NamespaceFinalizersRemaining",
-                held_status,
-                held_reason,
-                held_message.as_str(),
+                finalizers_status,
+                finalizers_reason,
+                finalizers_message.as_str(),
             ),
         ] {
             set_condition(namespace, kind, status, reason, message);

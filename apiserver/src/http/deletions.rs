@@ -2,7 +2,6 @@
 
 use super::resources::{RequestContext, converted, write_context};
 use super::run_to_end::RunToEnd;
-use crate::builtin::SYSTEM_PRIORITIES;
 use crate::kinds::Kind;
 use crate::registry::{DeleteResult, Deletion, Target};
 use crate::render::{ApiResponse, respond};
@@ -12,7 +11,6 @@ use serde_json::json;
 
 pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Result<ApiResponse, ApiError> {
     let (options, own) = delete_options(context)?;
-    refuse_system_priority(target)?;
     let mut warnings = orphaned_pods_warnings(&target.kind, &options);
     let registry = &context.state.registry;
     if target.kind.conversion_webhook().is_some() {
@@ -37,17 +35,6 @@ pub(super) async fn delete(context: &RequestContext<'_>, target: &Target) -> Res
     let mut response = delete_response(context, target, deletion, code)?;
     respond::add_warnings(&mut response, &warnings);
     Ok(response)
-}
-
-/// Refuses to delete a system priority class by name. kube-apiserver deletes it with its collection.
-fn refuse_system_priority(target: &Target) -> Result<(), ApiError> {
-    let Target { kind, name, .. } = target;
-    let is_system = SYSTEM_PRIORITIES.iter().any(|(system, _)| system == name);
-    if is_system && kind.kind == "PriorityClass" && kind.group == "scheduling.k8s.io" {
-        let why = "this is a system priority class and cannot be deleted";
-        return Err(ApiError::forbidden(&**kind, name, why));
-    }
-    Ok(())
 }
 
 /// The warning that deleting a job without a propagation policy orphans its pods.

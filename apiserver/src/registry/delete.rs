@@ -5,6 +5,7 @@ use super::retry::RetryDeadline;
 use super::{Listing, Registry, Target, WriteContext, grace_period, prepare};
 use crate::admission::{self, Attributes, Operation, WebhookContext};
 use crate::auth::User;
+use crate::builtin::SYSTEM_PRIORITIES;
 use crate::kinds::{Kind, convert};
 use crate::meta;
 use crate::request::{DeleteOptions, ListOptions, WriteOptions};
@@ -56,7 +57,8 @@ impl Registry {
     }
 
     /// Begins the deletion of an object. A pod that nothing holds is marked first, as in kube-apiserver: its watchers see both events. After a
-    /// write conflict, the preconditions are checked against the new state. `requested` is the name in the request.
+    /// write conflict, the preconditions are checked against the new state. `requested` is the name in the request, which is
+    /// empty for a collection.
     pub(crate) fn begin_deletion(
         &self,
         target: &Target,
@@ -65,6 +67,9 @@ impl Registry {
         requested: &str,
     ) -> Result<Deletion, ApiError> {
         let kind = &target.kind;
+        if !requested.is_empty() {
+            refuse_system_priority(target)?;
+        }
         let catalog = self.catalog();
         let mut attributes = self.attributes(&catalog, target, "", Operation::Delete, context);
         attributes.dry_run = options.dry_run;
@@ -228,6 +233,17 @@ impl Registry {
             deadline.check()?;
         }
     }
+}
+
+/// Refuses to delete a system priority class by name. kube-apiserver deletes it with its collection.
+fn refuse_system_priority(target: &Target) -> Result<(), ApiError> {
+    let Target { kind, name, .. } = target;
+    let is_system = SYSTEM_PRIORITIES.iter().any(|(system, _)| system == name);
+    if is_system && kind.kind == "PriorityClass" && kind.group == "scheduling.k8s.io" {
+        let why = "this is a system priority class and cannot be deleted";
+        return Err(ApiError::forbidden(&**kind, name, why));
+    }
+    Ok(())
 }
 
 /// True if an earlier deletion decided what becomes of the object: the grace period of a pod is not over, or the finalizers in the spec of a

@@ -1,11 +1,10 @@
 //! Tracking of field managers (`metadata.managedFields`).
 
-use super::metadata::set_or_remove;
 use super::{Registry, Target, WriteContext};
 use crate::apply::{self, ApplyError, FieldSet, Write};
 use crate::crd::{CrdVersion, CustomResourceDefinition};
 use crate::kinds::{Kind, convert};
-use crate::meta::now;
+use crate::meta::{self, now};
 use crate::request::WriteOptions;
 use crate::status::{ApiError, Cause};
 use crate::types::{self, Type};
@@ -133,9 +132,9 @@ impl Registry {
 }
 
 /// Restores the managedFields from before admission if webhooks left invalid ones; returns a warning then.
-pub(super) fn restore_invalid_managers(object: &mut Value, tracked: Value) -> Option<String> {
+pub(super) fn restore_invalid_managers(object: &mut Value, tracked: &Value) -> Option<String> {
     let why = apply::managed_fields_error(&object["metadata"]["managedFields"])?;
-    set_or_remove(crate::meta::metadata_mut(object), "managedFields", tracked);
+    meta::set_or_remove(meta::metadata_mut(object), "managedFields", tracked);
     Some(format!(
         ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; \
          please fix your requests: {why}"

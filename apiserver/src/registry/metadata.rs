@@ -4,17 +4,8 @@ use crate::builtin;
 use crate::kinds::Kind;
 use crate::meta::{self, metadata_mut, name, names};
 use crate::status::Cause;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
-
-/// Sets a field, or removes it if the value is null.
-pub(super) fn set_or_remove(fields: &mut Map<String, Value>, key: &str, value: Value) {
-    if value.is_null() {
-        fields.remove(key);
-    } else {
-        fields.insert(key.to_owned(), value);
-    }
-}
 
 /// Clears fields that a client cannot set on create.
 pub(super) fn wipe_system_fields(object: &mut Value) {

@@ -1,7 +1,6 @@
 //! Preparation of objects for storage, per kind: `PrepareForCreate` and `PrepareForUpdate` of kube-apiserver's strategies.
 
 use super::grace_period;
-use super::metadata::set_or_remove;
 use crate::kinds::Kind;
 use crate::types::ExplicitEmptyFields;
 use crate::{meta, strategy};
@@ -43,7 +42,7 @@ pub(super) fn prepare_for_update(
         "finalize" => keep_only_finalizers(object, old),
         "ephemeralcontainers" => {
             let containers = object["spec"]["ephemeralContainers"].take();
-            keep_only_spec_field(object, old, "ephemeralContainers", containers);
+            keep_only_spec_field(object, old, "ephemeralContainers", &containers);
         }
         "resize" => keep_only_resize(object, old),
         // The whole spec: only the subresource `finalize` writes `spec.finalizers`.
@@ -101,7 +100,7 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
     let metadata = object["metadata"].take();
     *object = old.clone();
     let Value::Object(fields) = object else { return };
-    set_or_remove(fields, "status", status);
+    meta::set_or_remove(fields, "status", &status);
     let old_metadata = &old["metadata"];
     if kind.keeps_metadata_in_status_updates() {
         let target = meta::metadata_mut(object);
@@ -118,7 +117,7 @@ fn keep_only_status(kind: &Kind, object: &mut Value, old: &Value) {
                 }
             }
         }
-        set_or_remove(target, "managedFields", metadata["managedFields"].clone());
+        meta::set_or_remove(target, "managedFields", &metadata["managedFields"]);
     } else {
         let mut metadata = metadata;
         copy_field(&mut metadata, old_metadata, "ownerReferences");
@@ -146,14 +145,14 @@ fn keep_only_finalizers(object: &mut Value, old: &Value) {
 }
 
 /// Keeps one field of the pod spec from the update, and the old rest.
-fn keep_only_spec_field(object: &mut Value, old: &Value, field: &str, value: Value) {
+fn keep_only_spec_field(object: &mut Value, old: &Value, field: &str, value: &Value) {
     let mut metadata = object["metadata"].take();
     for key in ["labels", "annotations", "finalizers", "ownerReferences"] {
         copy_field(&mut metadata, &old["metadata"], key);
     }
     *object = old.clone();
     object["metadata"] = metadata;
-    set_or_remove(meta::entry_mut(object, "spec"), field, value);
+    meta::set_or_remove(meta::entry_mut(object, "spec"), field, value);
 }
 
 /// Keeps the resources of a pod resize: of the pod and of its containers. Validation refuses other containers later.
@@ -167,7 +166,7 @@ fn keep_only_resize(object: &mut Value, old: &Value) {
         return;
     }
     let sent = object["spec"].clone();
-    keep_only_spec_field(object, old, "resources", sent["resources"].clone());
+    keep_only_spec_field(object, old, "resources", &sent["resources"]);
     for list in LISTS {
         let (new, mut resized) = (containers(&sent, list), containers(&old["spec"], list));
         if new.is_empty() {
@@ -191,7 +190,7 @@ fn keep_only_resize(object: &mut Value, old: &Value) {
 
 fn copy_field(object: &mut Value, old: &Value, key: &str) {
     if let Value::Object(fields) = object {
-        set_or_remove(fields, key, old[key].clone());
+        meta::set_or_remove(fields, key, &old[key]);
     }
 }
 

@@ -1,7 +1,6 @@
 //! The scale subresource: the number of replicas, in the same form for every kind.
 
 use super::managed_fields::{track_scale, version_of};
-use super::metadata::set_or_remove;
 use super::update::{check_target, check_uid};
 use super::{Registry, Target, WriteContext};
 use crate::apply;
@@ -112,7 +111,7 @@ impl Registry {
         }
         *field = json!(replicas);
         let metadata = meta::metadata_mut(&mut object);
-        set_or_remove(metadata, "managedFields", managed_fields.unwrap_or_default());
+        meta::set_or_remove(metadata, "managedFields", &managed_fields.unwrap_or_default());
         match &scale["metadata"]["resourceVersion"] {
             Value::String(version) if !version.is_empty() => {
                 metadata.insert("resourceVersion".into(), json!(version));

@@ -1,7 +1,6 @@
 //! The update verb: writes to whole objects and to subresources, by replacement or by a patch.
 
 use super::create::{RequestFacts, check_namespace};
-use super::metadata::set_or_remove;
 use super::retry::RetryDeadline;
 use super::unchanged::differs_only_in_managed_fields;
 use super::write::{Write, WriteChange, WriteContext, WriteOutcome};
@@ -257,7 +256,7 @@ fn keep_identity(new: &mut Value, old: &Value) {
         }
     }
     for key in ["creationTimestamp", "generation"] {
-        set_or_remove(metadata, key, before[key].clone());
+        meta::set_or_remove(metadata, key, &before[key]);
     }
 }
 

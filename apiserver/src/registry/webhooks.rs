@@ -22,7 +22,7 @@ impl Registry {
         let attributes = self.attributes(&catalog, target, "scale", Operation::Update { old }, context);
         let tracked = scale["metadata"]["managedFields"].clone();
         let outcome = admission::mutate_by_webhooks(&self.admission, &attributes, scale);
-        if let (Some(warning), Some(report)) = (restore_invalid_managers(scale, tracked), context.report) {
+        if let (Some(warning), Some(report)) = (restore_invalid_managers(scale, &tracked), context.report) {
             report.warn(&warning);
         }
         outcome.map_err(|error| error.with_warnings(&context.take_warnings()))

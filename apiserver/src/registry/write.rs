@@ -165,7 +165,7 @@ impl Registry {
         } else {
             let tracked = object["metadata"]["managedFields"].clone();
             let outcome = admission::mutate(&self.admission, &attributes.for_plugins(), object);
-            warnings.extend(restore_invalid_managers(object, tracked));
+            warnings.extend(restore_invalid_managers(object, &tracked));
             found.extend(write.context.take_warnings());
             outcome
         };

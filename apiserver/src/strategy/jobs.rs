@@ -3,7 +3,7 @@
 use crate::meta;
 use serde_json::{Value, json};
 
-/// Sets the selector and the labels of a new job.
+/// Sets the selector of a new job and the labels of its template.
 pub(super) fn prepare(job: &mut Value, old: Option<&Value>) {
     let (uid, name) = (meta::uid(job).to_owned(), meta::name(job).to_owned());
     let spec = meta::entry_mut(job, "spec");

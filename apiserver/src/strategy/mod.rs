@@ -140,6 +140,7 @@ pub(crate) fn prepare(kind: &Kind, object: &mut Value, old: Option<&Value>) {
         ("", "ServiceAccount") => keep_names_of_secrets(object),
         ("apps", "DaemonSet") => set_template_generation(object, old),
         ("batch", "Job") => jobs::prepare(object, old),
+        ("", "ReplicationController") => default_labels_from_template(object),
         ("", "Node") => {
             if old.is_none_or(|old| old["spec"]["configSource"].is_null()) {
                 // Nodes that do not have it cannot get it.
@@ -200,6 +201,14 @@ fn set_local_availability(object: &mut Value) {
             "message": "Local APIServices are always available",
         });
         object["status"] = json!({ "conditions": [condition] });
+    }
+}
+
+/// Gives an object without labels those of its template. In a write of the status, the decoder has not seen the template.
+fn default_labels_from_template(object: &mut Value) {
+    let labels = object["spec"]["template"]["metadata"]["labels"].clone();
+    if object["metadata"]["labels"].is_null() && !labels.is_null() {
+        meta::metadata_mut(object).insert("labels".into(), labels);
     }
 }
 

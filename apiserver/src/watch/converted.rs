@@ -1,8 +1,7 @@
 //! Events of custom resources that a webhook converts. Each watch converts its own, on a thread that may block.
 
 use super::event::{EventSerializer, append_change};
-use super::feed::{CHANGES_PER_READ, FeedChunk};
-use super::watcher::too_old;
+use super::feed::{CHANGES_PER_READ, FeedChunk, too_old};
 use crate::kinds::Kind;
 use crate::registry::Registry;
 use crate::request::ListOptions;

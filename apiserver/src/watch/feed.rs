@@ -4,6 +4,7 @@ use super::event::{EventSerializer, append_change};
 use crate::kinds::Kind;
 use crate::render::{Encoding, Representation, ResponseFormat};
 use crate::request::ListOptions;
+use crate::status::ApiError;
 use crate::storage::{RevisionError, Store};
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -32,6 +33,16 @@ pub(super) struct FeedChunk {
     pub(super) after: u64,
     pub(super) until: u64,
     pub(super) lines: Bytes,
+}
+
+/// The error of a watch that cannot start, or go on, at a revision.
+pub(super) fn too_old(kind: &Kind, revision: u64, why: &RevisionError) -> ApiError {
+    let (RevisionError::Compacted(oldest) | RevisionError::Future(oldest)) = why;
+    // Watches of events are served by etcd, all others by kube-apiserver's watch cache; the messages differ.
+    if kind.plural == "events" && kind.definition.is_none() {
+        return ApiError::expired("The resourceVersion for the provided watch is too old.");
+    }
+    ApiError::expired(format!("too old resource version: {revision} ({oldest})"))
 }
 
 impl SharedFeed {

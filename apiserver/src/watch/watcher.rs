@@ -2,7 +2,7 @@
 
 use super::converted;
 use super::event::{self, EventSerializer};
-use super::feed::{FeedChunk, SharedFeed, SharedFeeds};
+use super::feed::{FeedChunk, SharedFeed, SharedFeeds, too_old};
 use crate::kinds::{Catalog, Kind};
 use crate::registry::{Registry, Target, too_large_resource_version};
 use crate::render::{Body, ConnectionAborted, Representation, ResponseFormat};
@@ -310,14 +310,4 @@ async fn changed_catalog(catalog: &mut Option<watch::Receiver<Arc<Catalog>>>) {
 fn next_bookmark(now: Instant, deadline: Instant) -> Option<Instant> {
     let last = deadline.checked_sub(FINAL_BOOKMARK_LEAD)?;
     (last > now).then(|| last.min(now + BOOKMARK_INTERVAL))
-}
-
-/// The error of a watch that cannot start, or go on, at a revision.
-pub(super) fn too_old(kind: &Kind, revision: u64, why: &RevisionError) -> ApiError {
-    let (RevisionError::Compacted(oldest) | RevisionError::Future(oldest)) = why;
-    // Watches of events are served by etcd, all others by kube-apiserver's watch cache; the messages differ.
-    if kind.plural == "events" && kind.definition.is_none() {
-        return ApiError::expired("The resourceVersion for the provided watch is too old.");
-    }
-    ApiError::expired(format!("too old resource version: {revision} ({oldest})"))
 }

@@ -4,7 +4,7 @@ use super::names;
 use crate::field::FieldError;
 use crate::meta::{array, text};
 use crate::types::ExplicitEmptyFields;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 const LABEL_OPERATORS: &[&str] = &["In", "NotIn", "Exists", "DoesNotExist"];
 
@@ -39,15 +39,6 @@ pub(super) fn items<'a>(
 /// Returns the fields of an object; none if the value is not an object.
 pub(super) fn fields(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
-}
-
-/// Sets a field to a value, or removes it if the value is null.
-pub(super) fn set_or_remove(fields: &mut Map<String, Value>, name: &str, value: &Value) {
-    if value.is_null() {
-        fields.remove(name);
-    } else {
-        fields.insert(name.to_owned(), value.clone());
-    }
 }
 
 /// Lists the paths of the fields that differ: `(changed: spec.hostname, spec.containers[0].name)`.

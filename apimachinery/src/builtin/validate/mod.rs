@@ -79,11 +79,11 @@ pub use policy::SYSTEM_PRIORITIES;
 pub use service::{is_externally_accessible, is_load_balancer, needs_health_check};
 
 use crate::field::FieldError;
-use crate::meta::{array, names, text};
+use crate::meta::{array, names, set_or_remove, text};
 use crate::types::ExplicitEmptyFields;
 use serde_json::Value;
 
-use check::{Check, changed_fields, child, fields, items, set_or_remove};
+use check::{Check, changed_fields, child, fields, items};
 use rules::{Constraint, FieldRule};
 
 /// Validates an object with its defaults: metadata except for the name, and the rules of its kind. `old` is the stored object in an

@@ -1,7 +1,6 @@
 //! The defaults and bounds of one limit range.
 
-use crate::admission::resource_quota::resource_list;
-use crate::builtin::{ResourceList, aggregate_container_resources, quantity_value};
+use crate::builtin::{ResourceList, aggregate_container_resources, quantity_value, resource_list};
 use crate::meta;
 use serde_json::{Value, json};
 

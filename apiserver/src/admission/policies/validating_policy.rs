@@ -64,7 +64,7 @@ impl ValidatingPolicy {
 impl Validation {
     fn parse(validation: &Value, expressions: &mut Expressions) -> Self {
         let expression = text(validation, "expression");
-        let message_expression = Some(text(validation, "messageExpression"));
+        let message_expression = text(validation, "messageExpression");
         let reason = match text(validation, "reason") {
             "" => "Invalid",
             reason => reason,
@@ -73,9 +73,7 @@ impl Validation {
             expression: expressions.get(expression),
             text: expression.to_owned(),
             message: text(validation, "message").to_owned(),
-            message_expression: message_expression
-                .filter(|expression| !expression.is_empty())
-                .map(|expression| expressions.get(expression)),
+            message_expression: (!message_expression.is_empty()).then(|| expressions.get(message_expression)),
             reason: reason.to_owned(),
         }
     }

@@ -5,11 +5,6 @@ use crate::types;
 use serde_json::Value;
 use std::cmp::Ordering;
 
-/// Returns a field of an object as a list of resources.
-pub(in crate::admission) fn resource_list(value: &Value) -> ResourceList {
-    value.as_object().cloned().unwrap_or_default()
-}
-
 /// Adds two lists of resources.
 pub(super) fn add(first: &ResourceList, second: &ResourceList) -> ResourceList {
     let mut sum = first.clone();

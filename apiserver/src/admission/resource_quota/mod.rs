@@ -13,11 +13,10 @@ mod pods;
 mod scopes;
 mod usage;
 
-pub(super) use amounts::resource_list;
 pub(super) use pods::spec_resources;
 
 use super::{Attributes, Operation};
-use crate::builtin::ResourceList;
+use crate::builtin::{ResourceList, resource_list};
 use crate::meta;
 use crate::status::ApiError;
 use crate::storage::Object;

@@ -1,8 +1,8 @@
 //! The usage of pods, and the resources that their containers must set.
 
-use super::amounts::{add, is_zero, max, resource_list};
+use super::amounts::{add, is_zero, max};
 use super::usage::count;
-use crate::builtin::{ResourceList, aggregate_container_resources};
+use crate::builtin::{ResourceList, aggregate_container_resources, resource_list};
 use crate::meta::{self, names};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,10 +1,10 @@
 //! Evaluators: the resource names that a kind's objects are counted under, and the usage of an object.
 
-use super::amounts::{exceeded, resource_list};
+use super::amounts::exceeded;
 use super::scopes::{ScopeRequirement, is_terminating};
 use super::{device_claims, pods};
 use crate::admission::{Attributes, Operation};
-use crate::builtin::{ResourceList, storage_class};
+use crate::builtin::{ResourceList, resource_list, storage_class};
 use crate::kinds::Kind;
 use crate::meta;
 use crate::types;

@@ -21,7 +21,7 @@ use crate::kinds::{Catalog, Kind};
 use crate::render::{ApiResponse, accept_header, respond};
 use crate::request::{AcceptedType, Query};
 use http::{HeaderMap, StatusCode};
-use operation_names::{group_label, id_prefix, joined, tag};
+use operation_names::{document_path, group_label, id_prefix, joined, tag};
 use operations::Paths;
 use parking_lot::Mutex;
 use schemas::{CommonTypes, Schemas};
@@ -135,15 +135,6 @@ impl DocumentEncoding {
                 is_protobuf.then_some(Self::Protobuf)
             }
         })
-    }
-}
-
-/// Returns the path of the document of a group and version, or of a group.
-fn document_path(kind: &Kind) -> String {
-    if kind.group.is_empty() {
-        format!("api/{}", kind.version)
-    } else {
-        format!("apis/{}/{}", kind.group, kind.version)
     }
 }
 

@@ -1,6 +1,15 @@
-//! The names of operations: ids, tags, and the nouns of their descriptions.
+//! The names of operations: ids, tags, the nouns of their descriptions, and the paths of their documents.
 
 use crate::kinds::Kind;
+
+/// Returns the path of the document of a group and version, or of a group.
+pub(super) fn document_path(kind: &Kind) -> String {
+    if kind.group.is_empty() {
+        format!("api/{}", kind.version)
+    } else {
+        format!("apis/{}/{}", kind.group, kind.version)
+    }
+}
 
 /// Returns the article of a noun between spaces; plurals have none.
 pub(super) fn article(noun: &str) -> &'static str {

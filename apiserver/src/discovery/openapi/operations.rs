@@ -1,7 +1,6 @@
 //! The operations of OpenAPI version 3: paths with their operations, derived from the kinds.
 
-use super::document_path;
-use super::operation_names::{article, capitalized, id_prefix, tag};
+use super::operation_names::{article, capitalized, document_path, id_prefix, tag};
 use super::operation_parts::{
     ANY_TYPE, CUSTOM_TYPES, DELETE_OPTIONS, DELETE_PARAMETERS, LIST_PARAMETERS, LIST_TYPES, LOG_TYPES,
     OBJECT_TYPES, PATCH_PARAMETERS, PATCH_TYPES, WRITE_PARAMETERS, body, body_types, object_types, response,

@@ -1,7 +1,7 @@
 //! The cells of Jobs and CronJobs.
 
 use super::workloads::containers;
-use super::{NONE, UNSET, age, age_of, age_since, is_true, list, name, number, selector_or_none};
+use super::{NONE, UNSET, age, age_of, age_since, has_condition, list, name, number, selector_or_none};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -46,14 +46,14 @@ pub(super) fn cells(kind: &str, object: &Value) -> Option<Vec<Value>> {
 }
 
 fn job_status(job: &Value) -> &'static str {
-    let is_true = |ty: &str| is_true(job, ty);
+    let has_condition = |ty: &str| has_condition(job, ty);
     match () {
-        () if is_true("Complete") => "Complete",
-        () if is_true("Failed") => "Failed",
+        () if has_condition("Complete") => "Complete",
+        () if has_condition("Failed") => "Failed",
         () if !job["metadata"]["deletionTimestamp"].is_null() => "Terminating",
-        () if is_true("Suspended") => "Suspended",
-        () if is_true("FailureTarget") => "FailureTarget",
-        () if is_true("SuccessCriteriaMet") => "SuccessCriteriaMet",
+        () if has_condition("Suspended") => "Suspended",
+        () if has_condition("FailureTarget") => "FailureTarget",
+        () if has_condition("SuccessCriteriaMet") => "SuccessCriteriaMet",
         () => "Running",
     }
 }

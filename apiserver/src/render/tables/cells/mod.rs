@@ -69,7 +69,7 @@ fn condition<'a>(holder: &'a Value, ty: &str) -> Option<&'a Value> {
 }
 
 /// Whether a condition in the status is true.
-fn is_true(object: &Value, ty: &str) -> bool {
+fn has_condition(object: &Value, ty: &str) -> bool {
     condition(&object["status"], ty).is_some_and(|condition| condition["status"] == "True")
 }
 

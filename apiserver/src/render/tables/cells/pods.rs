@@ -1,6 +1,6 @@
 //! The cells of pods, with the status summary that `kubectl get pods` shows.
 
-use super::{NONE, age_of, age_since, is_true, list, name, number, text, text_or};
+use super::{NONE, age_of, age_since, has_condition, list, name, number, text, text_or};
 use serde_json::{Value, json};
 
 pub(super) fn cells(pod: &Value) -> Vec<Value> {
@@ -35,7 +35,7 @@ fn readiness_gates(pod: &Value) -> String {
     let readiness_gates = list(&pod["spec"], "readinessGates");
     let satisfied = readiness_gates
         .iter()
-        .filter(|gate| is_true(pod, text(gate, "conditionType")))
+        .filter(|gate| has_condition(pod, text(gate, "conditionType")))
         .count();
     match readiness_gates.len() {
         0 => NONE.to_owned(),
@@ -76,7 +76,7 @@ impl<'a> PodSummary<'a> {
             "SchedulingGated".clone_into(&mut summary.reason);
         }
         let is_initializing = summary.add_init_containers(pod, &sidecars);
-        if !is_initializing || is_true(pod, "Initialized") {
+        if !is_initializing || has_condition(pod, "Initialized") {
             summary.reset_to_sidecars(pod, &sidecars);
             summary.add_containers(pod);
         }
@@ -147,7 +147,7 @@ impl<'a> PodSummary<'a> {
             }
         }
         if self.reason == "Completed" {
-            if running && is_true(pod, "Ready") {
+            if running && has_condition(pod, "Ready") {
                 "Running".clone_into(&mut self.reason);
             } else if !failed.is_empty() {
                 self.reason = failed;
