@@ -131,6 +131,12 @@ mod tests {
             ("a: |-\n  x\n", "x"),
             ("a: |+\n  x\n\n", "x\n\n"),
             ("a: |\n", ""),
+            ("a: |\n  x\n  ", "x\n"),
+            ("a: >\n  x\n ", "x\n"),
+            ("a: |+\n  x\n\n  ", "x\n\n"),
+            ("a: |+\n\n  ", "\n"),
+            ("a: |\n  x\n   ", "x\n "),
+            ("a: |\r\n  x\r\n  ", "x\n"),
         ] {
             assert_eq!(parse(text).unwrap().value, json!({ "a": expected }), "{text}");
         }
@@ -143,9 +149,11 @@ mod tests {
             ("a: 1\ra: |\r  x\r", "line 2: key \"a\" already set in map"),
             ("a: 1\na: &x\n  b: 1", "line 2: key \"a\" already set in map"),
             ("a: 1\na: !!map\n  b: 1", "line 2: key \"a\" already set in map"),
+            ("a: 1\na:\n  !!str |\n  b", "line 3: key \"a\" already set in map"),
             ("1e6: a\n1e6: b", "line 2: key 1e+06 already set in map"),
             (".inf: a\n.inf: b", "line 2: key +Inf already set in map"),
-            ("0.0: a\n-0.0: b", "line 2: key 0 already set in map"),
+            ("0.0: a\n-0.0: b", "line 2: key -0 already set in map"),
+            ("a: 1\na:\n  |\n", "line 3: key \"a\" already set in map"),
             (
                 "\"a\\0\": 1\n\"a\\0\": 1",
                 "line 2: key \"a\\x00\" already set in map",

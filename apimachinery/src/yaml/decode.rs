@@ -11,8 +11,8 @@ const MIN_ALIASED: u32 = 100;
 /// The numbers of decoded nodes between which the limit falls, and the limits at both.
 const ALIAS_RATIO_RANGE: (f64, f64) = (400_000.0, 4_000_000.0);
 const MAX_ALIAS_RATIOS: (f64, f64) = (0.99, 0.10);
-/// The maximum size of all texts in aliases. Go has no such limit: its copies of a text share memory.
-const MAX_ALIASED_BYTES: usize = 64 << 20;
+/// The maximum size of all texts in aliases, more than any object may have. Go has no such limit: its copies of a text share memory.
+const MAX_ALIASED_BYTES: usize = 8 << 20;
 const EXCESSIVE_ALIASING: &str = "yaml: document contains excessive aliasing";
 
 /// Decodes nodes.
@@ -74,11 +74,14 @@ impl<'t> Decoder<'t> {
             }
             let key = self.key(field[0])?;
             let value = self.value(field[1])?;
-            // Numbers that are not numbers are not equal.
-            if !key.is_nan() && !mapping.seen.insert((key.tag(), key.shown())) {
-                let (line, key) = (self.tree.node(field[1]).line, key.shown());
-                self.strict_errors
-                    .push(format!("line {line}: key {key} already set in map"));
+            if key
+                .identity()
+                .is_some_and(|identity| !mapping.seen.insert(identity))
+            {
+                let line = self.tree.node(field[1]).line;
+                let error = format!("line {line}: key {} already set in map", key.shown());
+                self.count_text(&error);
+                self.strict_errors.push(error);
             }
             mapping.fields.insert(key.into_key(&value)?, value);
         }
@@ -117,7 +120,7 @@ impl<'t> Decoder<'t> {
 
     fn is_merge(&self, id: NodeId) -> bool {
         matches!(&self.tree.node(id).content, Content::Scalar(scalar)
-            if scalar.text == "<<" && scalar.tag.as_deref().map_or(scalar.is_plain, |tag| tag == "merge"))
+            if scalar.text == "<<" && scalar.tag.map_or(scalar.is_plain, |tag| tag == "merge"))
     }
 
     /// Decodes the target of an alias.
@@ -151,13 +154,17 @@ impl<'t> Decoder<'t> {
         decoded
     }
 
+    fn count_text(&mut self, text: &str) {
+        if !self.aliases.is_empty() {
+            self.aliased_bytes += text.len();
+        }
+    }
+
     fn count(&mut self, id: NodeId) -> Result<(), String> {
         self.decoded += 1;
-        if !self.aliases.is_empty() {
-            self.aliased += 1;
-            if let Content::Scalar(scalar) = &self.tree.node(id).content {
-                self.aliased_bytes += scalar.text.len();
-            }
+        self.aliased += u32::from(!self.aliases.is_empty());
+        if let Content::Scalar(scalar) = &self.tree.node(id).content {
+            self.count_text(&scalar.text);
         }
         let (decoded, aliased) = (f64::from(self.decoded), f64::from(self.aliased));
         let (from, to) = ALIAS_RATIO_RANGE;

@@ -4,8 +4,15 @@ use super::tree::Scalar;
 use crate::go_format;
 use crate::quote::quoted;
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
+
+/// As Go's: the last bits may be any.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// The value of a scalar.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +31,7 @@ impl ScalarValue {
     pub(super) fn of(scalar: &Scalar) -> Result<Self, String> {
         let text = scalar.text.as_str();
         let keep = || Ok(Self::Text(text.to_owned()));
-        match scalar.tag.as_deref() {
+        match scalar.tag {
             None if scalar.is_plain => Ok(Self::untagged(text)),
             Some("binary") => {
                 let bytes = BASE64.decode(text.replace(['\n', '\r'], ""));
@@ -58,6 +65,7 @@ impl ScalarValue {
             ".nan" | ".NaN" | ".NAN" => Self::Float(f64::NAN),
             ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Self::Float(f64::INFINITY),
             "-.inf" | "-.Inf" | "-.INF" => Self::Float(f64::NEG_INFINITY),
+            _ if text.starts_with('.') && !separates_digits(text) => Self::Text(text.to_owned()),
             _ if text
                 .starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-' | '.')) =>
             {
@@ -70,7 +78,7 @@ impl ScalarValue {
     }
 
     /// Returns the name of the tag that a value has by itself.
-    pub(super) fn tag(&self) -> &'static str {
+    fn tag(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "bool",
@@ -80,8 +88,13 @@ impl ScalarValue {
         }
     }
 
-    pub(super) fn is_nan(&self) -> bool {
-        matches!(self, Self::Float(float) if float.is_nan())
+    /// Returns what is equal for equal values. None for a value that equals none: what is not a number.
+    pub(super) fn identity(&self) -> Option<(&'static str, String)> {
+        match self {
+            Self::Float(float) if float.is_nan() => None,
+            Self::Float(0.0) => Some((self.tag(), "0".to_owned())),
+            _ => Some((self.tag(), self.shown())),
+        }
     }
 
     /// Returns the value as JSON, which has no infinite numbers.
@@ -145,11 +158,17 @@ impl ScalarValue {
             Self::Unsigned(integer) => format!("{integer:#x}"),
             Self::Float(f64::INFINITY) => "+Inf".to_owned(),
             Self::Float(f64::NEG_INFINITY) => "-Inf".to_owned(),
-            // Both zeros are equal.
-            Self::Float(float) => go_format::float(*float + 0.0),
+            Self::Float(float) => go_format::float(*float),
             Self::Text(text) => quoted(text),
         }
     }
+}
+
+/// Whether each underscore stands between two digits.
+fn separates_digits(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    (0..bytes.len()).all(|at| bytes[at] != b'_' || is_digit(at.checked_sub(1)) && is_digit(Some(at + 1)))
 }
 
 /// Reads an integer: binary, octal, hexadecimal or decimal by its prefix.

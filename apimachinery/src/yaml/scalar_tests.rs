@@ -30,6 +30,7 @@ fn plain_texts_have_values() {
         ("18446744073709551616", Float(18_446_744_073_709_551_616.0)),
         (".5", Float(0.5)),
         ("5.", Float(5.0)),
+        (".5_0", Float(0.5)),
         ("685_230.15", Float(685_230.15)),
         ("1e3", Float(1000.0)),
         ("-.inf", Float(f64::NEG_INFINITY)),
@@ -56,6 +57,7 @@ fn plain_texts_have_values() {
         "1,000",
         ".",
         "<<",
+        "._1",
         "=",
     ] {
         assert_eq!(value(text), Text(text.to_owned()), "{text}");
@@ -73,6 +75,7 @@ fn tags_choose_the_value() {
         ("!!binary aGVsbG8=", json!("hello")),
         ("!!timestamp 2001-01-01", json!("2001-01-01")),
         ("!own 1", json!("1")),
+        ("!!binary aGVsbG9=", json!("hello")),
         ("'1'", json!("1")),
         ("1.0", json!(1)),
         ("9223372036854775808", json!(9_223_372_036_854_775_808.0)),

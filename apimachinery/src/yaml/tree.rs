@@ -1,7 +1,6 @@
 //! The nodes of a document, as the parser finds them.
 
-use granit_parser::{Event, Marker, Parser, ScalarStyle, Tag};
-use std::borrow::Cow;
+use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 use std::collections::HashMap;
 
 /// Maximum nesting depth of a document, with that of its aliases: the parser reads at most 255 levels.
@@ -10,6 +9,8 @@ pub(super) const MAX_DEPTH: usize = 250;
 const MAX_NODES: usize = 500_000;
 /// The namespace of the tags that are written `!!int`.
 const TAG_NAMESPACE: &str = "tag:yaml.org,2002:";
+/// The tags that say how a scalar is read.
+const TAGS: [&str; 6] = ["binary", "bool", "float", "int", "merge", "null"];
 
 /// The position of a node in its tree.
 pub(super) type NodeId = usize;
@@ -36,8 +37,8 @@ pub(super) enum Content {
 /// A scalar: its text, its tag, and its style.
 pub(super) struct Scalar {
     pub(super) text: String,
-    /// The tag without its namespace. A tag of another namespace, or `!`, counts as `str`.
-    pub(super) tag: Option<String>,
+    /// One of [`TAGS`]; all others count as `str`.
+    pub(super) tag: Option<&'static str>,
     /// Neither quoted nor a block.
     pub(super) is_plain: bool,
 }
@@ -51,29 +52,26 @@ impl Tree {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let options = granit_parser::options! { emit_unresolved_aliases: true, emit_anchor_events: true, emit_comments: false };
         let mut parser = Parser::new_from_str_with_options(text, options);
-        let is_unfinished = !text.ends_with(['\n', '\r']);
         let mut tree = Self::default();
         let (mut open, mut anchors) = (Vec::new(), HashMap::new());
         while let Some(event) = parser.next_event() {
             let (event, span) =
                 event.map_err(|error| format!("yaml: line {}: {}", error.marker().line(), error.info()))?;
             let anchor = event.anchor_id();
-            let style = event.scalar().map(|(_, style)| style);
-            let is_block = matches!(style, Some(ScalarStyle::Literal | ScalarStyle::Folded));
+            let block = Block::of(&event, &span, text);
             let content = match event {
-                Event::Scalar(value, _, _, tag) => Content::Scalar(Scalar {
-                    text: match value.strip_suffix('\n') {
-                        // The parser ends the last line of a block in any case.
-                        Some(line)
-                            if is_block && is_unfinished && span.end.byte_offset() == Some(text.len()) =>
-                        {
-                            line.to_owned()
-                        }
-                        _ => value.into_owned(),
-                    },
-                    tag: tag.as_deref().map(tag_name),
-                    is_plain: style == Some(ScalarStyle::Plain),
-                }),
+                Event::Scalar(value, style, _, tag) => {
+                    let mut value = value.into_owned();
+                    // The parser ends the last line of a block in any case.
+                    if block.is_some_and(|block| block.is_unfinished) {
+                        value.pop();
+                    }
+                    Content::Scalar(Scalar {
+                        text: value,
+                        tag: tag.as_deref().map(tag_name),
+                        is_plain: style == ScalarStyle::Plain,
+                    })
+                }
                 Event::SequenceStart(..) => Content::Sequence(Vec::new()),
                 Event::MappingStart(..) => Content::Mapping(Vec::new()),
                 Event::Alias(anchor) => Content::Alias {
@@ -112,8 +110,10 @@ impl Tree {
             if matches!(content, Content::Sequence(_) | Content::Mapping(_)) {
                 open.push(id);
             }
-            let start = span.tag_start().unwrap_or(span.start);
-            let line = start.line() - if is_block { breaks_before(text, &start) } else { 0 };
+            let line = match span.tag_start() {
+                Some(tag) => tag.line(),
+                None => span.start.line() - block.map_or(0, |block| block.lines_above),
+            };
             if open.len() > MAX_DEPTH {
                 return Err(format!("yaml: line {line}: exceeded max depth of {MAX_DEPTH}"));
             }
@@ -140,18 +140,47 @@ impl Tree {
     }
 }
 
-/// Counts the line breaks between the `|` or `>` of a block and its text, which the parser takes for its start.
-fn breaks_before(text: &str, start: &Marker) -> usize {
-    let before = text
-        .get(..start.byte_offset().unwrap_or_default())
-        .unwrap_or_default();
-    let blank = &before[before.trim_end().len()..];
-    let breaks = blank.matches(['\n', '\r']).count() - blank.matches("\r\n").count();
-    breaks.min(start.line())
+/// What the parser does not say of a block scalar.
+#[derive(Clone, Copy)]
+struct Block {
+    /// The lines between the `|` or `>` and the text, which the parser takes for the start of the block, unless it is empty.
+    lines_above: usize,
+    /// The text ends without a line break.
+    is_unfinished: bool,
+}
+
+impl Block {
+    fn of(event: &Event<'_>, span: &Span, text: &str) -> Option<Self> {
+        let (value, ScalarStyle::Literal | ScalarStyle::Folded) = event.scalar()? else {
+            return None;
+        };
+        let (before, block) = text.split_at_checked(span.start.byte_offset()?)?;
+        let is_at_indicator = value.bytes().all(|byte| byte == b'\n') && block.starts_with(['|', '>']);
+        let is_last = span.end.byte_offset() == Some(text.len()) && !text.ends_with(['\n', '\r']);
+        let last_line = text.rsplit(['\n', '\r']).next().unwrap_or_default();
+        let has_text = if is_at_indicator {
+            count_breaks(block) == 1
+        } else {
+            last_line.len() > span.start.col()
+        };
+        Some(Self {
+            lines_above: if is_at_indicator {
+                0
+            } else {
+                count_breaks(&before[before.trim_end().len()..])
+            },
+            is_unfinished: is_last && has_text && value.ends_with('\n'),
+        })
+    }
+}
+
+fn count_breaks(text: &str) -> usize {
+    text.matches(['\n', '\r']).count() - text.matches("\r\n").count()
 }
 
 /// Returns the name of a tag.
-fn tag_name(tag: &Tag) -> String {
+fn tag_name(tag: &Tag) -> &'static str {
     let name = tag.suffix_in_namespace(TAG_NAMESPACE);
-    name.map_or_else(|| "str".to_owned(), Cow::into_owned)
+    let known = TAGS.into_iter().find(|known| name.as_deref() == Some(known));
+    known.unwrap_or("str")
 }
