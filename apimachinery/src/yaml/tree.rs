@@ -112,7 +112,10 @@ impl Tree {
             }
             let line = match span.tag_start() {
                 Some(tag) => tag.line(),
-                None => span.start.line() - block.map_or(0, |block| block.lines_above),
+                None => span
+                    .start
+                    .line()
+                    .saturating_sub(block.map_or(0, |block| block.lines_above)),
             };
             if open.len() > MAX_DEPTH {
                 return Err(format!("yaml: line {line}: exceeded max depth of {MAX_DEPTH}"));
