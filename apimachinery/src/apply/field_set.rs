@@ -200,7 +200,7 @@ impl FieldSet {
         fields
     }
 
-    /// Decodes `fieldsV1`, of which null is the empty set; none if it is malformed.
+    /// Decodes `fieldsV1`. Null is the empty set. None if it is malformed.
     pub fn decode(fields: &Value) -> Option<Self> {
         let mut set = Self::default();
         if fields.is_null() {

@@ -18,7 +18,7 @@ const EXCESSIVE_ALIASING: &str = "yaml: document contains excessive aliasing";
 /// Decodes nodes.
 pub(super) struct Decoder<'t> {
     tree: &'t Tree,
-    /// The errors of repeated keys: those of a value before its own key.
+    /// Errors of repeated keys. Those inside a value come before that of its key.
     pub(super) strict_errors: Vec<String>,
     /// The aliases that are being expanded.
     aliases: HashSet<NodeId>,

@@ -1,8 +1,8 @@
-//! The values of scalars, by the rules of Go's YAML library: those of YAML 1.1 but for numbers of base 60.
+//! Resolves scalars to values as Go's YAML library does: by YAML 1.1, without sexagesimal numbers.
 
 use super::tree::Scalar;
-use crate::go_format;
 use crate::quote::quoted;
+use crate::{go_float, go_format};
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
@@ -65,10 +65,10 @@ impl ScalarValue {
             ".nan" | ".NaN" | ".NAN" => Self::Float(f64::NAN),
             ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Self::Float(f64::INFINITY),
             "-.inf" | "-.Inf" | "-.INF" => Self::Float(f64::NEG_INFINITY),
-            _ if text.starts_with('.') && !separates_digits(text) => Self::Text(text.to_owned()),
-            _ if text
-                .starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-' | '.')) =>
-            {
+            _ if text.starts_with('.') => {
+                go_float::parse(text).map_or_else(|| Self::Text(text.to_owned()), Self::Float)
+            }
+            _ if text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-')) => {
                 let digits = text.replace('_', "");
                 let number = integer(&digits).or_else(|| decimal(&digits));
                 number.unwrap_or_else(|| Self::Text(text.to_owned()))
@@ -77,7 +77,7 @@ impl ScalarValue {
         }
     }
 
-    /// Returns the name of the tag that a value has by itself.
+    /// Returns the implicit tag of the value.
     fn tag(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -88,7 +88,7 @@ impl ScalarValue {
         }
     }
 
-    /// Returns what is equal for equal values. None for a value that equals none: what is not a number.
+    /// Returns a key that equal values share. None for NaN, which equals nothing.
     pub(super) fn identity(&self) -> Option<(&'static str, String)> {
         match self {
             Self::Float(float) if float.is_nan() => None,
@@ -164,13 +164,6 @@ impl ScalarValue {
     }
 }
 
-/// Whether each underscore stands between two digits.
-fn separates_digits(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
-    (0..bytes.len()).all(|at| bytes[at] != b'_' || is_digit(at.checked_sub(1)) && is_digit(Some(at + 1)))
-}
-
 /// Reads an integer: binary, octal, hexadecimal or decimal by its prefix.
 fn integer(text: &str) -> Option<ScalarValue> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -194,11 +187,11 @@ fn integer(text: &str) -> Option<ScalarValue> {
     (!has_sign).then_some(ScalarValue::Unsigned(integer))
 }
 
-/// Reads a decimal number that is finite.
+/// Reads a decimal number.
 fn decimal(text: &str) -> Option<ScalarValue> {
     let is_decimal = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
-    let float: f64 = text.bytes().all(is_decimal).then(|| text.parse().ok())??;
-    float.is_finite().then_some(ScalarValue::Float(float))
+    let number = text.bytes().all(is_decimal).then(|| go_float::parse(text));
+    number.flatten().map(ScalarValue::Float)
 }
 
 #[cfg(test)]

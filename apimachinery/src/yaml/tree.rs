@@ -143,7 +143,7 @@ impl Tree {
     }
 }
 
-/// What the parser does not say of a block scalar.
+/// The position of a block scalar, which the parser reports only in part.
 #[derive(Clone, Copy)]
 struct Block {
     /// The lines between the `|` or `>` and the text, which the parser takes for the start of the block, unless it is empty.

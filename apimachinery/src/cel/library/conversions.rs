@@ -1,7 +1,8 @@
 //! Conversions between types. kube-cel's lack some, or read texts by other rules than Go.
 
-use super::{go_float, original};
+use super::original;
 use crate::duration::parse_nanoseconds;
+use crate::go_float;
 use crate::go_format;
 use jiff::Timestamp;
 use kube_cel::cel;

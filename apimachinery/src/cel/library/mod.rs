@@ -1,12 +1,11 @@
 //! The functions that kube-cel lacks, or that return something else there than on kube-apiserver.
 //!
-//! Reading order: `conversions` with `go_float`, `texts`, `searches`, `regexps`, `formatting` with `string_format`, `lists`, `times`,
+//! Reading order: `conversions`, `texts`, `searches`, `regexps`, `formatting` with `string_format`, `lists`, `times`,
 //! `addresses`, `url`, `quantities`, `named_formats`.
 
 mod addresses;
 mod conversions;
 mod formatting;
-mod go_float;
 mod lists;
 mod named_formats;
 mod quantities;

@@ -1,7 +1,7 @@
 //! Floats as Go's `strconv.ParseFloat` reads them: decimal and hexadecimal, with underscores between digits.
 
 /// Parses a number; None if it is none, or too large.
-pub(super) fn parse(text: &str) -> Option<f64> {
+pub(crate) fn parse(text: &str) -> Option<f64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1.0, digits),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
